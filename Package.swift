@@ -1,0 +1,124 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The house and who may import whom: docs/Architecture.md. `WallsTests` holds the imports to it.
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let nio: [Target.Dependency] = [
+    .product(name: "NIOCore", package: "swift-nio"),
+    .product(name: "NIOPosix", package: "swift-nio"),
+    .product(name: "NIOSSL", package: "swift-nio-ssl"),
+]
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
+
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "belfry",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "belfry", targets: ["belfry"]),
+        .library(name: "HTTP2Client", targets: ["HTTP2Client"]),
+        .library(name: "APNs", targets: ["APNs"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.0"),
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0"),
+        .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.0"),
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
+    ],
+    targets: [
+        // Floor 0: system libraries.
+        .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+
+        // Floor 1: the nouns, the rules and the ports; and clients a stranger can use alone.
+        room("BelfryCore"),
+        room("HTTP2Client", nio + ["CNghttp2", logging]),
+        room("APNs", nio + ["HTTP2Client", logging, crypto, x509, .product(name: "JWTKit", package: "jwt-kit")]),
+
+        // Floor 2: what fills the ports.
+        room("BelfryStoreSQLite", ["BelfryCore", logging, .product(name: "GRDB", package: "GRDB.swift")]),
+        room("BelfryProviders", nio + ["BelfryCore", "APNs", logging]),
+
+        // Floor 3: the flows and the doors.
+        room("BelfryDelivery", ["BelfryCore", logging, metrics, lifecycle]),
+        room("BelfryAPI", ["BelfryCore", hummingbird, logging, metrics, crypto]),
+
+        // Floor 4: the only room that knows everybody.
+        room(
+            "BelfryServer",
+            [
+                "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
+                hummingbird, logging, metrics, crypto, lifecycle,
+                .product(name: "Configuration", package: "swift-configuration"),
+            ]),
+
+        // Floor 5.
+        .executableTarget(
+            name: "belfry",
+            dependencies: [
+                "BelfryServer", "BelfrySimulators", "BelfryCore",
+                logging, lifecycle,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Configuration", package: "swift-configuration"),
+            ],
+            swiftSettings: settings),
+
+        // Beside the house.
+        room(
+            "BelfrySimulators",
+            nio + [
+                "CNghttp2", logging, crypto, x509,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ]),
+        room("BelfryTesting", ["BelfryCore", logging]),
+
+        tests("HTTP2ClientTests", nio + ["HTTP2Client", "BelfrySimulators", logging]),
+        tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
+        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators"]),
+        tests("BelfryCoreTests", ["BelfryCore"]),
+        tests("BelfryStoreTests", ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging]),
+        tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging]),
+        tests(
+            "BelfryAPITests",
+            [
+                "BelfryCore", "BelfryAPI", "BelfryTesting", logging,
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+            ]),
+        tests(
+            "BelfryServerTests",
+            [
+                "BelfryCore", "BelfryServer", "BelfrySimulators", "BelfryTesting", logging,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ]),
+    ]
+)

@@ -1,0 +1,1 @@
+@main struct Belfry { static func main() {} }
