@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// Seals what must be read again, such as provider credentials, with a key that is not in the database.
 package protocol Vault: Sendable {
     /// - Parameter purpose: bound into the seal, so that one secret cannot be passed off as another.
@@ -9,4 +11,18 @@ package protocol Vault: Sendable {
 package enum VaultError: Error, Sendable, Hashable {
     case unknownKey(id: UInt32)
     case broken
+}
+
+extension Application {
+    /// What the seal of an application's shared secret is bound to.
+    package static func sharedSecretPurpose(_ application: UUID) -> String {
+        "shared-secret/\(application.uuidString.lowercased())"
+    }
+}
+
+extension Platform {
+    /// What the seal of a platform's credentials is bound to.
+    package static func credentialsPurpose(_ platform: UUID) -> String {
+        "credentials/\(platform.uuidString.lowercased())"
+    }
 }
