@@ -10,3 +10,11 @@ package enum VaultError: Error, Sendable, Hashable {
     case unknownKey(id: UInt32)
     case broken
 }
+
+/// What the sealed secrets of a database are for. Whoever seals and whoever opens take the word from here.
+package enum VaultPurpose {
+    /// `Application.sharedSecret`: the 64 hex digits that sign custom user ids, as ASCII.
+    package static let sharedSecret = "application.shared-secret"
+    /// `Platform.credentials`: what a provider adapter needs to send.
+    package static let platformCredentials = "platform.credentials"
+}
