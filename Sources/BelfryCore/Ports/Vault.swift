@@ -13,16 +13,15 @@ package enum VaultError: Error, Sendable, Hashable {
     case broken
 }
 
-extension Application {
-    /// What the seal of an application's shared secret is bound to.
-    package static func sharedSecretPurpose(_ application: UUID) -> String {
+/// What the sealed secrets of a database are for. Whoever seals and whoever opens take the word from here.
+package enum VaultPurpose {
+    /// `Application.sharedSecret`: the 32 bytes that sign custom user ids.
+    package static func sharedSecret(of application: UUID) -> String {
         "shared-secret/\(application.uuidString.lowercased())"
     }
-}
 
-extension Platform {
-    /// What the seal of a platform's credentials is bound to.
-    package static func credentialsPurpose(_ platform: UUID) -> String {
+    /// `Platform.credentials`: what a provider adapter needs to send.
+    package static func credentials(of platform: UUID) -> String {
         "credentials/\(platform.uuidString.lowercased())"
     }
 }

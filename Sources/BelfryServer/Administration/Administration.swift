@@ -35,7 +35,7 @@ package struct Administration: Sendable {
         let application = try await store.create(
             NewApplication(
                 uuid: uuid, name: name, apiKeyHash: SecretHash.of(apiKey),
-                sharedSecret: try vault.seal(sharedSecret, for: BelfryCore.Application.sharedSecretPurpose(uuid))))
+                sharedSecret: try vault.seal(sharedSecret, for: VaultPurpose.sharedSecret(of: uuid))))
         return CreatedApplication(application: application, apiKey: apiKey, sharedSecret: sharedSecret.hex)
     }
 
