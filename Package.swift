@@ -61,7 +61,7 @@ let package = Package(
         // Floor 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         room("BelfryCore"),
         room("HTTP2Client", nio + ["CNghttp2", logging]),
-        room("APNs", nio + ["HTTP2Client", logging, crypto, x509, .product(name: "JWTKit", package: "jwt-kit")]),
+        room("APNs", nio + ["HTTP2Client", logging, crypto, x509]),
 
         // Floor 2: what fills the ports.
         room("BelfryStoreSQLite", ["BelfryCore", logging, .product(name: "GRDB", package: "GRDB.swift")]),
