@@ -37,4 +37,6 @@ public enum HTTP2Verdict: Sendable, Hashable {
     case keep
     /// Open no more streams on it and replace it.
     case retire
+    /// Do the same with all connections of the pool, for what was wrong with this one is wrong with them.
+    case retireAll
 }

@@ -177,8 +177,10 @@ public final class HTTP2Pool: Sendable {
     }
 
     private func open(_ id: PoolState.ID) {
+        var connection = configuration.connection
+        configuration.prepare?(&connection)
         HTTP2Connection.open(
-            endpoint, tls: tls, configuration: configuration.connection, on: group.next(),
+            endpoint, tls: tls, configuration: connection, on: group.next(),
             onEvent: { [weak self] event in self?.heard(event, from: id) }
         ).whenComplete { self.connected(id, $0) }
     }
@@ -204,7 +206,10 @@ public final class HTTP2Pool: Sendable {
             perform { state, _ in state.proven(id); return [] }
         case .draining(let ending):
             logger.debug("connection draining", metadata: metadata(id, "\(ending)"))
-            perform { state, _ in state.draining(id); return [] }
+            perform { state, _ in
+                state.draining(id)
+                return ending == .allRetired ? state.replaceAll() : []
+            }
             // A retired connection must not wait for ever for answers that do not come.
             held.withLock { $0.connections[id] }?.drain(ending, within: configuration.drainDeadline)
         case .closed(let ending):

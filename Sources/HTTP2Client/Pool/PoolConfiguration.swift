@@ -18,6 +18,8 @@ public struct HTTP2PoolConfiguration: Sendable {
     public var drainDeadline = Duration.seconds(30)
     /// Adds a header to every batch at the moment it goes to a connection, such as a token that is renewed.
     public var authorize: (@Sendable () throws -> HTTP2Header)?
+    /// Changes the configuration of each connection as it is opened, such as for a judge that knows its age.
+    public var prepare: (@Sendable (inout HTTP2Configuration) -> Void)?
 
     public init() {}
 }

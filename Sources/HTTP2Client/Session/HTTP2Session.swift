@@ -259,7 +259,7 @@ extension HTTP2Session {
     private func responded(_ slot: UnsafeMutablePointer<StreamSlot>) {
         let status = Int(slot.pointee.status)
         if !isProven, configuration.provesAuthentication(status) { prove() }
-        if status >= 400, verdict(on: slot, status: status) == .retire { drain(.retired) }
+        if status >= 400 { obey(verdict(on: slot, status: status)) }
         if streak.saw(status: status) { drain(.sick) }
         answer(slot) { $0.kind = .response }
     }
@@ -268,6 +268,14 @@ extension HTTP2Session {
         isProven = true
         window.prove()
         events.append(.proven)
+    }
+
+    private func obey(_ verdict: HTTP2Verdict) {
+        switch verdict {
+        case .keep: break
+        case .retire: drain(.retired)
+        case .retireAll: drain(.allRetired)
+        }
     }
 
     private func verdict(on slot: UnsafeMutablePointer<StreamSlot>, status: Int) -> HTTP2Verdict {
