@@ -20,6 +20,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
 func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
@@ -62,7 +63,7 @@ let package = Package(
         // Floor 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         room("BelfryCore"),
         room("HTTP2Client", nio + ["CNghttp2", logging]),
-        room("APNs", nio + ["HTTP2Client", logging, crypto, x509, .product(name: "JWTKit", package: "jwt-kit")]),
+        room("APNs", nio + ["HTTP2Client", logging, crypto, x509, asn1]),
 
         // Floor 2: what fills the ports.
         room("BelfryStoreSQLite", ["BelfryCore", logging, .product(name: "GRDB", package: "GRDB.swift")]),
@@ -104,7 +105,12 @@ let package = Package(
             ]),
         room("BelfryTesting", ["BelfryCore", logging]),
 
-        tests("HTTP2ClientTests", nio + ["HTTP2Client", "BelfrySimulators", logging]),
+        tests(
+            "HTTP2ClientTests",
+            nio + [
+                "HTTP2Client", "BelfrySimulators", "CNghttp2", logging,
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+            ]),
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators"]),
         tests("HouseTests", []),
