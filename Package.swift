@@ -47,6 +47,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.0"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-system.git", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0"),
         .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.0"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
@@ -79,6 +80,7 @@ let package = Package(
                 "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
                 hummingbird, logging, metrics, crypto, lifecycle,
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ]),
 
         // Floor 5.
@@ -111,6 +113,7 @@ let package = Package(
             ]),
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators"]),
+        tests("HouseTests", []),
         tests("BelfryCoreTests", ["BelfryCore"]),
         tests("BelfryStoreTests", ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging]),
         tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging]),

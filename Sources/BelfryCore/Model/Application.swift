@@ -1,0 +1,31 @@
+package import FoundationEssentials
+
+/// What a team registers its devices under: the owner of platforms and the sender of pushes.
+package struct Application: Sendable, Hashable {
+    package let key: Key<Application>
+    package let uuid: UUID
+    package let name: String
+    /// SHA-256 of the API key. The key itself is shown once, when it is made.
+    package let apiKeyHash: [UInt8]
+    /// The secret that signs custom user ids, sealed by the vault.
+    package let sharedSecret: Sealed
+    package let createdAt: Instant
+
+    package init(
+        key: Key<Application>, uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed, createdAt: Instant
+    ) {
+        self.key = key
+        self.uuid = uuid
+        self.name = name
+        self.apiKeyHash = apiKeyHash
+        self.sharedSecret = sharedSecret
+        self.createdAt = createdAt
+    }
+}
+
+/// Bytes that only the vault can read.
+package struct Sealed: Sendable, Hashable {
+    package let bytes: [UInt8]
+
+    package init(bytes: [UInt8]) { self.bytes = bytes }
+}

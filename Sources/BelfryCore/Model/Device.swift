@@ -1,0 +1,67 @@
+package import FoundationEssentials
+
+/// One installation of an app: a token of its platform's provider, and what the app told of itself.
+package struct Device: Sendable, Hashable {
+    package let key: Key<Device>
+    package let uuid: UUID
+    package let platformKey: Key<Platform>
+    /// nil when another registration took the token over.
+    package let token: DeviceToken?
+    package let isActive: Bool
+    package let about: About
+    package let customUserID: String?
+    /// Topic names in lower case, sorted.
+    package let topics: [String]
+    /// When the app last told us this token, by our clock. A provider's verdict older than this does not count.
+    package let registeredAt: Instant
+
+    /// What an app says of the machine it runs on. Nothing but `osVersion` is ever interpreted.
+    package struct About: Sendable, Hashable {
+        package var os: String?
+        package var osVersion: String?
+        package var model: String?
+        package var manufacturer: String?
+        package var alias: String?
+
+        package init(
+            os: String? = nil, osVersion: String? = nil, model: String? = nil, manufacturer: String? = nil,
+            alias: String? = nil
+        ) {
+            self.os = os
+            self.osVersion = osVersion
+            self.model = model
+            self.manufacturer = manufacturer
+            self.alias = alias
+        }
+
+        /// These, with what is missing taken from `older`.
+        package func filled(from older: About) -> About {
+            About(
+                os: os ?? older.os, osVersion: osVersion ?? older.osVersion, model: model ?? older.model,
+                manufacturer: manufacturer ?? older.manufacturer, alias: alias ?? older.alias)
+        }
+    }
+
+    package init(
+        key: Key<Device>, uuid: UUID, platformKey: Key<Platform>, token: DeviceToken?, isActive: Bool, about: About,
+        customUserID: String?, topics: [String], registeredAt: Instant
+    ) {
+        self.key = key
+        self.uuid = uuid
+        self.platformKey = platformKey
+        self.token = token
+        self.isActive = isActive
+        self.about = about
+        self.customUserID = customUserID
+        self.topics = topics
+        self.registeredAt = registeredAt
+    }
+}
+
+/// How far a push can reach a device. The order is that of ability: what a broader audience takes, a narrower may not.
+package enum Reach: Int64, Sendable, Hashable, CaseIterable {
+    case inactive = 0
+    case active = 1
+    /// Active, and its system shows notifications with buttons: iOS 8, Android 4.1 or later.
+    case interactive = 2
+}

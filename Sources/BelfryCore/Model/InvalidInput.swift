@@ -1,0 +1,13 @@
+/// What is wrong with something a caller sent: the field, and a sentence that names what was found and the limit.
+package struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The path of the field as the caller spells it, such as `target.topics[3]`.
+    package let field: String
+    package let problem: String
+
+    package init(field: String, _ problem: String) {
+        self.field = field
+        self.problem = problem
+    }
+
+    package var description: String { "\(field) \(problem)" }
+}

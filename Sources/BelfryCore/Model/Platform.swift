@@ -1,0 +1,75 @@
+package import FoundationEssentials
+
+/// One set of provider credentials of an application, and the devices reached with them.
+package struct Platform: Sendable, Hashable {
+    package let key: Key<Platform>
+    package let uuid: UUID
+    package let applicationKey: Key<Application>
+    package let kind: PlatformKind
+    package let mode: Mode
+    package let name: String
+    /// SHA-256 of the platform secret that devices authenticate with.
+    package let secretHash: [UInt8]
+    /// The provider's credentials, sealed by the vault. What is inside is the provider adapter's business.
+    package let credentials: Sealed
+    /// Raised whenever the credentials change, so that a client made from older ones is replaced.
+    package let credentialsVersion: Int64
+    /// Why nothing is sent at present; nil while the platform works.
+    package let parked: Parking?
+    package let createdAt: Instant
+
+    /// Which of a provider's worlds the credentials belong to.
+    package enum Mode: String, Sendable, Hashable, CaseIterable {
+        case development, production
+    }
+
+    package init(
+        key: Key<Platform>, uuid: UUID, applicationKey: Key<Application>, kind: PlatformKind, mode: Mode, name: String,
+        secretHash: [UInt8], credentials: Sealed, credentialsVersion: Int64, parked: Parking?, createdAt: Instant
+    ) {
+        self.key = key
+        self.uuid = uuid
+        self.applicationKey = applicationKey
+        self.kind = kind
+        self.mode = mode
+        self.name = name
+        self.secretHash = secretHash
+        self.credentials = credentials
+        self.credentialsVersion = credentialsVersion
+        self.parked = parked
+        self.createdAt = createdAt
+    }
+}
+
+/// The kinds of platform, by the names that PCF's `os` and `platforms` fields use.
+/// Source: PCF Push API 1.6–1.9, "Push a message" and "Register a device".
+package enum PlatformKind: String, Sendable, Hashable, CaseIterable, Codable {
+    case ios
+    case android
+    case androidFCM = "android-fcm"
+    case androidBaidu = "android-baidu"
+    case windows8
+    case windowsPhone
+    case bb10
+}
+
+/// Why a platform's pages wait for a person.
+package struct Parking: Sendable, Hashable {
+    package let cause: Cause
+    /// What the provider said, in words a person can act on.
+    package let detail: String
+    package let since: Instant
+
+    package enum Cause: String, Sendable, Hashable, CaseIterable {
+        /// The provider refuses the key, certificate or topic.
+        case credentials
+        /// More devices were declared dead than the share the operator set.
+        case deaths
+    }
+
+    package init(cause: Cause, detail: String, since: Instant) {
+        self.cause = cause
+        self.detail = detail
+        self.since = since
+    }
+}

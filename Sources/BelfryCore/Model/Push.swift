@@ -1,0 +1,88 @@
+package import FoundationEssentials
+
+/// What a back end posted: content, audience, times.
+package struct Push: Sendable, Hashable {
+    package let key: Key<Push>
+    /// How the caller follows the push.
+    package let receiptID: UUID
+    package let applicationKey: Key<Application>
+    package let content: Content
+    package let audience: Audience
+    package let lane: Lane
+    package let guarantee: Guarantee
+    package let acceptedAt: Instant
+    /// From then on no device is told any more; nil leaves it to the provider.
+    package let expiresAt: Instant?
+
+    /// The words of a push, and each platform's own.
+    package struct Content: Sendable, Hashable, Codable {
+        /// The text for every platform that has none of its own.
+        package let body: String?
+        /// What the sender wrote for a platform, by the sender's key: `ios`, `android`, `windows8`, ...
+        package let custom: [String: JSONValue]
+
+        package init(body: String?, custom: [String: JSONValue] = [:]) {
+            self.body = body
+            self.custom = custom
+        }
+    }
+
+    /// What happens to a device of whom it is not known whether it was told.
+    package enum Guarantee: Int64, Sendable, Hashable {
+        /// It is told again, with the same message id and collapse key.
+        case atLeastOnce = 0
+        /// It is not told again; its answer is `unknown`.
+        case atMostOnce = 1
+    }
+
+    package init(
+        key: Key<Push>, receiptID: UUID, applicationKey: Key<Application>, content: Content, audience: Audience,
+        lane: Lane, guarantee: Guarantee, acceptedAt: Instant, expiresAt: Instant?
+    ) {
+        self.key = key
+        self.receiptID = receiptID
+        self.applicationKey = applicationKey
+        self.content = content
+        self.audience = audience
+        self.lane = lane
+        self.guarantee = guarantee
+        self.acceptedAt = acceptedAt
+        self.expiresAt = expiresAt
+    }
+}
+
+/// An order of urgency. A lane's pages go before those of all lanes after it.
+package enum Lane: Int64, Sendable, Hashable, CaseIterable, Comparable, Codable {
+    case urgent = 0
+    case normal = 1
+    case bulk = 2
+
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// A push before it is accepted. What it holds is checked, so that nothing downstream checks again.
+package struct NewPush: Sendable, Hashable {
+    package let receiptID: UUID
+    package let applicationKey: Key<Application>
+    package let content: Push.Content
+    package let audience: Audience
+    /// The platforms whose devices the audience is looked for in.
+    package let platformKeys: [Key<Platform>]
+    package let lane: Lane
+    package let guarantee: Push.Guarantee
+    package let expiresAt: Instant?
+
+    package init(
+        receiptID: UUID, applicationKey: Key<Application>, content: Push.Content, audience: Audience,
+        platformKeys: [Key<Platform>], lane: Lane, guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil
+    ) {
+        self.receiptID = receiptID
+        self.applicationKey = applicationKey
+        self.content = content
+        self.audience = audience
+        self.platformKeys = platformKeys
+        self.lane = lane
+        self.guarantee = guarantee
+        self.expiresAt = expiresAt
+    }
+}

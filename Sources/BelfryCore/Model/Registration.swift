@@ -1,0 +1,74 @@
+/// What an app asks to be known as. A missing value of an update leaves what is known as it is.
+package struct Registration: Sendable, Hashable {
+    package let token: DeviceToken
+    package let about: Device.About
+    package let customUserID: Change<String>
+    package let topics: TopicChange
+
+    /// The most topics one device may have, and one push may name.
+    /// Source: PCF Push API, "Register a device", LIMITS.
+    package static let topicsMax = 1_024
+    /// Counted on the string that the app sends, so on the signed form where ids are signed.
+    /// Source: both PCF SDKs refuse longer ones.
+    package static let customUserIDCharactersMax = 255
+    /// A topic's name, in bytes of UTF-8.
+    package static let topicBytesMax = 255
+    /// Each field of `Device.About`, in bytes of UTF-8.
+    package static let aboutBytesMax = 1_024
+
+    package enum Change<Value: Sendable & Hashable>: Sendable, Hashable {
+        case keep, clear
+        case set(Value)
+    }
+
+    package enum TopicChange: Sendable, Hashable {
+        /// The full set.
+        case replace(Set<String>)
+        /// What to add and what to take away; what stands in both is added.
+        case change(subscribe: Set<String>, unsubscribe: Set<String>)
+
+        package static let keep = TopicChange.change(subscribe: [], unsubscribe: [])
+
+        package func applied(to topics: Set<String>) -> Set<String> {
+            switch self {
+            case .replace(let all): all
+            case .change(let subscribe, let unsubscribe): topics.subtracting(unsubscribe).union(subscribe)
+            }
+        }
+    }
+
+    /// Takes what was sent as it is; throws on the first field over its limit.
+    package init(
+        token: DeviceToken, about: Device.About, customUserID: Change<String>, topics: TopicChange
+    ) throws(InvalidInput) {
+        self.token = token
+        self.about = about
+        self.customUserID = customUserID
+        self.topics = topics
+        try about.check()
+        if case .replace(let all) = topics { try Self.check(all.count, in: "tags") }
+        if case .change(let subscribe, let unsubscribe) = topics {
+            try Self.check(subscribe.count, in: "tags.subscribe")
+            try Self.check(unsubscribe.count, in: "tags.unsubscribe")
+        }
+    }
+
+    private static func check(_ count: Int, in field: String) throws(InvalidInput) {
+        guard count <= topicsMax else {
+            throw InvalidInput(field: field, "has \(count) topics, the limit is \(topicsMax)")
+        }
+    }
+}
+
+extension Device.About {
+    fileprivate func check() throws(InvalidInput) {
+        let fields = [
+            ("os", os), ("os_version", osVersion), ("device_model", model), ("device_manufacturer", manufacturer),
+            ("device_alias", alias),
+        ]
+        for case (let name, let value?) in fields where value.utf8.count > Registration.aboutBytesMax {
+            throw InvalidInput(
+                field: name, "is \(value.utf8.count) bytes, the limit is \(Registration.aboutBytesMax)")
+        }
+    }
+}

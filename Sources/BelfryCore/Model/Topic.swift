@@ -1,0 +1,20 @@
+/// A keyword that devices subscribe to. Topics compare without case, so they are kept in lower case.
+package enum Topic {
+    /// The one spelling of a topic's name; throws on an empty or over-long one.
+    package static func normalized(_ name: String, field: String) throws(InvalidInput) -> String {
+        guard !name.isEmpty else { throw InvalidInput(field: field, "is an empty topic name") }
+        let lower = name.isLowerASCII ? name : name.lowercased()
+        guard lower.utf8.count <= Registration.topicBytesMax else {
+            throw InvalidInput(
+                field: field, "is \(lower.utf8.count) bytes, the limit is \(Registration.topicBytesMax)")
+        }
+        return lower
+    }
+}
+
+extension String {
+    /// Most topics are lower-case ASCII already, and `lowercased()` is the dearest call of a registration.
+    fileprivate var isLowerASCII: Bool {
+        utf8.allSatisfy { $0 < 0x80 && !(0x41...0x5A).contains($0) }
+    }
+}

@@ -1,0 +1,180 @@
+package import FoundationEssentials
+
+/// The one port to the database. Two fillings: SQLite and PostgreSQL; `StoreConformance` holds every filling to it.
+///
+/// Whatever returns is durable: it survives a `kill -9` of the process and the loss of power.
+package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryStore
+
+/// Applications and platforms: few, read with each request, so a store answers reads from memory.
+package protocol ApplicationStore: Sendable {
+    func create(_ application: NewApplication) async throws -> Application
+    func applications() async throws -> [Application]
+    func application(_ uuid: UUID) async throws -> Application?
+    func application(_ key: Key<Application>) async throws -> Application?
+    /// Deletes the application with its platforms, devices and pushes. Throws `StoreError.notEmpty` while it has
+    /// platforms, unless told `force`.
+    func delete(_ application: Key<Application>, force: Bool) async throws
+
+    func create(_ platform: NewPlatform) async throws -> Platform
+    func platforms(of application: Key<Application>) async throws -> [Platform]
+    func platform(_ uuid: UUID) async throws -> Platform?
+    func platform(_ key: Key<Platform>) async throws -> Platform?
+    /// Replaces the credentials and lets a platform that was parked for their sake run again.
+    func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws
+    /// Holds back the platform's pages until `resume`. Devices are not touched.
+    func park(_ platform: Key<Platform>, _ parking: Parking) async throws
+    /// Lets a parked platform's pages run again, in order, at once.
+    func resume(_ platform: Key<Platform>) async throws
+}
+
+extension ApplicationStore {
+    package func application(_ key: Key<Application>) async throws -> Application? {
+        try await applications().first { $0.key == key }
+    }
+}
+
+package struct NewApplication: Sendable {
+    package let uuid: UUID
+    package let name: String
+    package let apiKeyHash: [UInt8]
+    package let sharedSecret: Sealed
+
+    package init(uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed) {
+        self.uuid = uuid
+        self.name = name
+        self.apiKeyHash = apiKeyHash
+        self.sharedSecret = sharedSecret
+    }
+}
+
+package struct NewPlatform: Sendable {
+    package let uuid: UUID
+    package let applicationKey: Key<Application>
+    package let kind: PlatformKind
+    package let mode: Platform.Mode
+    package let name: String
+    package let secretHash: [UInt8]
+    package let credentials: Sealed
+
+    package init(
+        uuid: UUID, applicationKey: Key<Application>, kind: PlatformKind, mode: Platform.Mode, name: String,
+        secretHash: [UInt8], credentials: Sealed
+    ) {
+        self.uuid = uuid
+        self.applicationKey = applicationKey
+        self.kind = kind
+        self.mode = mode
+        self.name = name
+        self.secretHash = secretHash
+        self.credentials = credentials
+    }
+}
+
+/// The devices of a platform.
+package protocol DeviceStore: Sendable {
+    /// Registers a device, or brings one up to date, by the rules of `Enrolment`; it is active afterwards.
+    ///
+    /// - Parameter uuid: the device that the caller takes itself for; nil, or one that this platform does not know,
+    ///   leaves it to the token.
+    func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device
+    /// Deactivates; the device keeps its UUID and may come back. Does nothing for an unknown one.
+    func unregister(_ uuid: UUID, on platform: Key<Platform>) async throws
+    func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device?
+    /// The devices behind these UUIDs that belong to one of the platforms; the others are left out.
+    func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>]
+    /// All devices ever registered on the platform, dead ones too.
+    func deviceCount(on platform: Key<Platform>) async throws -> Int
+}
+
+/// Pushes as callers see them.
+package protocol PushStore: Sendable {
+    /// Keeps the push, with one walk for each platform. Durable when it returns.
+    func accept(_ push: NewPush) async throws -> Push
+    func receipt(_ receiptID: UUID) async throws -> Receipt?
+    /// What became of one device of a push; nil if it has no page, or none yet.
+    func answer(of device: Key<Device>, in push: Key<Push>) async throws -> Answer?
+}
+
+/// Pushes as the delivery sees them.
+package protocol DeliveryStore: Sendable {
+    /// Leases due walks: the most urgent lane first, within a lane one for each application in turn.
+    func claimWalks(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [Walk]
+    /// The next devices of a walk's audience on its platform, ascending, after `after`.
+    func devices(in walk: Walk, after: Key<Device>?, limit: Int) async throws -> [Key<Device>]
+    /// Writes the pages of a step, moves the cursor behind them and hands the walk back, all at once or not at all.
+    ///
+    /// Returns false, and changes nothing, when the walk was claimed by another since.
+    func advance(_ step: WalkStep) async throws -> Bool
+
+    /// Leases due pages: the most urgent lane first, within a lane a fair share for each application.
+    func claimPages(_ claim: PageClaim) async throws -> [Page]
+    /// What a courier needs to carry a page: its push, and whom to tell. Devices that are inactive or gone are left out.
+    func load(_ page: Page) async throws -> PageLoad?
+    /// Writes what came of a page, all at once or not at all.
+    ///
+    /// Returns false, and changes nothing, when the page was claimed by another since.
+    func settle(_ settlement: Settlement) async throws -> Bool
+
+    /// The earliest moment at which a walk or page falls due, parked platforms aside; nil if none is open.
+    func nextDue() async throws -> Instant?
+    /// Signals that something may have fallen due, from this process or another. A hint: some are false, some missing.
+    func hints() -> AsyncStream<Void>
+}
+
+/// How many pages a courier wants, and from where.
+package struct PageClaim: Sendable {
+    package let pagesMax: Int
+    package let lanes: [Lane]
+    /// How many pages each platform can take now. Those not named here take `roomElsewhere`.
+    package let room: [Key<Platform>: Int]
+    package let roomElsewhere: Int
+    package let lease: Duration
+
+    package init(
+        pagesMax: Int, lanes: [Lane] = Lane.allCases, room: [Key<Platform>: Int] = [:], roomElsewhere: Int,
+        lease: Duration
+    ) {
+        self.pagesMax = pagesMax
+        self.lanes = lanes
+        self.room = room
+        self.roomElsewhere = roomElsewhere
+        self.lease = lease
+    }
+
+    package func room(on platform: Key<Platform>) -> Int { room[platform] ?? roomElsewhere }
+}
+
+/// A page made ready to be carried.
+package struct PageLoad: Sendable {
+    package let push: Push
+    package let platform: Platform
+    /// Those of the page's pending devices that can be told, ascending.
+    package let recipients: [Recipient]
+
+    package init(push: Push, platform: Platform, recipients: [Recipient]) {
+        self.push = push
+        self.platform = platform
+        self.recipients = recipients
+    }
+}
+
+package struct Recipient: Sendable, Hashable {
+    package let device: Key<Device>
+    package let token: DeviceToken
+
+    package init(device: Key<Device>, token: DeviceToken) {
+        self.device = device
+        self.token = token
+    }
+}
+
+package enum StoreError: Error, Sendable, Hashable {
+    /// There is nothing of that name.
+    case unknown(String)
+    /// Not deleted, because others depend on it. The words say what.
+    case notEmpty(String)
+    /// The database cannot be written or read: a full disk, a read-only file, damage.
+    case unavailable(String)
+    /// More work waits than the store takes; the caller may come again.
+    case overloaded(retryAfter: Duration)
+}

@@ -1,0 +1,27 @@
+package import FoundationEssentials
+
+/// Seals what must be read again, such as provider credentials, with a key that is not in the database.
+package protocol Vault: Sendable {
+    /// - Parameter purpose: bound into the seal, so that one secret cannot be passed off as another.
+    func seal(_ secret: [UInt8], for purpose: String) throws -> Sealed
+    /// Throws `VaultError` with the id of the key that is missing, or when the seal is broken.
+    func open(_ sealed: Sealed, for purpose: String) throws -> [UInt8]
+}
+
+package enum VaultError: Error, Sendable, Hashable {
+    case unknownKey(id: UInt32)
+    case broken
+}
+
+/// What the sealed secrets of a database are for. Whoever seals and whoever opens take the word from here.
+package enum VaultPurpose {
+    /// `Application.sharedSecret`: the 32 bytes that sign custom user ids.
+    package static func sharedSecret(of application: UUID) -> String {
+        "shared-secret/\(application.uuidString.lowercased())"
+    }
+
+    /// `Platform.credentials`: what a provider adapter needs to send.
+    package static func credentials(of platform: UUID) -> String {
+        "credentials/\(platform.uuidString.lowercased())"
+    }
+}

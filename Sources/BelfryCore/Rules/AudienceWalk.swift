@@ -1,0 +1,171 @@
+/// Reads posting lists of one platform. A store fills it within one read transaction.
+package protocol PostingReader {
+    /// Up to `limit` device keys of the list that are greater than `after`, ascending.
+    func postings(_ list: PostingList, after: Int64, limit: Int) throws -> [Int64]
+}
+
+/// Walks an audience in ascending order of devices, each once, with flat memory.
+///
+/// Any-of is a k-way merge, all-of a gallop in which each list leaps to where another stands, except a difference.
+package struct AudienceWalk {
+    private let root: any PostingCursor
+
+    package init(_ audience: Audience, reader: any PostingReader) {
+        root = audience.cursor(reader: reader)
+    }
+
+    /// Up to `limit` devices greater than `after`.
+    package func devices(after: Key<Device>?, limit: Int) throws -> [Key<Device>] {
+        var found: [Key<Device>] = []
+        found.reserveCapacity(min(limit, 4_096))
+        var target = (after?.rawValue ?? 0) + 1
+        while found.count < limit, let device = try root.seek(target) {
+            found.append(Key(device))
+            target = device + 1
+        }
+        return found
+    }
+}
+
+/// A place in an ascending list that only moves forward.
+private protocol PostingCursor: AnyObject {
+    /// The first device at or after `target`; nil at the end. Targets never decrease.
+    func seek(_ target: Int64) throws -> Int64?
+}
+
+extension Audience {
+    fileprivate func cursor(reader: any PostingReader) -> any PostingCursor {
+        switch self {
+        case .list(let list): ListCursor(list, reader: reader)
+        case .any(let parts) where parts.count == 1: parts[0].cursor(reader: reader)
+        case .any(let parts): AnyCursor(parts.map { $0.cursor(reader: reader) })
+        case .all(let parts): AllCursor(parts.map { $0.cursor(reader: reader) })
+        case .except(let whole, let part):
+            ExceptCursor(whole.cursor(reader: reader), part.cursor(reader: reader))
+        }
+    }
+}
+
+/// Reads a list in chunks that start small, for a gallop that needs few, and grow while all of them is used.
+private final class ListCursor: PostingCursor {
+    private let list: PostingList
+    private let reader: any PostingReader
+    private var chunk: [Int64] = []
+    private var position = 0
+    private var chunkSize = 32
+    private var isAtEnd = false
+
+    private static let chunkSizeMax = 4_096
+
+    init(_ list: PostingList, reader: any PostingReader) {
+        self.list = list
+        self.reader = reader
+    }
+
+    func seek(_ target: Int64) throws -> Int64? {
+        while true {
+            while position < chunk.count {
+                if chunk[position] >= target { return chunk[position] }
+                position += 1
+                if let last = chunk.last, last < target { position = chunk.count }
+            }
+            if isAtEnd { return nil }
+            try read(from: target)
+        }
+    }
+
+    private func read(from target: Int64) throws {
+        let wasContiguous = chunk.last.map { $0 + 1 >= target } ?? false
+        if wasContiguous { chunkSize = min(chunkSize * 4, Self.chunkSizeMax) }
+        chunk = try reader.postings(list, after: target - 1, limit: chunkSize)
+        position = 0
+        isAtEnd = chunk.count < chunkSize
+    }
+}
+
+/// A k-way merge over a binary heap of where each part stands.
+private final class AnyCursor: PostingCursor {
+    private let parts: [any PostingCursor]
+    private var heap: [(device: Int64, part: Int)] = []
+    private var isStarted = false
+
+    init(_ parts: [any PostingCursor]) { self.parts = parts }
+
+    func seek(_ target: Int64) throws -> Int64? {
+        if !isStarted { try start(target) }
+        while let top = heap.first, top.device < target {
+            if let device = try parts[top.part].seek(target) {
+                heap[0].device = device
+            } else {
+                heap.swapAt(0, heap.count - 1)
+                heap.removeLast()
+            }
+            siftDown(0)
+        }
+        return heap.first?.device
+    }
+
+    private func start(_ target: Int64) throws {
+        isStarted = true
+        for (index, part) in parts.enumerated() {
+            guard let device = try part.seek(target) else { continue }
+            heap.append((device, index))
+        }
+        for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(index) }
+    }
+
+    private func siftDown(_ start: Int) {
+        var parent = start
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count {
+                if heap[child].device < heap[least].device { least = child }
+            }
+            guard least != parent else { return }
+            heap.swapAt(parent, least)
+            parent = least
+        }
+    }
+}
+
+/// A gallop: the lists leap to one another until all stand at the same device.
+private final class AllCursor: PostingCursor {
+    private let parts: [any PostingCursor]
+
+    init(_ parts: [any PostingCursor]) {
+        precondition(!parts.isEmpty, "an intersection of no lists is everybody, which no list holds")
+        self.parts = parts
+    }
+
+    func seek(_ target: Int64) throws -> Int64? {
+        var candidate = target
+        var agreeing = 0
+        var index = 0
+        while agreeing < parts.count {
+            guard let device = try parts[index].seek(candidate) else { return nil }
+            agreeing = device == candidate ? agreeing + 1 : 1
+            candidate = device
+            index = (index + 1) % parts.count
+        }
+        return candidate
+    }
+}
+
+private final class ExceptCursor: PostingCursor {
+    private let whole: any PostingCursor
+    private let part: any PostingCursor
+
+    init(_ whole: any PostingCursor, _ part: any PostingCursor) {
+        self.whole = whole
+        self.part = part
+    }
+
+    func seek(_ target: Int64) throws -> Int64? {
+        var target = target
+        while let device = try whole.seek(target) {
+            guard try part.seek(device) == device else { return device }
+            target = device + 1
+        }
+        return nil
+    }
+}

@@ -1,0 +1,41 @@
+/// Ascending device keys as differences of variable length: a byte for each device that follows close on another.
+package enum DeviceList {
+    package static func encode(_ devices: [Key<Device>]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(devices.count + 9)
+        var last: Int64 = 0
+        for device in devices {
+            precondition(device.rawValue > last, "device keys of a page ascend")
+            var difference = UInt64(bitPattern: device.rawValue - last)
+            while difference >= 0x80 {
+                bytes.append(UInt8(truncatingIfNeeded: difference) | 0x80)
+                difference >>= 7
+            }
+            bytes.append(UInt8(difference))
+            last = device.rawValue
+        }
+        return bytes
+    }
+
+    /// nil when the bytes are no such list.
+    package static func decode(_ bytes: some Collection<UInt8>) -> [Key<Device>]? {
+        var devices: [Key<Device>] = []
+        devices.reserveCapacity(bytes.count)
+        var last: Int64 = 0
+        var difference: UInt64 = 0
+        var shift: UInt64 = 0
+        for byte in bytes {
+            guard shift <= 63, shift < 63 || byte <= 1 else { return nil }
+            difference |= UInt64(byte & 0x7F) << shift
+            shift += 7
+            guard byte < 0x80 else { continue }
+            let (sum, overflow) = last.addingReportingOverflow(Int64(bitPattern: difference))
+            guard !overflow, sum > last else { return nil }
+            last = sum
+            devices.append(Key(sum))
+            difference = 0
+            shift = 0
+        }
+        return shift == 0 ? devices : nil
+    }
+}

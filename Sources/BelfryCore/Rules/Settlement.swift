@@ -1,0 +1,147 @@
+/// What the outcomes of a page change: one consequence for each outcome.
+///
+/// accepted, refused → the device's answer. gone → the answer, and deactivation if the verdict names a time. throttled,
+/// failed → tried again. unanswered → tried again, or `unknown`, as the push asks. barred → tried again once the platform
+/// is mended; the platform is parked.
+package struct Settlement: Sendable, Hashable {
+    package let page: Page
+    /// One for each device of the page.
+    package let answers: [Answer]
+    /// When the pending devices are to be tried again; nil when none is.
+    package let retryAt: Instant?
+    package let deaths: [Death]
+    package let parking: Parking?
+
+    /// A device whose token is dead, by a verdict that names a time.
+    package struct Death: Sendable, Hashable {
+        package let device: Key<Device>
+        /// Devices that registered later are alive again.
+        package let since: Instant
+
+        package init(device: Key<Device>, since: Instant) {
+            self.device = device
+            self.since = since
+        }
+    }
+
+    package init(page: Page, answers: [Answer], retryAt: Instant?, deaths: [Death] = [], parking: Parking? = nil) {
+        precondition(answers.count == page.devices.count, "each device of a page has an answer")
+        precondition((retryAt == nil) == !answers.contains(.pending), "pending devices have a time, others have none")
+        self.page = page
+        self.answers = answers
+        self.retryAt = retryAt
+        self.deaths = deaths
+        self.parking = parking
+    }
+
+    /// How many devices got each answer by this settlement.
+    package var counts: [Answer: Int] {
+        var counts: [Answer: Int] = [:]
+        for (before, after) in zip(page.answers, answers) where before == .pending && after != .pending {
+            counts[after, default: 0] += 1
+        }
+        return counts
+    }
+}
+
+extension Settlement {
+    /// Settles a page that was carried.
+    ///
+    /// - Parameters:
+    ///   - outcomes: one for each recipient of the load, in its order.
+    ///   - jitter: a fraction in 0..<1.
+    package init(
+        of page: Page, carrying load: PageLoad, outcomes: [Outcome], policy: RetryPolicy, now: Instant, jitter: Double
+    ) {
+        precondition(outcomes.count == load.recipients.count, "a provider answers for each recipient")
+        var draft = Draft(page: page)
+        draft.skipUnreachable(load.recipients)
+        var rest = page.devices[...]
+        for (recipient, outcome) in zip(load.recipients, outcomes) {
+            guard let index = rest.firstIndex(of: recipient.device) else { continue }
+            draft.apply(outcome, at: index, guarantee: load.push.guarantee, now: now)
+            rest = rest[(index + 1)...]
+        }
+        self = draft.finish(policy: policy, end: policy.end(of: load.push), now: now, jitter: jitter)
+    }
+
+    /// Settles a page whose push has ended before it could be carried.
+    package init(expired page: Page) {
+        self.init(page: page, answers: page.answers.map { $0 == .pending ? .expired : $0 }, retryAt: nil)
+    }
+
+    /// Settles a page of an at-most-once push whose courier died: nobody knows who was told.
+    package init(abandoned page: Page) {
+        self.init(page: page, answers: page.answers.map { $0 == .pending ? .unknown : $0 }, retryAt: nil)
+    }
+
+    /// Hands a page back untouched, to be carried from `retryAt`.
+    package init(handingBack page: Page, at retryAt: Instant, parking: Parking? = nil) {
+        self.init(page: page, answers: page.answers, retryAt: retryAt, parking: parking)
+    }
+
+    /// This settlement, with the platform parked and no device harmed.
+    package func sparing(_ parking: Parking) -> Settlement {
+        Settlement(page: page, answers: answers, retryAt: retryAt, deaths: [], parking: parking)
+    }
+}
+
+private struct Draft {
+    let page: Page
+    var answers: [Answer]
+    var deaths: [Settlement.Death] = []
+    var longestWait: Duration?
+    var hasFailures = false
+    var trouble: String?
+
+    init(page: Page) {
+        self.page = page
+        answers = page.answers
+    }
+
+    /// Answers for those pending devices of the page that the store left out of the load.
+    mutating func skipUnreachable(_ recipients: [Recipient]) {
+        var rest = recipients[...]
+        for index in answers.indices where answers[index] == .pending {
+            if rest.first?.device == page.devices[index] {
+                rest = rest.dropFirst()
+            } else {
+                answers[index] = .skipped(.inactive)
+            }
+        }
+    }
+
+    mutating func apply(_ outcome: Outcome, at index: Int, guarantee: Push.Guarantee, now: Instant) {
+        switch outcome {
+        case .accepted:
+            answers[index] = .accepted
+        case .refused(let refusal):
+            answers[index] = .refused(refusal)
+        case .gone(let since):
+            answers[index] = .gone
+            if let since { deaths.append(Settlement.Death(device: page.devices[index], since: since)) }
+        case .throttled(let retryAfter), .failed(let retryAfter):
+            hasFailures = true
+            if let retryAfter { longestWait = max(longestWait ?? .zero, retryAfter) }
+        case .unanswered:
+            if guarantee == .atMostOnce { answers[index] = .unknown } else { hasFailures = true }
+        case .barred(let words):
+            trouble = words
+        }
+    }
+
+    func finish(policy: RetryPolicy, end: Instant, now: Instant, jitter: Double) -> Settlement {
+        let parking = trouble.map { Parking(cause: .credentials, detail: $0, since: now) }
+        guard answers.contains(.pending) else {
+            return Settlement(page: page, answers: answers, retryAt: nil, deaths: deaths, parking: parking)
+        }
+        let wait =
+            hasFailures ? policy.delay(after: page.attempt, asked: longestWait, jitter: jitter) : .zero
+        let retryAt = now + wait
+        guard retryAt < end || trouble != nil else {
+            let ended = answers.map { $0 == .pending ? Answer.expired : $0 }
+            return Settlement(page: page, answers: ended, retryAt: nil, deaths: deaths, parking: parking)
+        }
+        return Settlement(page: page, answers: answers, retryAt: retryAt, deaths: deaths, parking: parking)
+    }
+}
