@@ -105,7 +105,11 @@ public final class HTTP2Pool: Sendable {
         case .refuse(let fault):
             return HTTP2Answers(count: batch.count, unprocessed: fault)
         case .use(let connection, let id):
-            defer { perform { state, now in state.gaveBack(id, count: batch.count, at: now); return [] } }
+            defer {
+                perform { state, now in
+                    state.gaveBack(id, count: batch.count, at: now); return []
+                }
+            }
             guard let authorized = try? authorize(batch) else {
                 return HTTP2Answers(count: batch.count, unprocessed: HTTP2Fault(.invalid))
             }
@@ -201,9 +205,13 @@ public final class HTTP2Pool: Sendable {
     private func heard(_ event: HTTP2Event, from id: PoolState.ID) {
         switch event {
         case .streamLimit(let streams):
-            perform { state, _ in state.limited(id, to: streams); return [] }
+            perform { state, _ in
+                state.limited(id, to: streams); return []
+            }
         case .proven:
-            perform { state, _ in state.proven(id); return [] }
+            perform { state, _ in
+                state.proven(id); return []
+            }
         case .draining(let ending):
             logger.debug("connection draining", metadata: metadata(id, "\(ending)"))
             perform { state, _ in

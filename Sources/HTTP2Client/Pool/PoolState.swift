@@ -62,7 +62,9 @@ struct PoolState {
 
     /// A batch came back from a connection.
     mutating func gaveBack(_ id: ID, count: Int, at now: Duration) {
-        change(id) { $0.assigned -= count; $0.usedAt = now }
+        change(id) {
+            $0.assigned -= count; $0.usedAt = now
+        }
     }
 
     /// The waiter's task was cancelled.
@@ -87,7 +89,9 @@ struct PoolState {
 
     mutating func opened(_ id: ID, at now: Duration) -> [Action] {
         guard !isShut else { return [.drain(id)] }
-        change(id) { $0.phase = .open; $0.usedAt = now }
+        change(id) {
+            $0.phase = .open; $0.usedAt = now
+        }
         return placeWaiters(at: now)
     }
 
