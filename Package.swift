@@ -72,7 +72,7 @@ let package = Package(
                 "BelfryCore", logging,
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        room("BelfryProviders", nio + ["BelfryCore", "APNs", logging]),
+        room("BelfryProviders", nio + ["BelfryCore", "APNs", "HTTP2Client", logging]),
 
         // Floor 3: the flows and the doors.
         room("BelfryDelivery", ["BelfryCore", logging, metrics, lifecycle]),
@@ -84,6 +84,7 @@ let package = Package(
             [
                 "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
                 hummingbird, logging, metrics, crypto, lifecycle,
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
@@ -94,6 +95,7 @@ let package = Package(
             dependencies: [
                 "BelfryServer", "BelfrySimulators", "BelfryCore",
                 logging, lifecycle,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),

@@ -32,7 +32,7 @@ package final class Providers: ProviderDirectory {
     package func provider(for platform: Platform) async throws -> any Provider {
         let (entry, replaced) = try entries.withLock { entries in
             let known = entries[platform.key]
-            if let known, known.version == platform.credentialsVersion { return (known, DrainableProvider?.none) }
+            if let known, known.version == platform.credentialsVersion { return (known, (any DrainableProvider)?.none) }
             let entry = Entry(version: platform.credentialsVersion, provider: try make(platform))
             entries[platform.key] = entry
             return (entry, known?.provider)

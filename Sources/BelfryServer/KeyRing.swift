@@ -38,7 +38,7 @@ package struct KeyRing: Vault {
             guard createIfMissing, !FileManager.default.fileExists(atPath: path) else {
                 throw KeyRingError.unreadable(path)
             }
-            let text = "1:\([UInt8](SymmetricKey(size: .bits256)).hex)\n"
+            let text = "1:\(SymmetricKey(size: .bits256).bytes.hex)\n"
             guard
                 FileManager.default.createFile(
                     atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
@@ -51,8 +51,8 @@ package struct KeyRing: Vault {
     package func seal(_ secret: [UInt8], for purpose: String) throws -> Sealed {
         guard let key = keys[newest] else { throw VaultError.unknownKey(id: newest) }
         let box = try AES.GCM.seal(secret, using: key, authenticating: Array(purpose.utf8))
-        let id = withUnsafeBytes(of: newest.bigEndian, Array.init)
-        return Sealed(bytes: [Self.format] + id + Array(box.nonce) + box.ciphertext + box.tag)
+        let id = withUnsafeBytes(of: newest.bigEndian) { [UInt8]($0) }
+        return Sealed(bytes: [Self.format] + id + [UInt8](box.nonce) + box.ciphertext + box.tag)
     }
 
     package func open(_ sealed: Sealed, for purpose: String) throws -> [UInt8] {
@@ -69,8 +69,8 @@ package struct KeyRing: Vault {
     }
 }
 
-extension [UInt8] {
-    fileprivate init(_ key: SymmetricKey) { self = key.withUnsafeBytes(Array.init) }
+extension SymmetricKey {
+    var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 }
 
 package enum KeyRingError: Error, Sendable, Hashable, CustomStringConvertible {

@@ -25,7 +25,7 @@ package struct Premises: Sendable {
             at: storage.databaseFile, clock: SystemClock(), logger: logger, migrate: storage.migrates)
     }
 
-    package func close() async { await sqlite.close() }
+    package func close() async throws { try await sqlite.close() }
 
     /// Everything that keeps a server from starting with this configuration, without changing anything.
     package static func faults(_ configuration: ServerConfiguration) -> [String] {
@@ -46,13 +46,24 @@ package struct Premises: Sendable {
                 faults.append("key.ring.file: \(error)")
             }
         }
-        if files.fileExists(atPath: storage.databaseFile), let fault = SQLiteStore.fault(at: storage.databaseFile, migrates: storage.migrates) {
+        if files.fileExists(atPath: storage.databaseFile), let fault = schemaFault(storage) {
             faults.append("the database \(storage.databaseFile) cannot be used: \(fault)")
         }
         if configuration.http.port != 0, configuration.http.port == configuration.management.port {
             faults.append("http.port and management.port are both \(configuration.http.port)")
         }
         return faults
+    }
+
+    private static func schemaFault(_ storage: StorageConfiguration) -> String? {
+        do {
+            guard let version = try SQLiteStore.schemaVersion(at: storage.databaseFile) else { return nil }
+            if !version.unknown.isEmpty { return "it was written by a later version of Belfry" }
+            let isBehind = !version.missing.isEmpty && !storage.migrates
+            return isBehind ? "its schema is an earlier one and database.migrate is false: run `belfry migrate`" : nil
+        } catch {
+            return "\(error)"
+        }
     }
 }
 

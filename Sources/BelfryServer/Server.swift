@@ -1,12 +1,13 @@
-package import BelfryAPI
-package import BelfryCore
+import BelfryAPI
+import BelfryCore
 import BelfryDelivery
 import BelfryProviders
-package import Hummingbird
+import Hummingbird
 package import Logging
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
+import UnixSignals
 
 /// The running server: the doors, the delivery, and what both stand on.
 package struct Server: Sendable {
@@ -39,15 +40,12 @@ package struct Server: Sendable {
     ) async throws {
         let premises = try Premises(configuration, logger: logger)
         let providers = Providers(
-            vault: premises.keyRing, apns: configuration.apns, eventLoopGroup: .singletonMultiThreadedEventLoopGroup,
-            logger: logger)
-        do {
-            try await serve(premises, providers, onReady)
-        } catch {
-            await close(premises, providers)
-            throw error
-        }
-        await close(premises, providers)
+            vault: premises.keyRing, clock: SystemClock(), apns: configuration.apns,
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
+        let served = await Result { try await serve(premises, providers, onReady) }
+        await providers.shutdown(within: configuration.shutdownTimeout)
+        try await premises.close()
+        try served.get()
         logger.info("stopped")
     }
 
@@ -66,13 +64,15 @@ package struct Server: Sendable {
             await onReady(addresses, premises)
         }
         let health = Health(store: premises.store)
-        let api = PCFRoutes(
+        let router = FrontDoor.router(clock: clock)
+        PCFRoutes(
             store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
-            health: { await health.report() })
+            health: { await health.forPCF() }
+        ).add(to: router)
         let services: [any Service] = [
             delivery,
             listener("management", configuration.management, ManagementRoutes(metrics: metrics, health: health).responder(), doorway),
-            listener("http", configuration.http, api.responder(bodyBytesMax: configuration.bodyBytesMax, logger: logger), doorway),
+            listener("http", configuration.http, router.buildResponder(), doorway),
         ]
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },
@@ -99,10 +99,5 @@ package struct Server: Sendable {
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .warning)
         return quiet
-    }
-
-    private func close(_ premises: Premises, _ providers: Providers) async {
-        await providers.shutdown(within: configuration.shutdownTimeout)
-        await premises.close()
     }
 }

@@ -13,7 +13,7 @@ import Testing
         "APNs": nio.union(["HTTP2Client", "Logging", "Crypto", "X509", "SwiftASN1", "JWTKit"]),
         "BelfryCore": [],
         "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
-        "BelfryProviders": nio.union(["BelfryCore", "APNs", "Logging"]),
+        "BelfryProviders": nio.union(["BelfryCore", "APNs", "HTTP2Client", "Logging"]),
         "BelfryDelivery": ["BelfryCore", "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle"],
         "BelfryAPI": nio.union([
             "BelfryCore", "Hummingbird", "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto",
@@ -21,7 +21,7 @@ import Testing
         "BelfryServer": nio.union([
             "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Hummingbird",
             "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto", "ServiceLifecycle", "Configuration",
-            "SystemPackage",
+            "SystemPackage", "UnixSignals",
         ]),
         "BelfrySimulators": nio.union(["CNghttp2", "Logging", "Crypto", "X509", "SwiftASN1"]),
         "BelfryTesting": ["BelfryCore", "Logging"],

@@ -1,6 +1,7 @@
 import APNs
 import BelfryCore
 import Foundation
+import HTTP2Client
 import Logging
 import NIOCore
 

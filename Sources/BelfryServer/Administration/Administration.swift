@@ -31,7 +31,7 @@ package struct Administration: Sendable {
         }
         let uuid = UUID()
         let apiKey = UUID().lowercased
-        let sharedSecret = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+        let sharedSecret = SymmetricKey(size: .bits256).bytes
         let application = try await store.create(
             NewApplication(
                 uuid: uuid, name: name, apiKeyHash: SecretHash.of(apiKey),

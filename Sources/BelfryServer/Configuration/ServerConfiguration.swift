@@ -2,7 +2,7 @@ package import BelfryAPI
 package import BelfryCore
 package import BelfryDelivery
 package import BelfryProviders
-package import Configuration
+import Configuration
 import Foundation
 package import Logging
 import SystemPackage
@@ -12,8 +12,7 @@ package struct ServerConfiguration: Sendable {
     package var storage: StorageConfiguration
     package var http: ListenerConfiguration
     package var management: ListenerConfiguration
-    package var bodyBytesMax: Int
-    package var pcf: PCFOptions
+    package var pcf: PCFv1.Options
     package var delivery: DeliveryOptions
     package var retry: RetryPolicy
     package var apns: APNsOptions
@@ -21,12 +20,11 @@ package struct ServerConfiguration: Sendable {
     package var shutdownTimeout: Duration
 
     /// Throws `ConfigurationFaults` with every fault found.
-    package init(_ settings: Settings, environment: [String: String] = [:]) throws {
+    init(_ settings: Settings, environment: [String: String] = [:]) throws {
         storage = StorageConfiguration(settings)
         http = ListenerConfiguration(settings, prefix: "http", port: 8080)
         management = ListenerConfiguration(settings, prefix: "management", port: 9090)
-        bodyBytesMax = settings.int("http.body.bytes.max", default: 1 << 20, in: 1_024...(64 << 20))
-        pcf = PCFOptions(settings)
+        pcf = PCFv1.Options(settings)
         delivery = DeliveryOptions(settings)
         retry = RetryPolicy(settings)
         apns = APNsOptions(settings)

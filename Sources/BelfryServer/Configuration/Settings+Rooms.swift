@@ -30,14 +30,15 @@ extension RetryPolicy {
     }
 }
 
-extension PCFOptions {
+extension PCFv1.Options {
     init(_ settings: Settings) {
-        self.init(
-            verifyCustomUserID: settings.bool(
-                "pcf.verify.custom.user.id", default: true, oldName: "push_security_verifyCustomUserId"),
-            sendImmediatelyWithin: settings.seconds(
-                "pcf.send.immediately.within.seconds", default: 60, in: 0...86_400,
-                oldName: "push_scheduler_sendImmediatelyWithin"))
+        self.init()
+        verifiesCustomUserIDs = settings.bool(
+            "pcf.verify.custom.user.id", default: true, oldName: "push_security_verifyCustomUserId")
+        sendsImmediatelyWithin = settings.seconds(
+            "pcf.send.immediately.within.seconds", default: 60, in: 0...86_400,
+            oldName: "push_scheduler_sendImmediatelyWithin")
+        bodyBytesMax = settings.int("http.body.bytes.max", default: bodyBytesMax, in: 1_024...(64 << 20))
     }
 }
 

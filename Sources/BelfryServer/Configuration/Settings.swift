@@ -4,13 +4,13 @@ import Foundation
 /// Reads settings one by one and collects what is wrong with them, so that all faults are told together.
 ///
 /// A value comes from the first of: flags, `BELFRY_*` environment, the file, an old `push_*` name, the default.
-package final class Settings {
+final class Settings {
     private let reader: ConfigReader
     private let oldNames: [String: String]
     private(set) var faults: [String] = []
     private(set) var known: Set<String> = []
 
-    package init(_ reader: ConfigReader, environment: [String: String]) {
+    init(_ reader: ConfigReader, environment: [String: String]) {
         self.reader = reader
         oldNames = environment.filter { $0.key.hasPrefix("push_") }
     }

@@ -1,3 +1,4 @@
+import BelfryAPI
 import BelfryCore
 
 /// Whether the parts the server stands on work.
@@ -6,6 +7,13 @@ struct Health: Sendable {
 
     var isReady: Bool {
         get async { await databaseFault() == nil }
+    }
+
+    /// The three parts that the PCF service had. The queue and the scheduler live in the database here.
+    func forPCF() async -> PCFv1.Health {
+        let fault = await databaseFault()
+        func part(_ name: String) -> PCFv1.Health.Part { .init(isHealthy: fault == nil, message: fault ?? name) }
+        return PCFv1.Health(database: part("SQLite"), queue: part("Pages are in the database"), scheduler: part("Scheduler is up"))
     }
 
     /// nil when the database answers.

@@ -5,7 +5,7 @@ import Foundation
 enum ProcessMetrics {
     static func text() -> String {
         var usage = rusage()
-        getrusage(RUSAGE_SELF, &usage)
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         let cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime)
         let files = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
         return """

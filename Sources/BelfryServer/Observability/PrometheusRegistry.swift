@@ -6,7 +6,7 @@ import Synchronization
 /// Source: Prometheus, "Exposition formats", text format 0.0.4. Label values come from closed enums, so the number of
 /// series is bounded.
 package final class PrometheusRegistry: MetricsFactory {
-    private let series = Mutex<[SeriesName: Series]>([:])
+    private let series = Mutex<[SeriesName: any Series]>([:])
 
     package init() {}
 

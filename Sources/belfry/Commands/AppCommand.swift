@@ -1,7 +1,7 @@
-import ArgumentParser
+public import ArgumentParser
 import BelfryCore
 import BelfryServer
-import Foundation
+public import Foundation
 
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

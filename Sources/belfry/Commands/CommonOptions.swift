@@ -25,19 +25,14 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// Opens the database for one command beside a running server.
-    func withAdministration<Result>(_ body: (Administration) async throws -> Result) async throws -> Result {
+    func withAdministration<Value>(_ body: (Administration) async throws -> Value) async throws -> Value {
         let configuration = try await configuration()
         var logger = Logger(label: "belfry") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = max(configuration.logging.level, .warning)
         let premises = try Premises(configuration, logger: logger)
-        do {
-            let result = try await body(premises.administration)
-            await premises.close()
-            return result
-        } catch {
-            await premises.close()
-            throw error
-        }
+        let result = await Swift.Result { try await body(premises.administration) }
+        try await premises.close()
+        return try result.get()
     }
 }
 

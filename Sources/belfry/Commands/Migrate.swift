@@ -12,7 +12,7 @@ struct Migrate: AsyncParsableCommand {
         var configuration = try await common.configuration()
         configuration.storage.migrates = true
         let premises = try Premises(configuration, logger: configuration.logging.makeLogger())
-        await premises.close()
+        try await premises.close()
         print("The database \(configuration.storage.databaseFile) has the current schema.")
     }
 }

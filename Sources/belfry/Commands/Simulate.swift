@@ -31,7 +31,7 @@ struct SimulateAPNs: AsyncParsableCommand {
         let key = APNsSimulator.IssuedKey()
         if keyOut != nil { configuration.authentication = .tokens([key.known]) }
         let simulator = try await APNsSimulator.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
-        if latency > 0 { try await simulator.setScript(APNsScript(latencyMilliseconds: latency)) }
+        if latency > 0 { simulator.script.set(APNsScript(latencyMilliseconds: latency)) }
         if let caOut { try simulator.trustRootPEM.write(toFile: caOut, atomically: true, encoding: .utf8) }
         if let keyOut { try key.p8.write(toFile: keyOut, atomically: true, encoding: .utf8) }
         print("port \(simulator.port)")

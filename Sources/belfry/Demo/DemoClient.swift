@@ -1,7 +1,9 @@
 import AsyncHTTPClient
+import BelfryCore
 import BelfryServer
 import Foundation
 import NIOCore
+import NIOHTTP1
 
 /// The apps and the back end of the demo: they know the server by its HTTP API alone.
 struct DemoClient: Sendable {
@@ -73,7 +75,7 @@ struct DemoClient: Sendable {
         guard response.status == .ok else {
             throw DemoFault("POST \(path) was answered \(response.status): \(String(buffer: bytes))")
         }
-        return try JSONDecoder().decode(type, from: Data(buffer: bytes))
+        return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
     }
 
     /// What to try next, ready to paste.

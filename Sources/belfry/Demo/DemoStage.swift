@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import BelfryCore
 import BelfryProviders
 import BelfryServer
+import BelfrySimulators
 import Foundation
 
 /// Plays the demo against a running server: registers devices, sends the example pushes, and compares.
@@ -20,7 +21,7 @@ struct DemoStage: Sendable {
         let application = try await administration.createApplication(name: Self.name)
         let platform = try await createPlatform(of: application.application)
         let crowd = DemoCrowd(count: count)
-        try await simulator.simulator.setScript(crowd.script(now: SystemClock().now))
+        simulator.simulator.script.set(crowd.script(now: SystemClock().now))
         let client = DemoClient(base: addresses.http, application: application, platform: platform)
         let addressee = try await client.register(crowd)
 
