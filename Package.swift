@@ -66,7 +66,12 @@ let package = Package(
         room("APNs", nio + ["HTTP2Client", logging, crypto, x509, asn1]),
 
         // Floor 2: what fills the ports.
-        room("BelfryStoreSQLite", ["BelfryCore", logging, .product(name: "GRDB", package: "GRDB.swift")]),
+        room(
+            "BelfryStoreSQLite",
+            [
+                "BelfryCore", logging,
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
         room("BelfryProviders", nio + ["BelfryCore", "APNs", logging]),
 
         // Floor 3: the flows and the doors.

@@ -14,12 +14,16 @@ package final class Providers: ProviderDirectory {
 
     private let entries = Mutex<[Key<Platform>: Entry]>([:])
     private let vault: any Vault
+    private let clock: any WallClock
     private let apns: APNsOptions
     private let eventLoopGroup: any EventLoopGroup
     private let logger: Logger
 
-    package init(vault: any Vault, apns: APNsOptions, eventLoopGroup: any EventLoopGroup, logger: Logger) {
+    package init(
+        vault: any Vault, clock: any WallClock, apns: APNsOptions, eventLoopGroup: any EventLoopGroup, logger: Logger
+    ) {
         self.vault = vault
+        self.clock = clock
         self.apns = apns
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger
@@ -56,7 +60,8 @@ package final class Providers: ProviderDirectory {
     private func make(_ platform: Platform) throws -> any DrainableProvider {
         switch platform.kind {
         case .ios:
-            try APNsProvider(platform, vault: vault, options: apns, eventLoopGroup: eventLoopGroup, logger: logger)
+            try APNsProvider(
+                platform, vault: vault, options: apns, now: clock.now, eventLoopGroup: eventLoopGroup, logger: logger)
         case .android, .androidFCM, .androidBaidu, .windows8, .windowsPhone, .bb10:
             throw ProviderError.credentials("this version has no provider for \(platform.kind.rawValue)")
         }
