@@ -8,13 +8,21 @@ import Testing
 
     @Test(arguments: [
         (APNsPushType.alert, "app"), (.background, "app"), (.voip, "app.voip"), (.complication, "app.complication"),
-        (.fileProvider, "app.pushkit.fileprovider"), (.mdm, "app"), (.location, "app.location-query"),
+        (.fileProvider, "app.pushkit.fileprovider"), (.location, "app.location-query"),
         (.liveActivity, "app.push-type.liveactivity"), (.pushToTalk, "app.voip-ptt"),
         (.widgets, "app.push-type.widgets"), (.controls, "app.push-type.controls"),
     ])
     func `each push type has its topic, with or without the suffix given`(type: APNsPushType, topic: String) throws {
         #expect(try APNsMessage(topic: "app", pushType: type, payload: payload).topic == topic)
         #expect(try APNsMessage(topic: topic, pushType: type, payload: payload).topic == topic)
+    }
+
+    @Test func `the topic of an MDM push is the UID of its certificate`() throws {
+        let topic = "com.apple.mgmt.External.example"
+        #expect(try APNsMessage(topic: topic, pushType: .mdm, payload: payload).topic == topic)
+        #expect(throws: APNsMessageError.topicNotForMDM("app")) {
+            try APNsMessage(topic: "app", pushType: .mdm, payload: payload)
+        }
     }
 
     @Test func `the usual priority of a background push is the only one APNs takes`() throws {

@@ -159,6 +159,13 @@ import Testing
         #expect(patient.words == ["200"])
     }
 
+    @Test func `a batch whose deadline has passed is not written`() throws {
+        let exchange = try Exchange(server: ScriptedServer(streams: 2))
+        #expect(
+            try exchange.send(2, deadline: .zero).words == Array(repeating: "unprocessed deadline passed", count: 2))
+        #expect(exchange.paths.isEmpty)
+    }
+
     @Test func `a cancelled batch is answered at once`() throws {
         let exchange = try Exchange(server: ScriptedServer(streams: 1))
         let reply = try exchange.send(2)

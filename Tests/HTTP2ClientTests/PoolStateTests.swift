@@ -46,6 +46,16 @@ import Testing
         #expect(state.ask(waiter(4, count: 500), at: .seconds(2)) == (.use(id(2)), []), "two are the limit")
     }
 
+    @Test func `work that keeps waiting opens another connection without being asked`() {
+        var state = warm()
+        _ = state.ask(waiter(1, count: 101), at: .zero)
+        #expect(state.tick(at: .milliseconds(250)) == [])
+        #expect(state.tick(at: .milliseconds(500)) == [.open(id(2))])
+        #expect(state.tick(at: .milliseconds(750)) == [], "one opens at a time")
+        _ = state.opened(id(2), at: .seconds(1))
+        #expect(state.tick(at: .seconds(2)) == [], "the new one has streams to spare")
+    }
+
     @Test func `an unproven connection gets little`() {
         var configuration = configuration
         configuration.connection.initialStreamLimit = 1

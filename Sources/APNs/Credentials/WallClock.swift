@@ -1,10 +1,8 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
+#if canImport(FoundationEssentials)
+import FoundationEssentials
 #else
-import Darwin
+import Foundation
 #endif
 
 /// Seconds since 1970 by the system's clock.
-public func wallClockSeconds() -> Int64 { Int64(time(nil)) }
+public func wallClockSeconds() -> Int64 { Int64(Date().timeIntervalSince1970) }

@@ -22,6 +22,7 @@ public struct APNsMessage: Sendable, Hashable {
         collapseID: String? = nil, payload: [UInt8]
     ) throws(APNsMessageError) {
         guard !topic.isEmpty, topic.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { throw .topic(topic) }
+        guard pushType != .mdm || topic.hasPrefix("com.apple.mgmt.") else { throw .topicNotForMDM(topic) }
         self.topic = topic.hasSuffix(pushType.topicSuffix) ? topic : topic + pushType.topicSuffix
         self.pushType = pushType
         self.priority = priority ?? pushType.priorities[0]
@@ -58,6 +59,7 @@ public struct APNsPayload: Sendable, Hashable {
 /// Why something cannot be sent, found before it is.
 public enum APNsMessageError: Error, Sendable, Hashable, CustomStringConvertible {
     case topic(String)
+    case topicNotForMDM(String)
     case priority(APNsPriority, for: APNsPushType)
     case expiration(Int64)
     case collapseIDTooLong(bytes: Int)
@@ -69,6 +71,7 @@ public enum APNsMessageError: Error, Sendable, Hashable, CustomStringConvertible
     public var description: String {
         switch self {
         case .topic: "topic is empty or holds other than visible ASCII"
+        case .topicNotForMDM(let topic): "topic is \(topic), push type mdm takes one that begins with com.apple.mgmt."
         case .priority(let priority, let type):
             "priority is \(priority.rawValue), push type \(type.rawValue) takes "
                 + type.priorities.map { "\($0.rawValue)" }.joined(separator: ", ")

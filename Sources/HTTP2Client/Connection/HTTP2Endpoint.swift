@@ -1,3 +1,4 @@
+import NIOCore
 public import NIOSSL
 
 /// Where a connection goes and how TLS proves both sides.
@@ -28,6 +29,8 @@ public struct HTTP2Endpoint: Sendable {
         var tls = tls
         tls.applicationProtocols = ["h2"]
         tls.certificateVerification = .fullVerification
+        // A dead peer never says goodbye; closing must not wait for it much beyond its own deadline.
+        tls.shutdownTimeout = .milliseconds(500)
         do {
             return try NIOSSLContext(configuration: tls)
         } catch {

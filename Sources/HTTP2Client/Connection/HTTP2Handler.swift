@@ -48,6 +48,7 @@ final class HTTP2Handler: ChannelInboundHandler {
 
     func send(_ job: BatchJob) {
         session.enqueue(job)
+        if let now = context?.eventLoop.now.uptimeNanoseconds, job.lapsesAt <= now { session.expire(at: now) }
         pumpSoon()
         armTick()
     }

@@ -142,12 +142,12 @@ struct PoolState {
 
     // MARK: Time
 
-    /// Lets waiters lapse, connects again when the back-off is over, closes what is idle.
+    /// Lets waiters lapse, connects when the back-off is over or work waits, closes what is idle.
     mutating func tick(at now: Duration) -> [Action] {
         let lapsed = waiters.filter { $0.lapsesAt <= now }
         waiters.removeAll { $0.lapsesAt <= now }
         return lapsed.map { .resume(waiter: $0.number, with: .refuse(HTTP2Fault(.deadline))) }
-            + (waiters.isEmpty ? [] : openAnother(at: now))
+            + (needsMore ? openAnother(at: now) : [])
             + closeIdle(at: now)
     }
 
@@ -155,6 +155,12 @@ struct PoolState {
 
     private var unreachable: HTTP2Fault {
         lastFailure?.code == .tlsRefused ? HTTP2Fault(.tlsRefused) : HTTP2Fault(.circuitOpen)
+    }
+
+    /// True while work waits: for a connection, or for streams on every one there is.
+    private var needsMore: Bool {
+        let open = members.filter { $0.phase == .open }
+        return !waiters.isEmpty || !open.isEmpty && open.allSatisfy { $0.assigned > $0.streams }
     }
 
     private func leastLoaded() -> Int? {
