@@ -111,7 +111,9 @@ let package = Package(
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators"]),
         tests("BelfryCoreTests", ["BelfryCore"]),
-        tests("BelfryStoreTests", ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging]),
+        tests(
+            "BelfryStoreTests",
+            ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging, .product(name: "GRDB", package: "GRDB.swift")]),
         tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging]),
         tests(
             "BelfryAPITests",
