@@ -122,7 +122,9 @@ let package = Package(
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators"]),
         tests("HouseTests", []),
         tests("BelfryCoreTests", ["BelfryCore"]),
-        tests("BelfryStoreTests", ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging]),
+        tests(
+            "BelfryStoreTests",
+            ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging, .product(name: "GRDB", package: "GRDB.swift")]),
         tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging]),
         tests(
             "BelfryAPITests",

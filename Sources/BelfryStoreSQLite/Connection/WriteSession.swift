@@ -22,6 +22,8 @@ final class WriteSession: @unchecked Sendable {
     var turn = 0
     var effects = Effects()
 
+    /// How many were begun.
+    private(set) var transactions = 0
     private var connection: Database?
     private var dataVersion: Int64?
 
@@ -60,6 +62,7 @@ final class WriteSession: @unchecked Sendable {
         connection = db
         effects = Effects()
         try db.prepared(SessionStatements.begin).run()
+        transactions += 1
         do {
             try noticeOthers(db)
         } catch {

@@ -105,7 +105,8 @@ final class Writer: Sendable {
 
     private enum Admission { case queued, wake, overloaded, closed }
 
-    private func submit(_ job: Job, isLast: Bool = false) {
+    /// Queues a write, or fails it when too many wait.
+    func submit(_ job: Job, isLast: Bool = false) {
         let admission = state.withLock { state -> Admission in
             if state.isClosed { return .closed }
             guard isLast || state.count < Self.waitingMax else { return .overloaded }

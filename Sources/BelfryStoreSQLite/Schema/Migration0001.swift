@@ -150,6 +150,6 @@ enum Migration0001 {
             CHECK (is_open = 1 OR carry_count = 0)
         ) STRICT;
         CREATE UNIQUE INDEX page_device ON page (push_id, platform_id, first_device_id);
-        CREATE INDEX page_due ON page (lane, platform_id, due_at_ms) WHERE is_open = 1;
+        CREATE INDEX page_due ON page (is_open, lane, platform_id, due_at_ms) WHERE is_open = 1;
         """
 }
