@@ -16,9 +16,7 @@ final class SharedSecrets: Sendable {
     func key(of application: Application) throws -> SymmetricKey {
         let sealed = application.sharedSecret
         if let held = opened.withLock({ $0[application.key] }), held.sealed == sealed { return held.key }
-        let secret = try vault.open(sealed, for: VaultPurpose.sharedSecret)
-        // Kept as the 64 hex digits that back ends are given; the 32 bytes behind them are the key.
-        let key = SymmetricKey(data: [UInt8](hex: secret) ?? secret)
+        let key = SymmetricKey(data: try vault.open(sealed, for: VaultPurpose.sharedSecret(of: application.uuid)))
         opened.withLock { opened in
             if opened.count < Self.openedMax || opened[application.key] != nil {
                 opened[application.key] = (sealed, key)

@@ -1,0 +1,55 @@
+import Synchronization
+
+/// Wakes one waiting task. A ring that nobody waits for is kept for the next who waits; further ones are the same ring.
+final class Bell: Sendable {
+    private struct State {
+        var isRung = false
+        var isClosed = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Whether the work is to end once what was begun is done.
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    func ring() {
+        wake { state in state.isRung = true }
+    }
+
+    /// Rings for the last time: from now on nobody waits.
+    func close() {
+        wake { state in state.isClosed = true }
+    }
+
+    /// Returns at the next ring, at once if one is kept, the bell is closed or the task is cancelled.
+    func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let goesOn = state.withLock { state in
+                    guard !state.isRung, !state.isClosed, !Task.isCancelled else {
+                        state.isRung = false
+                        return true
+                    }
+                    precondition(state.waiter == nil, "a bell wakes one task")
+                    state.waiter = continuation
+                    return false
+                }
+                if goesOn { continuation.resume() }
+            }
+        } onCancel: {
+            wake { _ in }
+        }
+    }
+
+    private func wake(_ change: (inout State) -> Void) {
+        let waiter = state.withLock { state in
+            change(&state)
+            guard let waiter = state.waiter else { return CheckedContinuation<Void, Never>?.none }
+            state.waiter = nil
+            state.isRung = false
+            return waiter
+        }
+        waiter?.resume()
+    }
+}

@@ -1,0 +1,63 @@
+import BelfryCore
+import Logging
+
+/// Carries one page of devices to their provider and writes down what came of it.
+///
+/// A page is a lease. A courier that dies loses it when it lapses and another carries it again: a device may be told
+/// twice, never not at all. The collapse key makes the second copy replace the first.
+struct Courier: Sendable {
+    let store: any Store
+    let providers: any ProviderDirectory
+    let policy: RetryPolicy
+    let clock: any WallClock
+    let random: @Sendable () -> Double
+    let deathWatches: DeathWatches
+    let logger: Logger
+
+    /// Never throws: a page whose fate cannot be written down lapses and is carried again.
+    func carry(_ page: Page) async {
+        do {
+            guard let load = try await store.load(page) else { return }
+            let settlement = deathWatches.observe(try await deliver(page, load), at: clock.now)
+            guard try await store.settle(settlement) else {
+                Metric.leaseLost()
+                logger.warning("page was settled by another courier", metadata: ["page.key": "\(page.key)"])
+                return
+            }
+            report(settlement)
+        } catch is CancellationError {
+            return
+        } catch {
+            Metric.fault()
+            logger.error(
+                "page was not settled and will be carried again",
+                metadata: ["page.key": "\(page.key)", "error": "\(error)"])
+        }
+    }
+
+    private func deliver(_ page: Page, _ load: PageLoad) async throws -> Settlement {
+        if page.isLapsed, load.push.guarantee == .atMostOnce { return Settlement(abandoned: page) }
+        if policy.end(of: load.push) <= clock.now { return Settlement(expired: page) }
+        do {
+            let provider = try await providers.provider(for: load.platform)
+            let outcomes = load.recipients.isEmpty ? [] : await provider.send(load.push, to: load.recipients)
+            return Settlement(
+                of: page, carrying: load, outcomes: outcomes, policy: policy, now: clock.now, jitter: random())
+        } catch ProviderError.credentials(let words) {
+            let parking = Parking(cause: .credentials, detail: words, since: clock.now)
+            return Settlement(handingBack: page, at: clock.now, parking: parking)
+        }
+    }
+
+    private func report(_ settlement: Settlement) {
+        Metric.settled(settlement)
+        logger.debug("page settled", metadata: ["page.key": "\(settlement.page.key)"])
+        guard let parking = settlement.parking else { return }
+        logger.error(
+            "platform is parked until a person mends it",
+            metadata: [
+                "platform.key": "\(settlement.page.platformKey)", "cause": "\(parking.cause)",
+                "detail": "\(parking.detail)",
+            ])
+    }
+}

@@ -1,0 +1,34 @@
+import BelfryCore
+import Metrics
+
+/// What the delivery measures; docs/Metrics.md says what to make of it.
+enum Metric {
+    private static let devicesSpread = Counter(label: "belfry_devices_spread_total")
+    private static let pagesInAir = Meter(label: "belfry_pages_in_air")
+    private static let pagesSettled = Counter(label: "belfry_pages_settled_total")
+    private static let leasesLost = Counter(label: "belfry_leases_lost_total")
+    private static let faults = Counter(label: "belfry_delivery_faults_total")
+    private static let platformsParked = Counter(label: "belfry_platforms_parked_total")
+    private static let devicesDeactivated = Counter(label: "belfry_devices_deactivated_total")
+
+    private static let answers: [Answer: Counter] = {
+        let all = (UInt8.min...UInt8.max).compactMap(Answer.init(code:))
+        return Dictionary(
+            uniqueKeysWithValues: all.map { answer in
+                (answer, Counter(label: "belfry_devices_answered_total", dimensions: [("answer", answer.name)]))
+            })
+    }()
+
+    static func spread(_ devices: Int) { devicesSpread.increment(by: devices) }
+    static func pageTaken() { pagesInAir.increment() }
+    static func pageLanded() { pagesInAir.decrement() }
+    static func leaseLost() { leasesLost.increment() }
+    static func fault() { faults.increment() }
+
+    static func settled(_ settlement: Settlement) {
+        for (answer, count) in settlement.counts { answers[answer]?.increment(by: count) }
+        devicesDeactivated.increment(by: settlement.deaths.count)
+        if settlement.retryAt == nil { pagesSettled.increment() }
+        if settlement.parking != nil { platformsParked.increment() }
+    }
+}

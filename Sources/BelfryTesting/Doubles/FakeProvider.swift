@@ -1,0 +1,71 @@
+package import BelfryCore
+
+/// A provider that answers by a plan and writes down whom it told. Without a plan it takes everything at once.
+package final class FakeProvider: Provider {
+    /// How a page leaves: so many devices at a time, with a wait before each burst.
+    package struct Pace: Sendable {
+        package let burst: Int
+        package let delay: Duration
+
+        package init(burst: Int = .max, delay: Duration = .zero) {
+            self.burst = burst
+            self.delay = delay
+        }
+    }
+
+    /// What is said of a device at the attempt of that number, counted from 0, and whether the device is told.
+    package typealias Answering = @Sendable (
+        _ push: Key<Push>, _ device: Key<Device>, _ attempt: Int, _ now: Instant
+    ) -> (outcome: Outcome, isTold: Bool)
+
+    package let ledger: Ledger
+    private let answer: Answering
+    private let pace: Pace
+    private let clock: any WallClock
+    private let life: Life
+    private let roomNow: @Sendable () -> Int
+
+    package convenience init(
+        plan: OutcomePlan = OutcomePlan(), ledger: Ledger = Ledger(), clock: any WallClock, pace: Pace = Pace()
+    ) {
+        self.init(ledger: ledger, clock: clock, pace: pace) { push, device, attempt, now in
+            plan.outcome(of: push, to: device, attempt: attempt, now: now)
+        }
+    }
+
+    package init(
+        ledger: Ledger, clock: any WallClock, pace: Pace = Pace(), life: Life = Life(),
+        room: @escaping @Sendable () -> Int = { 10_000 }, answer: @escaping Answering
+    ) {
+        self.answer = answer
+        self.ledger = ledger
+        self.clock = clock
+        self.pace = pace
+        self.life = life
+        roomNow = room
+    }
+
+    package var room: Int { roomNow() }
+
+    package func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
+        var outcomes: [Outcome] = []
+        for start in stride(from: 0, to: recipients.count, by: min(pace.burst, max(recipients.count, 1))) {
+            do {
+                try await clock.sleep(for: pace.delay)
+            } catch {
+                break
+            }
+            let burst = recipients[start..<min(start + min(pace.burst, recipients.count), recipients.count)]
+            outcomes += burst.map { tell(push.key, $0.device) }
+        }
+        let untold = recipients.count - outcomes.count
+        return outcomes + Array(repeating: .unanswered, count: untold)
+    }
+
+    private func tell(_ push: Key<Push>, _ device: Key<Device>) -> Outcome {
+        guard !life.isOver else { return .unanswered }
+        let (outcome, isTold) = answer(push, device, ledger.attempts(of: push, to: device), clock.now)
+        ledger.write(outcome, isTold: isTold, push: push, device: device)
+        return outcome
+    }
+}

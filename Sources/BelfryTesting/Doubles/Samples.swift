@@ -1,0 +1,23 @@
+package import BelfryCore
+import FoundationEssentials
+
+extension NewApplication {
+    /// One of a series that differ in nothing but their number.
+    package static func numbered(_ number: Int) -> NewApplication {
+        NewApplication(
+            uuid: UUID(words: 1, UInt64(number)), name: "application \(number)",
+            apiKeyHash: Array(repeating: UInt8(truncatingIfNeeded: number), count: 32), sharedSecret: Sealed(bytes: [1]))
+    }
+}
+
+extension NewPlatform {
+    /// One of a series that differ in nothing but their number.
+    package static func numbered(
+        _ number: Int, of application: Key<Application>, kind: PlatformKind = .ios
+    ) -> NewPlatform {
+        NewPlatform(
+            uuid: UUID(words: 2, UInt64(number)), applicationKey: application, kind: kind, mode: .production,
+            name: "platform \(number)", secretHash: Array(repeating: UInt8(truncatingIfNeeded: number), count: 32),
+            credentials: Sealed(bytes: [1]))
+    }
+}

@@ -1,0 +1,64 @@
+package import BelfryCore
+package import FoundationEssentials
+
+/// A store that passes everything on, for those who change one thing of it.
+package protocol WrappedStore: Store {
+    var base: any Store { get }
+}
+
+extension WrappedStore {
+    package func create(_ new: NewApplication) async throws -> Application { try await base.create(new) }
+    package func applications() async throws -> [Application] { try await base.applications() }
+    package func application(_ uuid: UUID) async throws -> Application? { try await base.application(uuid) }
+    package func delete(_ application: Key<Application>, force: Bool) async throws {
+        try await base.delete(application, force: force)
+    }
+    package func create(_ new: NewPlatform) async throws -> Platform { try await base.create(new) }
+    package func platforms(of application: Key<Application>) async throws -> [Platform] {
+        try await base.platforms(of: application)
+    }
+    package func platform(_ uuid: UUID) async throws -> Platform? { try await base.platform(uuid) }
+    package func platform(_ key: Key<Platform>) async throws -> Platform? { try await base.platform(key) }
+    package func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws {
+        try await base.replaceCredentials(of: platform, with: credentials)
+    }
+    package func park(_ platform: Key<Platform>, _ parking: Parking) async throws {
+        try await base.park(platform, parking)
+    }
+    package func resume(_ platform: Key<Platform>) async throws { try await base.resume(platform) }
+
+    package func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device {
+        try await base.register(registration, as: uuid, on: platform)
+    }
+    package func unregister(_ uuid: UUID, on platform: Key<Platform>) async throws {
+        try await base.unregister(uuid, on: platform)
+    }
+    package func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device? {
+        try await base.device(uuid, on: platform)
+    }
+    package func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>] {
+        try await base.deviceKeys(uuids, on: platforms)
+    }
+    package func deviceCount(on platform: Key<Platform>) async throws -> Int {
+        try await base.deviceCount(on: platform)
+    }
+
+    package func accept(_ push: NewPush) async throws -> Push { try await base.accept(push) }
+    package func receipt(_ receiptID: UUID) async throws -> Receipt? { try await base.receipt(receiptID) }
+    package func answer(of device: Key<Device>, in push: Key<Push>) async throws -> Answer? {
+        try await base.answer(of: device, in: push)
+    }
+
+    package func claimWalks(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [Walk] {
+        try await base.claimWalks(atMost: limit, lanes: lanes, for: lease)
+    }
+    package func devices(in walk: Walk, after: Key<Device>?, limit: Int) async throws -> [Key<Device>] {
+        try await base.devices(in: walk, after: after, limit: limit)
+    }
+    package func advance(_ step: WalkStep) async throws -> Bool { try await base.advance(step) }
+    package func claimPages(_ claim: PageClaim) async throws -> [Page] { try await base.claimPages(claim) }
+    package func load(_ page: Page) async throws -> PageLoad? { try await base.load(page) }
+    package func settle(_ settlement: Settlement) async throws -> Bool { try await base.settle(settlement) }
+    package func nextDue() async throws -> Instant? { try await base.nextDue() }
+    package func hints() -> AsyncStream<Void> { base.hints() }
+}

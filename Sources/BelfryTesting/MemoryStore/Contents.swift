@@ -1,0 +1,101 @@
+package import BelfryCore
+
+/// All that a `MemoryStore` keeps, as plain tables.
+package struct Contents: Sendable {
+    package var applications: [Key<Application>: Application] = [:]
+    package var platforms: [Key<Platform>: Platform] = [:]
+    package var devices: [Key<Device>: Device] = [:]
+    /// The device that has a token now.
+    package var holders: [Address: Key<Device>] = [:]
+    package var pushes: [Key<Push>: PushRow] = [:]
+    package var walks: [WalkKey: WalkRow] = [:]
+    package var pages: [Key<Page>: PageRow] = [:]
+    /// What a caller did that the port forbids, in the order it was done.
+    package var misuses: [String] = []
+
+    let naming: DeviceNaming
+    /// Raised with each claim, so that a remainder does not always go to the same application.
+    var turn = 0
+    private var lastKey: Int64 = 0
+
+    /// - Parameter naming: gives devices their UUIDs.
+    package init(naming: DeviceNaming = DeviceNaming(secret: Array(0..<32))) { self.naming = naming }
+
+    /// One series for all nouns: a key taken for another noun's finds nothing.
+    mutating func nextKey<Noun>() -> Key<Noun> {
+        lastKey += 1
+        return Key(lastKey)
+    }
+
+    package struct Address: Hashable, Sendable {
+        package let platform: Key<Platform>
+        package let token: DeviceToken
+    }
+
+    package struct PushRow: Sendable {
+        package let push: Push
+        /// By answer, `pending` too; kept by each change, so that it can be compared with the pages.
+        package var counts: [Answer: Int] = [:]
+        package var firstAnswerAt: Instant?
+        package var settledAt: Instant?
+    }
+
+    package struct WalkKey: Hashable, Comparable, Sendable {
+        package let push: Key<Push>
+        package let platform: Key<Platform>
+
+        package static func < (left: Self, right: Self) -> Bool {
+            (left.push, left.platform) < (right.push, right.platform)
+        }
+    }
+
+    package struct WalkRow: Sendable {
+        package var walk: Walk
+        package var lease: Lease
+    }
+
+    package struct PageRow: Sendable {
+        package var page: Page
+        package var lease: Lease
+    }
+
+    /// When something falls due, and whether somebody has it. A lease is a due time in the future.
+    package struct Lease: Sendable, Hashable {
+        /// nil when nothing is left to do.
+        package var dueAt: Instant?
+        /// Whether it was claimed and not handed back; true beyond its due time when the holder died.
+        package var isHeld = false
+
+        package init(dueAt: Instant?, isHeld: Bool = false) {
+            self.dueAt = dueAt
+            self.isHeld = isHeld
+        }
+
+        func isDue(at now: Instant) -> Bool { dueAt.map { $0 <= now } ?? false }
+    }
+}
+
+extension Contents {
+    func isParked(_ platform: Key<Platform>) -> Bool { platforms[platform]?.parked != nil }
+
+    /// Settles the push once its whole audience has pages and each device its answer.
+    mutating func settleIfDone(_ push: Key<Push>, now: Instant) {
+        guard var row = pushes[push], row.settledAt == nil else { return }
+        guard row.counts[.pending, default: 0] == 0 else { return }
+        guard !isSpreading(push) else { return }
+        row.settledAt = now
+        pushes[push] = row
+    }
+
+    func isSpreading(_ push: Key<Push>) -> Bool {
+        walks.contains { $0.key.push == push && $0.value.lease.dueAt != nil }
+    }
+}
+
+extension Dictionary where Value == Int {
+    /// Raises a count; a count of nothing is not kept.
+    mutating func add(_ amount: Int, to key: Key) {
+        let sum = self[key, default: 0] + amount
+        self[key] = sum == 0 ? nil : sum
+    }
+}

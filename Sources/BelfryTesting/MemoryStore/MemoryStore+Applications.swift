@@ -1,0 +1,103 @@
+package import BelfryCore
+package import FoundationEssentials
+
+extension MemoryStore {
+    package func create(_ new: NewApplication) async throws -> Application {
+        let now = clock.now
+        return transaction { contents in
+            let application = Application(
+                key: contents.nextKey(), uuid: new.uuid, name: new.name, apiKeyHash: new.apiKeyHash,
+                sharedSecret: new.sharedSecret, createdAt: now)
+            contents.applications[application.key] = application
+            return application
+        }
+    }
+
+    package func applications() async throws -> [Application] {
+        contents.applications.values.sorted { $0.key < $1.key }
+    }
+
+    package func application(_ uuid: UUID) async throws -> Application? {
+        contents.applications.values.first { $0.uuid == uuid }
+    }
+
+    package func delete(_ application: Key<Application>, force: Bool) async throws {
+        try transaction { contents in
+            guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
+            let platforms = contents.platforms.values.filter { $0.applicationKey == application }.map(\.key)
+            guard platforms.isEmpty || force else { throw StoreError.notEmpty("\(platforms.count) platforms") }
+            contents.remove(application, platforms: Set(platforms))
+        }
+    }
+
+    package func create(_ new: NewPlatform) async throws -> Platform {
+        let now = clock.now
+        return try transaction { contents in
+            guard contents.applications[new.applicationKey] != nil else { throw StoreError.unknown("application") }
+            let platform = Platform(
+                key: contents.nextKey(), uuid: new.uuid, applicationKey: new.applicationKey, kind: new.kind,
+                mode: new.mode, name: new.name, secretHash: new.secretHash, credentials: new.credentials,
+                credentialsVersion: 1, parked: nil, createdAt: now)
+            contents.platforms[platform.key] = platform
+            return platform
+        }
+    }
+
+    package func platforms(of application: Key<Application>) async throws -> [Platform] {
+        contents.platforms.values.filter { $0.applicationKey == application }.sorted { $0.key < $1.key }
+    }
+
+    package func platform(_ uuid: UUID) async throws -> Platform? {
+        contents.platforms.values.first { $0.uuid == uuid }
+    }
+
+    package func platform(_ key: Key<Platform>) async throws -> Platform? { contents.platforms[key] }
+
+    package func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws {
+        try change(platform) { old in
+            let parked = old.parked?.cause == .credentials ? nil : old.parked
+            return old.with(credentials, version: old.credentialsVersion + 1, parked: parked)
+        }
+        hint()
+    }
+
+    package func park(_ platform: Key<Platform>, _ parking: Parking) async throws {
+        try change(platform) { $0.with(parked: parking) }
+    }
+
+    package func resume(_ platform: Key<Platform>) async throws {
+        try change(platform) { $0.with(parked: nil) }
+        hint()
+    }
+
+    private func change(_ platform: Key<Platform>, _ change: (Platform) -> Platform) throws {
+        try transaction { contents in
+            guard let old = contents.platforms[platform] else { throw StoreError.unknown("platform") }
+            contents.platforms[platform] = change(old)
+        }
+    }
+}
+
+extension Contents {
+    fileprivate mutating func remove(_ application: Key<Application>, platforms: Set<Key<Platform>>) {
+        let pushes = Set(self.pushes.values.map(\.push).filter { $0.applicationKey == application }.map(\.key))
+        pages = pages.filter { !pushes.contains($0.value.page.pushKey) }
+        walks = walks.filter { !pushes.contains($0.key.push) }
+        self.pushes = self.pushes.filter { !pushes.contains($0.key) }
+        devices = devices.filter { !platforms.contains($0.value.platformKey) }
+        holders = holders.filter { !platforms.contains($0.key.platform) }
+        self.platforms = self.platforms.filter { !platforms.contains($0.key) }
+        applications[application] = nil
+    }
+}
+
+extension Platform {
+    func with(parked: Parking?) -> Platform { with(credentials, version: credentialsVersion, parked: parked) }
+
+    fileprivate func with(_ credentials: Sealed, version: Int64, parked: Parking?) -> Platform {
+        Platform(
+            key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
+            secretHash: secretHash, credentials: credentials, credentialsVersion: version, parked: parked,
+            createdAt: createdAt)
+    }
+}

@@ -1,0 +1,94 @@
+package import BelfryCore
+package import FoundationEssentials
+
+extension MemoryStore {
+    package func register(
+        _ registration: Registration, as uuid: UUID?, on platform: Platform
+    ) async throws -> Device {
+        let now = clock.now
+        return try transaction { contents in
+            guard contents.platforms[platform.key] != nil else { throw StoreError.unknown("platform") }
+            let named = uuid.flatMap { contents.device($0, on: platform.key) }?.key
+            let holder = contents.holders[Contents.Address(platform: platform.key, token: registration.token)]
+            switch Enrolment(named: named, holder: holder) {
+            case .create:
+                return contents.enrol(registration, as: contents.nextKey(), on: platform.key, now: now)
+            case .update(let device, let evicted):
+                if let evicted { contents.evict(evicted) }
+                return contents.enrol(registration, as: device, on: platform.key, now: now)
+            }
+        }
+    }
+
+    package func unregister(_ uuid: UUID, on platform: Key<Platform>) async throws {
+        transaction { contents in
+            guard let device = contents.device(uuid, on: platform) else { return }
+            contents.devices[device.key] = device.with(token: device.token, isActive: false)
+        }
+    }
+
+    package func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device? {
+        transaction { $0.device(uuid, on: platform) }
+    }
+
+    package func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>] {
+        let contents = contents
+        return Set(uuids.flatMap { uuid in platforms.compactMap { contents.device(uuid, on: $0)?.key } }).sorted()
+    }
+
+    package func deviceCount(on platform: Key<Platform>) async throws -> Int {
+        transaction { contents in contents.devices.values.count { $0.platformKey == platform } }
+    }
+}
+
+extension Contents {
+    func device(_ uuid: UUID, on platform: Key<Platform>) -> Device? {
+        guard let key = naming.device(of: uuid), let device = devices[key] else { return nil }
+        return device.platformKey == platform ? device : nil
+    }
+
+    fileprivate mutating func enrol(
+        _ registration: Registration, as key: Key<Device>, on platform: Key<Platform>, now: Instant
+    ) -> Device {
+        let old = devices[key]
+        if let token = old?.token { holders[Address(platform: platform, token: token)] = nil }
+        let device = Device(
+            key: key, uuid: naming.uuid(of: key), platformKey: platform, token: registration.token, isActive: true,
+            about: old.map { registration.about.filled(from: $0.about) } ?? registration.about,
+            customUserID: registration.customUserID.applied(to: old?.customUserID),
+            topics: registration.topics.applied(to: Set(old?.topics ?? [])).sorted(), registeredAt: now)
+        devices[key] = device
+        holders[Address(platform: platform, token: registration.token)] = key
+        return device
+    }
+
+    /// Takes the token from a device, which is inactive afterwards.
+    fileprivate mutating func evict(_ key: Key<Device>) {
+        guard let device = devices[key] else { return }
+        if let token = device.token { holders[Address(platform: device.platformKey, token: token)] = nil }
+        devices[key] = device.with(token: nil, isActive: false)
+    }
+
+    mutating func deactivate(_ death: Settlement.Death) {
+        guard let device = devices[death.device], device.registeredAt < death.since else { return }
+        devices[death.device] = device.with(token: device.token, isActive: false)
+    }
+}
+
+extension Device {
+    func with(token: DeviceToken?, isActive: Bool) -> Device {
+        Device(
+            key: key, uuid: uuid, platformKey: platformKey, token: token, isActive: isActive, about: about,
+            customUserID: customUserID, topics: topics, registeredAt: registeredAt)
+    }
+}
+
+extension Registration.Change {
+    fileprivate func applied(to old: Value?) -> Value? {
+        switch self {
+        case .keep: old
+        case .clear: nil
+        case .set(let value): value
+        }
+    }
+}

@@ -1,0 +1,61 @@
+package import BelfryCore
+package import FoundationEssentials
+
+extension MemoryStore {
+    package func accept(_ new: NewPush) async throws -> Push {
+        let now = clock.now
+        let push = try transaction { contents in
+            guard contents.applications[new.applicationKey] != nil else { throw StoreError.unknown("application") }
+            return contents.keep(new, now: now)
+        }
+        hint()
+        return push
+    }
+
+    package func receipt(_ receiptID: UUID) async throws -> Receipt? {
+        transaction { contents in
+            guard let row = contents.pushes.values.first(where: { $0.push.receiptID == receiptID }) else { return nil }
+            return contents.receipt(of: row)
+        }
+    }
+
+    package func answer(of device: Key<Device>, in push: Key<Push>) async throws -> Answer? {
+        transaction { contents in
+            for row in contents.pages.values where row.page.pushKey == push {
+                if let index = row.page.devices.firstIndex(of: device) { return row.page.answers[index] }
+            }
+            return nil
+        }
+    }
+}
+
+extension Contents {
+    fileprivate mutating func keep(_ new: NewPush, now: Instant) -> Push {
+        let push = Push(
+            key: nextKey(), receiptID: new.receiptID, applicationKey: new.applicationKey, content: new.content,
+            audience: new.audience, lane: new.lane, guarantee: new.guarantee, acceptedAt: now,
+            expiresAt: new.expiresAt)
+        pushes[push.key] = PushRow(push: push)
+        for platform in new.platformKeys {
+            let walk = Walk(
+                pushKey: push.key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: nil,
+                attempt: 0)
+            walks[WalkKey(push: push.key, platform: platform)] = WalkRow(walk: walk, lease: Lease(dueAt: now))
+        }
+        settleIfDone(push.key, now: now)
+        return push
+    }
+
+    fileprivate func receipt(of row: PushRow) -> Receipt {
+        Receipt(
+            push: row.push, isSpread: !isSpreading(row.push.key), counts: row.counts, settledAt: row.settledAt,
+            firstAnswerAt: row.firstAnswerAt, parked: openPlatforms(of: row.push.key).compactMap { platforms[$0]?.parked })
+    }
+
+    /// The platforms on which the push still has something to do.
+    private func openPlatforms(of push: Key<Push>) -> [Key<Platform>] {
+        let walking = walks.filter { $0.key.push == push && $0.value.lease.dueAt != nil }.map(\.key.platform)
+        let carrying = pages.values.filter { $0.page.pushKey == push && $0.lease.dueAt != nil }.map(\.page.platformKey)
+        return Set(walking + carrying).sorted()
+    }
+}

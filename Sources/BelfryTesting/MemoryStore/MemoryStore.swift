@@ -1,0 +1,67 @@
+package import BelfryCore
+import Synchronization
+
+/// The whole store in memory: the model that the SQL stores are compared with, and the ground that simulations stand on.
+///
+/// Plain rather than fast: each method is one change of `Contents` under one lock, so each is a transaction.
+package final class MemoryStore: Store {
+    private let held: Mutex<Contents>
+    private let subscribers = Mutex(Subscribers())
+    let clock: any WallClock
+
+    package init(clock: any WallClock, contents: Contents = Contents()) {
+        self.clock = clock
+        held = Mutex(contents)
+    }
+
+    /// A copy of all that is kept.
+    package var contents: Contents { held.withLock { $0 } }
+
+    /// What of DESIGN.md §1 does not hold at present; empty while all is well.
+    package func violations() -> [String] { contents.violations }
+
+    package func check() throws {
+        let violations = violations()
+        guard violations.isEmpty else { throw Violations(found: violations) }
+    }
+
+    package func hints() -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let number = subscribers.withLock { $0.add(continuation) }
+        continuation.onTermination = { [weak self] _ in self?.subscribers.withLock { $0.remove(number) } }
+        return stream
+    }
+
+    func transaction<Result: Sendable>(_ body: (inout sending Contents) throws -> sending Result) rethrows -> Result {
+        try held.withLock(body)
+    }
+
+    func hint() {
+        for continuation in subscribers.withLock({ $0.all }) { continuation.yield() }
+    }
+}
+
+/// Invariants that do not hold, each in a sentence.
+package struct Violations: Error, CustomStringConvertible {
+    package let found: [String]
+
+    package init(found: [String]) { self.found = found }
+
+    package var description: String { found.joined(separator: "\n") }
+}
+
+private struct Subscribers {
+    private var continuations: [Int: AsyncStream<Void>.Continuation] = [:]
+    private var count = 0
+
+    /// In the order they came, so that a run can be repeated.
+    var all: [AsyncStream<Void>.Continuation] { continuations.sorted { $0.key < $1.key }.map(\.value) }
+
+    mutating func add(_ continuation: AsyncStream<Void>.Continuation) -> Int {
+        count += 1
+        continuations[count] = continuation
+        return count
+    }
+
+    mutating func remove(_ number: Int) { continuations[number] = nil }
+}

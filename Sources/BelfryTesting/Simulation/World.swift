@@ -1,0 +1,166 @@
+package import BelfryCore
+
+/// One world of a simulation, drawn from a seed: who there is, what they do and when, and what goes wrong.
+package struct World: Sendable {
+    package let seed: UInt64
+    package var platforms: [PlannedPlatform]
+    /// Devices that register before anything else happens.
+    package var devices: Int
+    /// In the order of their times.
+    package var events: [Event]
+    package var faults: Faults
+    package var limits: Limits
+    package var policy: RetryPolicy
+
+    package struct PlannedPlatform: Sendable {
+        package let application: Int
+        package let kind: PlatformKind
+    }
+
+    package struct Event: Sendable {
+        /// Since the last one.
+        package let wait: Duration
+        package let deed: Deed
+    }
+
+    package enum Deed: Sendable {
+        case push(PlannedPush)
+        /// A new installation.
+        case install
+        /// An app that registers again: with its UUID or without, with its old token, a new one, or another device's.
+        case register(isNamed: Bool, TokenChoice)
+        case unregister
+        /// The provider refuses a platform's credentials, or they cannot be used at all.
+        case trouble(platform: Int, isUseless: Bool)
+        case mend(platform: Int, isReplaced: Bool)
+    }
+
+    package enum TokenChoice: Sendable { case same, fresh, another }
+
+    package struct PlannedPush: Sendable {
+        package let application: Int
+        package let audience: Audience
+        package let lane: Lane
+        package let guarantee: Push.Guarantee
+        package let expiresIn: Duration?
+    }
+
+    package struct Faults: Sendable {
+        package var rates: OutcomePlan.Rates
+        /// How likely a call of the store fails, at each of its two moments.
+        package var store: Double
+        /// How likely the process dies after a job.
+        package var death: Double
+        package var deathsMax: Int
+        /// How likely a provider says that it has no room.
+        package var full: Double
+    }
+
+    package struct Limits: Sendable {
+        package var pagesInAirMax: Int
+        package var urgentPagesInAirMax: Int
+        package var pagesInAirOfPlatformMax: Int
+        package var pagesPerStep: Int
+        package var lease: Duration
+        package var poll: Duration
+        package var deathWatch: DeathWatch
+        package var pace: FakeProvider.Pace
+        /// The most jobs of a run; one that takes more hangs.
+        package var jobsMax: Int
+    }
+
+    package static let topics = ["news", "sports", "weather"]
+    package static let users = ["ada", "bert"]
+}
+
+extension World {
+    package init(seed: UInt64) {
+        var random = SplitMix64(seeds: seed, 1)
+        self.seed = seed
+        platforms = Self.platforms(&random)
+        devices = Self.size(&random)
+        faults = Self.faults(&random)
+        limits = Self.limits(&random)
+        policy = RetryPolicy(
+            firstDelay: .seconds(random.draw(1...4)), longestDelay: .seconds(random.draw(10...60)),
+            patience: .seconds(random.draw(60...1_200)))
+        events = Self.events(&random, applications: (platforms.map(\.application).max() ?? 0) + 1, platforms: platforms.count)
+    }
+
+    private static func platforms(_ random: inout SplitMix64) -> [PlannedPlatform] {
+        (0..<random.draw(1...3)).flatMap { application in
+            (0..<random.draw(1...2)).map { _ in
+                PlannedPlatform(application: application, kind: random.pick([.ios, .ios, .androidFCM, .windows8]))
+            }
+        }
+    }
+
+    /// Mostly few, since few find most faults; sometimes enough for several pages.
+    private static func size(_ random: inout SplitMix64) -> Int {
+        switch random.fraction() {
+        case ..<0.6: random.draw(1...40)
+        case ..<0.85: random.draw(40...600)
+        case ..<0.97: random.draw(600...2_000)
+        default: random.draw(2_000...4_000)
+        }
+    }
+
+    private static func faults(_ random: inout SplitMix64) -> Faults {
+        func rate(_ most: Double) -> Double { random.chance(0.5) ? random.fraction() * most : 0 }
+        return Faults(
+            rates: OutcomePlan.Rates(
+                refused: rate(0.1), gone: rate(0.3), throttled: rate(0.2), failed: rate(0.2), unanswered: rate(0.1)),
+            store: rate(0.05), death: random.chance(0.6) ? random.pick([0.0005, 0.003, 0.02]) : 0,
+            deathsMax: random.draw(1...6), full: rate(0.3))
+    }
+
+    private static func limits(_ random: inout SplitMix64) -> Limits {
+        Limits(
+            pagesInAirMax: random.draw(1...8), urgentPagesInAirMax: random.draw(1...3),
+            pagesInAirOfPlatformMax: random.draw(1...4), pagesPerStep: random.draw(1...4),
+            lease: .seconds(random.draw(60...180)), poll: .seconds(random.draw(1...20)),
+            deathWatch: random.chance(0.2)
+                ? DeathWatch(shareMax: 0.2, answersMin: 20) : DeathWatch(shareMax: 1, answersMin: 1_000_000),
+            pace: FakeProvider.Pace(
+                burst: random.pick([20, 100, 500]), delay: random.chance(0.7) ? random.duration(0...1) : .zero),
+            jobsMax: 1_000_000)
+    }
+
+    private static func events(_ random: inout SplitMix64, applications: Int, platforms: Int) -> [Event] {
+        var events = [Event(wait: .zero, deed: .push(push(&random, applications: applications)))]
+        for _ in 0..<random.draw(0...25) {
+            let wait = random.chance(0.3) ? Duration.zero : random.duration(0...random.pick([0.5, 10, 90]))
+            events.append(Event(wait: wait, deed: deed(&random, applications: applications, platforms: platforms)))
+        }
+        return events
+    }
+
+    private static func deed(_ random: inout SplitMix64, applications: Int, platforms: Int) -> Deed {
+        switch random.fraction() {
+        case ..<0.3: .push(push(&random, applications: applications))
+        case ..<0.45: .install
+        case ..<0.65: .register(isNamed: random.chance(0.7), random.pick([.same, .fresh, .another]))
+        case ..<0.8: .unregister
+        case ..<0.9: .trouble(platform: random.below(platforms), isUseless: random.chance(0.3))
+        default: .mend(platform: random.below(platforms), isReplaced: random.chance(0.5))
+        }
+    }
+
+    private static func push(_ random: inout SplitMix64, applications: Int) -> PlannedPush {
+        PlannedPush(
+            application: random.below(applications), audience: audience(&random),
+            lane: random.pick(Lane.allCases), guarantee: random.chance(0.3) ? .atMostOnce : .atLeastOnce,
+            expiresIn: random.chance(0.3) ? random.duration(0...300) : nil)
+    }
+
+    private static func audience(_ random: inout SplitMix64) -> Audience {
+        switch random.fraction() {
+        case ..<0.5: .list(.active)
+        case ..<0.6: .list(.registered)
+        case ..<0.7: .list(.interactive)
+        case ..<0.8: .list(.topic(random.pick(topics)))
+        case ..<0.9: .any([.list(.customUser(random.pick(users))), .list(.topic(random.pick(topics)))])
+        default: .except(.list(.registered), .list(.topic(random.pick(topics))))
+        }
+    }
+}

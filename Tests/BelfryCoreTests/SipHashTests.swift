@@ -1,0 +1,5 @@
+import BelfryCore
+import Testing
+
+@Suite struct SipHashTests {
+}

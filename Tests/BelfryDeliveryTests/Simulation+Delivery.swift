@@ -1,0 +1,24 @@
+import BelfryCore
+import BelfryDelivery
+import BelfryTesting
+
+extension Simulation {
+    /// The delivery as it is, in a world.
+    convenience init(delivering world: World, wrap: (MemoryStore) -> any Store = { $0 }) {
+        self.init(world, wrap: wrap) { process in
+            let delivery = Delivery(
+                store: process.store, providers: process.providers, clock: process.clock, policy: process.policy,
+                options: DeliveryOptions(process.limits), random: process.random, logger: process.logger)
+            try await delivery.run()
+        }
+    }
+}
+
+extension DeliveryOptions {
+    fileprivate init(_ limits: World.Limits) {
+        self.init(
+            pagesInAirMax: limits.pagesInAirMax, urgentPagesInAirMax: limits.urgentPagesInAirMax,
+            pagesInAirOfPlatformMax: limits.pagesInAirOfPlatformMax, pagesPerStep: limits.pagesPerStep,
+            lease: limits.lease, poll: limits.poll, deathWatch: limits.deathWatch)
+    }
+}
