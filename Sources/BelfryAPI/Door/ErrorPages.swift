@@ -30,9 +30,7 @@ package struct ErrorPages: RouterMiddleware {
         let error =
             context.endpointPath == "NotFound"
             ? APIError(.notFound, WrongPath.explained(request.uri.path)) : APIError(cause: cause)
-        if error.status.kind == .serverError, error.status != .notImplemented {
-            context.logger.error("request failed", metadata: ["error": "\(cause)"])
-        }
+        report(cause, error.status, context.logger)
         var json = JSONWriter()
         json.object { json in
             json.integer("timestamp", clock.now.milliseconds)
@@ -42,6 +40,16 @@ package struct ErrorPages: RouterMiddleware {
             json.string("path", request.uri.path)
         }
         return Response(status: error.status, json: json.buffer, headers: error.headers)
+    }
+
+    /// Only what a person has to act on is an error; too much work heals when it is done.
+    private func report(_ cause: any Error, _ status: HTTPResponse.Status, _ logger: Logger) {
+        guard status.kind == .serverError, !(cause is APIError) else { return }
+        if case StoreError.overloaded = cause {
+            logger.warning("request turned away, too much work waits")
+        } else {
+            logger.error("request failed", metadata: ["error": "\(cause)"])
+        }
     }
 }
 

@@ -73,6 +73,17 @@ extension Device {
     }
 }
 
+extension PlatformKind {
+    /// - Parameter alternatives: what the field takes besides the kinds of platform.
+    fileprivate init(_ name: String, field: String, alternatives: [String]) throws(InvalidInput) {
+        guard let kind = PlatformKind(rawValue: name) else {
+            let known = (alternatives + PlatformKind.allCases.map(\.rawValue)).joined(separator: ", ")
+            throw InvalidInput(field: field, "is '\(name)', it has to be one of \(known)")
+        }
+        self = kind
+    }
+}
+
 extension PCFv1.PushRequest.Target {
     /// The platforms of an application whose devices are meant; those of every kind when no kind is named.
     func platforms(of all: [Platform]) throws(InvalidInput) -> [Platform] {
@@ -80,13 +91,12 @@ extension PCFv1.PushRequest.Target {
         guard devices.isEmpty else { return all }
         var kinds: Set<PlatformKind> = []
         for (index, name) in platforms.enumerated() {
-            guard let kind = PlatformKind(rawValue: name) else {
-                let known = PlatformKind.allCases.map(\.rawValue).joined(separator: ", ")
-                throw InvalidInput(field: "target.platforms[\(index)]", "is '\(name)', it has to be one of \(known)")
-            }
-            kinds.insert(kind)
+            kinds.insert(try PlatformKind(name, field: "target.platforms[\(index)]", alternatives: []))
         }
-        if kinds.isEmpty || wantsAllPlatforms { return all }
+        if let platform, platform != "all" {
+            kinds.insert(try PlatformKind(platform, field: "target.platform", alternatives: ["all"]))
+        }
+        if kinds.isEmpty || platform == "all" { return all }
         // Old senders know `android` only, and mean the Android devices of the application whatever carries to them.
         if kinds.contains(.android), !all.contains(where: { $0.kind == .android }) { kinds.insert(.androidFCM) }
         return all.filter { kinds.contains($0.kind) }

@@ -54,17 +54,22 @@ package struct PCFRoutes: Sendable {
 
     private typealias Handler = @Sendable (Request, APIContext) async throws -> Response
 
-    /// Adds a path with its methods, and a 405 for the others.
+    /// Adds a path with its methods, HEAD where there is GET, and a 405 for the others.
     private func serve(_ path: RouterPath, on router: Router<APIContext>, _ handlers: [HTTPRequest.Method: Handler]) {
+        var handlers = handlers
+        if let get = handlers[.get] {
+            handlers[.head] = { request, context in try await get(request, context).createHeadResponse() }
+        }
         let allowed = handlers.keys.map(\.rawValue).sorted().joined(separator: ", ")
         for method in [.get, .head, .post, .put, .delete, .patch, .options] as [HTTPRequest.Method] {
-            router.on(
-                path, method: method,
-                use: handlers[method] ?? { _, _ in
-                    throw APIError(
-                        .methodNotAllowed, "\(method) does not go with this path, it takes \(allowed)",
-                        headers: [.allow: allowed])
-                })
+            router.on(path, method: method, use: handlers[method] ?? Self.refusal(allowed: allowed))
+        }
+    }
+
+    private static func refusal(allowed: String) -> Handler {
+        { request, _ in
+            throw APIError(
+                .methodNotAllowed, "This path takes \(allowed), not \(request.method)", headers: [.allow: allowed])
         }
     }
 

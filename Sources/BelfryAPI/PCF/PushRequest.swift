@@ -18,9 +18,9 @@ extension PCFv1 {
             /// With those of `tags`, their older name.
             package var topics: [String] = []
             package var customUserIDs: [String] = []
-            /// With that of the deprecated `platform`, which may be `all`.
             package var platforms: [String] = []
-            package var wantsAllPlatforms = false
+            /// Deprecated, and added to `platforms`: one more, or `all`. `""` counts as not given.
+            package var platform: String?
             package var isInteractiveOnly = false
         }
 
@@ -136,20 +136,15 @@ extension PCFv1.PushRequest.Target {
         case "topics": topics += try reader.strings("target.topics") ?? []
         case "tags": topics += try reader.strings("target.tags") ?? []
         case "custom_user_ids": customUserIDs = try reader.strings("target.custom_user_ids") ?? []
-        case "platforms": platforms += try reader.strings("target.platforms") ?? []
-        case "platform":
-            switch try reader.string("target.platform") {
-            case nil, "": break
-            case "all": wantsAllPlatforms = true
-            case let name?: platforms.append(name)
-            }
+        case "platforms": platforms = try reader.strings("target.platforms") ?? []
+        case "platform": platform = try reader.string("target.platform").flatMap { $0.isEmpty ? nil : $0 }
         case "interactive-only": isInteractiveOnly = try reader.bool("target.interactive-only") ?? false
         default: try reader.skip()
         }
     }
 
     fileprivate var isGiven: Bool {
-        !devices.isEmpty || !topics.isEmpty || !customUserIDs.isEmpty || !platforms.isEmpty || wantsAllPlatforms
+        !devices.isEmpty || !topics.isEmpty || !customUserIDs.isEmpty || !platforms.isEmpty || platform != nil
     }
 
     fileprivate func checkLimits() throws(InvalidInput) {
