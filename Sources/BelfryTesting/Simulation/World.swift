@@ -98,9 +98,9 @@ extension World {
     /// Mostly few, since few find most faults; sometimes enough for several pages.
     private static func size(_ random: inout SplitMix64) -> Int {
         switch random.fraction() {
-        case ..<0.6: random.draw(1...40)
-        case ..<0.85: random.draw(40...600)
-        case ..<0.97: random.draw(600...2_000)
+        case ..<0.75: random.draw(1...40)
+        case ..<0.9: random.draw(40...600)
+        case ..<0.98: random.draw(600...2_000)
         default: random.draw(2_000...4_000)
         }
     }
