@@ -105,7 +105,7 @@ let package = Package(
         tests("HTTP2ClientTests", nio + ["HTTP2Client", "BelfrySimulators", logging]),
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators"]),
-        tests("BelfryCoreTests", ["BelfryCore"]),
+        tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests("BelfryStoreTests", ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging]),
         tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging]),
         tests(
