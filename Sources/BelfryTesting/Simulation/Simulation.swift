@@ -129,7 +129,10 @@ package final class Simulation: Sendable {
     private func begin() -> Running {
         let life = Life()
         let mortal = MortalStore(
-            store, life: life, executor: executor, fails: { [weather] in weather.storeFails() },
+            store, life: life, executor: executor, clock: clock,
+            trouble: MortalStore.Trouble(
+                fails: { [weather] in weather.storeFails() }, stall: { [weather] in weather.stall() },
+                isDeaf: world.faults.isDeaf),
             onDoubt: { [chronicle] page in chronicle.note { $0.doubt(page) } })
         let process = Process(
             store: mortal, providers: providers(life), clock: clock, policy: world.policy, limits: world.limits,

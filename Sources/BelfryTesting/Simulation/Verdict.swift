@@ -86,15 +86,17 @@ struct Verdict {
         return found
     }
 
-    /// Whether the answer follows from what the provider said.
+    /// Whether the answer follows from what the provider said: last, or when in doubt, ever. A courier that stood still
+    /// past its lease may ask the provider after the answer was written.
     private func isFounded(
         _ answer: Answer, on entry: Ledger.Entry, of push: Push, isInDoubt: Bool, settledAt: Instant
     ) -> Bool {
-        switch answer {
+        let said = isInDoubt ? entry.outcomes[...] : entry.outcomes.suffix(1)
+        return switch answer {
         case .pending: false
-        case .accepted: entry.told > 0 && entry.outcomes.last == .accepted
-        case .refused(let refusal): entry.outcomes.last == .refused(refusal)
-        case .gone: if case .gone? = entry.outcomes.last { true } else { false }
+        case .accepted: entry.told > 0 && said.contains(.accepted)
+        case .refused(let refusal): said.contains(.refused(refusal))
+        case .gone: said.contains { if case .gone = $0 { true } else { false } }
         case .expired: world.policy.end(of: push) <= settledAt + world.policy.longestDelay * 2 + .seconds(20)
         case .unknown: push.guarantee == .atMostOnce && isInDoubt
         case .skipped: true
@@ -126,7 +128,8 @@ struct Verdict {
     private func isBelieved(deathOf device: Device) -> Bool {
         guard world.limits.deathWatch.shareMax >= 1 else { return false }
         return goneIn[device.key, default: []].contains { push in
-            ledger[push, device.key].outcomes.last?.isDeath(after: device.registeredAt) ?? false
+            chronicle.doubts(push, device.key) == 0
+                && (ledger[push, device.key].outcomes.last?.isDeath(after: device.registeredAt) ?? false)
         }
     }
 

@@ -49,6 +49,10 @@ package struct World: Sendable {
         package var rates: OutcomePlan.Rates
         /// How likely a call of the store fails, at each of its two moments.
         package var store: Double
+        /// How likely a call of the store hangs for a while, at each of its two moments, longer than a lease at times.
+        package var stall: Double
+        /// Whether the store gives no hints.
+        package var isDeaf: Bool
         /// How likely the process dies after a job.
         package var death: Double
         package var deathsMax: Int
@@ -110,7 +114,7 @@ extension World {
         return Faults(
             rates: OutcomePlan.Rates(
                 refused: rate(0.1), gone: rate(0.3), throttled: rate(0.2), failed: rate(0.2), unanswered: rate(0.1)),
-            store: rate(0.05), death: random.chance(0.6) ? random.pick([0.0005, 0.003, 0.02]) : 0,
+            store: rate(0.05), stall: random.chance(0.3) ? 0.01 : 0, isDeaf: random.chance(0.2), death: random.chance(0.6) ? random.pick([0.0005, 0.003, 0.02]) : 0,
             deathsMax: random.draw(1...6), full: rate(0.3))
     }
 
