@@ -121,7 +121,7 @@ let package = Package(
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators"]),
         tests("HouseTests", []),
-        tests("BelfryCoreTests", ["BelfryCore"]),
+        tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests(
             "BelfryStoreTests",
             ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging, .product(name: "GRDB", package: "GRDB.swift")]),

@@ -6,17 +6,19 @@ package struct Instant: Hashable, Comparable, Sendable {
 
     package static let zero = Instant(milliseconds: 0)
     package static let distantFuture = Instant(milliseconds: .max)
+    package static let distantPast = Instant(milliseconds: .min)
 
     package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// Adds a duration, rounded down to the millisecond. Ends at `distantFuture` instead of trapping.
+    /// Adds a duration in whole milliseconds. Ends at the ends of time instead of trapping.
     package static func + (instant: Self, duration: Duration) -> Self {
         let (sum, overflow) = instant.milliseconds.addingReportingOverflow(duration.milliseconds)
-        return overflow ? .distantFuture : Instant(milliseconds: sum)
+        guard overflow else { return Instant(milliseconds: sum) }
+        return duration < .zero ? .distantPast : .distantFuture
     }
 
     package static func - (left: Self, right: Self) -> Duration {
-        .milliseconds(left.milliseconds - right.milliseconds)
+        .milliseconds(left.milliseconds) - .milliseconds(right.milliseconds)
     }
 }
 
@@ -32,8 +34,10 @@ extension Instant: Codable {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded towards zero.
+    /// Whole milliseconds, rounded towards zero; the most or least that 64 bits hold when there are more.
     package var milliseconds: Int64 {
+        if self >= .milliseconds(Int64.max) { return .max }
+        if self <= .milliseconds(Int64.min) { return .min }
         let (seconds, attoseconds) = components
         return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
     }

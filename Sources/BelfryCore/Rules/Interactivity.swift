@@ -29,7 +29,8 @@ private struct OSVersion: Comparable {
     }
 
     init?(_ text: String) {
-        let numbers = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 2).prefix(2).map { Int(Substring($0)) }
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 2, omittingEmptySubsequences: false)
+        let numbers = parts.prefix(2).map { Int(Substring($0)) }
         guard case let major?? = numbers.first else { return nil }
         self.init(major, numbers.count > 1 ? numbers[1] ?? 0 : 0)
     }

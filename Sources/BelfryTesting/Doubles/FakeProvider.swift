@@ -59,7 +59,7 @@ package final class FakeProvider: Provider {
             outcomes += burst.map { tell(push.key, $0.device) }
         }
         let untold = recipients.count - outcomes.count
-        return outcomes + Array(repeating: .unanswered, count: untold)
+        return outcomes + Array(repeating: .failed(retryAfter: nil), count: untold)
     }
 
     private func tell(_ push: Key<Push>, _ device: Key<Device>) -> Outcome {

@@ -52,7 +52,7 @@ extension Contents {
     }
 
     private var deviceViolations: [String] {
-        devices.values.sorted { $0.key < $1.key }.flatMap { device in
+        devices.keys.sorted().compactMap { devices[$0] }.flatMap { device in
             var found: [String] = []
             if device.isActive, device.token == nil { found.append("device \(device.key): is active without a token") }
             if let token = device.token,

@@ -10,8 +10,8 @@ struct Callers: Sendable {
     let weather: Weather
     let chronicle: Chronicle
 
-    /// Returns once each push is settled.
-    func run() async throws {
+    /// The applications, and the devices that register before anything else happens, over some days.
+    func settleIn() async throws -> [Platform] {
         var random = SplitMix64(seeds: world.seed, 3)
         let platforms = try await found()
         for _ in 0..<world.devices {
@@ -19,6 +19,12 @@ struct Callers: Sendable {
             try await install(on: platform, &random)
             if random.chance(0.05) { try await clock.sleep(for: random.duration(0...3_600)) }
         }
+        return platforms
+    }
+
+    /// Does all the deeds, lets the faults stop, and returns once each push is settled.
+    func run(_ platforms: [Platform]) async throws {
+        var random = SplitMix64(seeds: world.seed, 5)
         for event in world.events {
             try await clock.sleep(for: event.wait)
             try await act(event.deed, platforms, &random)

@@ -1,26 +1,35 @@
 package import BelfryCore
 import Synchronization
 
-/// The store as a simulated process sees it: others come between, calls fail, and after its death nothing happens.
+/// The store as a simulated process sees it: others come between, calls stall and fail, and after its death nothing
+/// happens.
 package final class MortalStore: WrappedStore {
     package let base: any Store
     private let life: Life
     private let executor: SeededExecutor
-    private let fails: @Sendable () -> Bool
+    private let clock: any WallClock
+    private let trouble: Trouble
     private let onDoubt: @Sendable (Page) -> Void
     private let held = Mutex<[Key<Page>: Page]>([:])
 
-    /// - Parameters:
-    ///   - fails: draws whether a call fails, once before its effect and once after.
-    ///   - onDoubt: hears of each page whose settlement was lost.
-    package init(
-        _ base: any Store, life: Life, executor: SeededExecutor, fails: @escaping @Sendable () -> Bool,
+    /// What goes wrong with calls; each is drawn once before a call's effect and once after.
+    struct Trouble: Sendable {
+        let fails: @Sendable () -> Bool
+        /// How long the call hangs.
+        let stall: @Sendable () -> Duration
+        let isDeaf: Bool
+    }
+
+    /// - Parameter onDoubt: hears of each page that another may come to carry while this process does, or did.
+    init(
+        _ base: any Store, life: Life, executor: SeededExecutor, clock: any WallClock, trouble: Trouble,
         onDoubt: @escaping @Sendable (Page) -> Void
     ) {
         self.base = base
         self.life = life
         self.executor = executor
-        self.fails = fails
+        self.clock = clock
+        self.trouble = trouble
         self.onDoubt = onDoubt
     }
 
@@ -40,20 +49,29 @@ package final class MortalStore: WrappedStore {
     }
 
     package func claimPages(_ claim: PageClaim) async throws -> [Page] {
-        let pages = try await call { try await base.claimPages(claim) }
+        try await pause()
+        let pages = try await base.claimPages(claim)
+        let isStalled = try await pause()
         held.withLock { held in
             for page in pages { held[page.key] = page }
         }
+        if isStalled { pages.forEach(onDoubt) }
         return pages
     }
 
     package func load(_ page: Page) async throws -> PageLoad? {
-        try await call { try await base.load(page) }
+        var isStalled = try await pause()
+        let load = try await base.load(page)
+        if try await pause() { isStalled = true }
+        if isStalled { onDoubt(page) }
+        return load
     }
 
     package func settle(_ settlement: Settlement) async throws -> Bool {
         do {
-            let isDone = try await call { try await base.settle(settlement) }
+            if try await pause() { onDoubt(settlement.page) }
+            let isDone = try await base.settle(settlement)
+            try await pause()
             held.withLock { $0[settlement.page.key] = nil }
             return isDone
         } catch {
@@ -64,18 +82,26 @@ package final class MortalStore: WrappedStore {
 
     package func nextDue() async throws -> Instant? { try await call { try await base.nextDue() } }
 
+    /// Hints may be missing.
+    package func hints() -> AsyncStream<Void> {
+        trouble.isDeaf ? AsyncStream { _ in } : base.hints()
+    }
+
     /// A call may fail before it has an effect, or have its effect and never be heard of again.
     private func call<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
-        await executor.pause()
-        try check()
+        try await pause()
         let result = try await body()
-        await executor.pause()
-        try check()
+        try await pause()
         return result
     }
 
-    private func check() throws {
+    /// Whether the process stood still meanwhile.
+    @discardableResult private func pause() async throws -> Bool {
+        await executor.pause()
+        let stall = trouble.stall()
+        if stall > .zero { try await clock.sleep(for: stall) }
         if life.isOver { throw CancellationError() }
-        if fails() { throw StoreError.unavailable("drawn by the simulation") }
+        if trouble.fails() { throw StoreError.unavailable("drawn by the simulation") }
+        return stall > .zero
     }
 }

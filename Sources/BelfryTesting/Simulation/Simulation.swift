@@ -29,6 +29,7 @@ package final class Simulation: Sendable {
     private struct State {
         var random: SplitMix64
         var tasksRunning = 0
+        var platforms: [Platform] = []
         var isFinished = false
         var troubles: [String] = []
         var deathsLeft: Int
@@ -61,21 +62,31 @@ package final class Simulation: Sendable {
 
     /// What did not hold, each in a sentence; empty if all is well.
     package func run() -> [String] {
-        let callers = Callers(
-            world: world, memory: memory, store: store, clock: clock, weather: weather, chronicle: chronicle)
-        launch("the callers") { [self] in
-            try await callers.run()
-            state.withLock { $0.isFinished = true }
-        }
-        let hang = live()
+        let hang = settleIn() ?? live()
         return (hang.map { [$0] } ?? Verdict(of: self).violations) + state.withLock { $0.troubles }
+    }
+
+    /// Before the first process starts.
+    private func settleIn() -> String? {
+        launch("the callers") { [self] in
+            let platforms = try await callers.settleIn()
+            state.withLock { $0.platforms = platforms }
+        }
+        while executor.runOne() || clock.advanceToNextSleeper() {
+            if isOverBudget { return hang("took too many jobs to settle in") }
+        }
+        return nil
     }
 
     /// Runs jobs, processes and time until the callers are content; then why it hangs, if it does.
     private func live() -> String? {
+        launch("the callers") { [self] in
+            try await callers.run(state.withLock { $0.platforms })
+            state.withLock { $0.isFinished = true }
+        }
         var process = begin()
         while !state.withLock({ $0.isFinished }) {
-            if executor.jobsRun > world.limits.jobsMax { return hang("took \(executor.jobsRun) jobs") }
+            if isOverBudget { return hang("took too many jobs") }
             if executor.runOne() {
                 if weather.processDies(), mayDie() { process = replace(process) }
             } else if !clock.advanceToNextSleeper() {
@@ -84,14 +95,20 @@ package final class Simulation: Sendable {
         }
         process.task.cancel()
         while executor.runOne() {
-            if executor.jobsRun > world.limits.jobsMax { return hang("did not end when told to") }
+            if isOverBudget { return hang("did not end when told to") }
         }
         return state.withLock { $0.tasksRunning } == 0 ? nil : hang("did not end when told to, and waits for nothing")
     }
 
+    private var isOverBudget: Bool { executor.jobsRun > world.limits.jobsMax }
+
+    private var callers: Callers {
+        Callers(world: world, memory: memory, store: store, clock: clock, weather: weather, chronicle: chronicle)
+    }
+
     private func hang(_ words: String) -> String {
         let open = memory.contents.pushes.values.filter { $0.settledAt == nil }.map(\.push.key).sorted()
-        return "hang: the house \(words), \(clock.sleepers) asleep, pushes \(open) unsettled"
+        return "hang: the house \(words): \(executor.jobsRun) jobs, \(clock.sleepers) asleep, pushes \(open) unsettled"
     }
 
     private func mayDie() -> Bool {
@@ -112,7 +129,10 @@ package final class Simulation: Sendable {
     private func begin() -> Running {
         let life = Life()
         let mortal = MortalStore(
-            store, life: life, executor: executor, fails: { [weather] in weather.storeFails() },
+            store, life: life, executor: executor, clock: clock,
+            trouble: MortalStore.Trouble(
+                fails: { [weather] in weather.storeFails() }, stall: { [weather] in weather.stall() },
+                isDeaf: world.faults.isDeaf),
             onDoubt: { [chronicle] page in chronicle.note { $0.doubt(page) } })
         let process = Process(
             store: mortal, providers: providers(life), clock: clock, policy: world.policy, limits: world.limits,

@@ -8,6 +8,9 @@ struct Verdict {
     private let chronicle: Chronicle.State
     private let world: World
     private let errors: [String]
+    private let devices: [Device]
+    /// The pushes that found a device gone.
+    private let goneIn: [Key<Device>: [Key<Push>]]
 
     init(of simulation: Simulation) {
         contents = simulation.memory.contents
@@ -15,6 +18,12 @@ struct Verdict {
         chronicle = simulation.chronicle.state
         world = simulation.world
         errors = simulation.logBook.lines(atLeast: .error)
+        devices = contents.devices.keys.sorted().compactMap { [contents] in contents.devices[$0] }
+        goneIn = contents.pages.values.reduce(into: [:]) { found, row in
+            for (device, answer) in zip(row.page.devices, row.page.answers) where answer == .gone {
+                found[device, default: []].append(row.page.pushKey)
+            }
+        }
     }
 
     var violations: [String] {
@@ -27,19 +36,21 @@ struct Verdict {
         let push = accepted.push.key
         guard let row = contents.pushes[push], let settledAt = row.settledAt else { return ["push \(push): lost"] }
         var answers: [Key<Device>: Answer] = [:]
-        for page in contents.pages.values where page.page.pushKey == push {
-            for (device, answer) in zip(page.page.devices, page.page.answers) { answers[device] = answer }
+        var lapsed: Set<Key<Device>> = []
+        for page in contents.pages.values.map(\.page) where page.pushKey == push {
+            for (device, answer) in zip(page.devices, page.answers) { answers[device] = answer }
+            if page.isLapsed { lapsed.formUnion(page.devices) }
         }
         return lost(from: accepted, answers: answers)
             + answers.sorted { $0.key < $1.key }.flatMap { device, answer in
-                wrongs(answer, of: device, in: accepted, settledAt: settledAt)
+                wrongs(answer, of: device, in: accepted, isLapsed: lapsed.contains(device), settledAt: settledAt)
             }
     }
 
     /// Those whom nothing happened to since the push: they have an answer if and only if it was for them.
     private func lost(from accepted: Chronicle.AcceptedPush, answers: [Key<Device>: Answer]) -> [String] {
         let push = accepted.push.key
-        return contents.devices.values.sorted { $0.key < $1.key }.compactMap { device in
+        return devices.compactMap { device in
             guard accepted.platforms.contains(device.platformKey), isUnchanged(device, since: accepted) else { return nil }
             let answer = answers[device.key]
             switch (accepted.audience.contains(device.key), answer) {
@@ -56,7 +67,8 @@ struct Verdict {
     }
 
     private func wrongs(
-        _ answer: Answer, of device: Key<Device>, in accepted: Chronicle.AcceptedPush, settledAt: Instant
+        _ answer: Answer, of device: Key<Device>, in accepted: Chronicle.AcceptedPush, isLapsed: Bool,
+        settledAt: Instant
     ) -> [String] {
         let push = accepted.push
         let entry = ledger[push.key, device]
@@ -68,23 +80,25 @@ struct Verdict {
             found.append("\(name) was told \(entry.told) times, with \(doubts) crashes and \(unanswered) unanswered")
         }
         if push.guarantee == .atMostOnce, entry.told > 1 { found.append("\(name) was told \(entry.told) times, not once") }
-        if !isFounded(answer, on: entry, of: push, doubts: doubts + unanswered, settledAt: settledAt) {
+        if !isFounded(answer, on: entry, of: push, isInDoubt: isLapsed || doubts + unanswered > 0, settledAt: settledAt) {
             found.append("\(name) is \(answer.name), its provider said \(entry.outcomes)")
         }
         return found
     }
 
-    /// Whether the answer follows from what the provider said.
+    /// Whether the answer follows from what the provider said: last, or when in doubt, ever. A courier that stood still
+    /// past its lease may ask the provider after the answer was written.
     private func isFounded(
-        _ answer: Answer, on entry: Ledger.Entry, of push: Push, doubts: Int, settledAt: Instant
+        _ answer: Answer, on entry: Ledger.Entry, of push: Push, isInDoubt: Bool, settledAt: Instant
     ) -> Bool {
-        switch answer {
+        let said = isInDoubt ? entry.outcomes[...] : entry.outcomes.suffix(1)
+        return switch answer {
         case .pending: false
-        case .accepted: entry.told > 0 && entry.outcomes.last == .accepted
-        case .refused(let refusal): entry.outcomes.last == .refused(refusal)
-        case .gone: if case .gone? = entry.outcomes.last { true } else { false }
+        case .accepted: entry.told > 0 && said.contains(.accepted)
+        case .refused(let refusal): said.contains(.refused(refusal))
+        case .gone: said.contains { if case .gone = $0 { true } else { false } }
         case .expired: world.policy.end(of: push) <= settledAt + world.policy.longestDelay * 2 + .seconds(20)
-        case .unknown: push.guarantee == .atMostOnce && doubts > 0
+        case .unknown: push.guarantee == .atMostOnce && isInDoubt
         case .skipped: true
         }
     }
@@ -92,10 +106,8 @@ struct Verdict {
     // MARK: Devices
 
     private var deviceViolations: [String] {
-        contents.devices.values.sorted { $0.key < $1.key }.compactMap { device in
-            let verdicts = chronicle.pushes.flatMap { ledger[$0.push.key, device.key].outcomes }
-            let isDead = verdicts.contains { $0.isDeath(after: device.registeredAt) }
-            if !device.isActive, !chronicle.hasLeft(device.key), !isDead {
+        devices.compactMap { device in
+            if !device.isActive, !chronicle.hasLeft(device.key), !isDead(device) {
                 return "device \(device.key): is inactive, though no provider said that it died since it registered"
             }
             if device.isActive, isBelieved(deathOf: device) {
@@ -105,14 +117,19 @@ struct Verdict {
         }
     }
 
+    /// Whether a provider said at any time that the device died after it last registered.
+    private func isDead(_ device: Device) -> Bool {
+        chronicle.pushes.contains { accepted in
+            ledger[accepted.push.key, device.key].outcomes.contains { $0.isDeath(after: device.registeredAt) }
+        }
+    }
+
     /// Whether a verdict of death was written down as the last word of a push, with nobody to doubt it.
     private func isBelieved(deathOf device: Device) -> Bool {
         guard world.limits.deathWatch.shareMax >= 1 else { return false }
-        return contents.pages.values.contains { row in
-            guard let index = row.page.devices.firstIndex(of: device.key), row.page.answers[index] == .gone else {
-                return false
-            }
-            return ledger[row.page.pushKey, device.key].outcomes.last?.isDeath(after: device.registeredAt) ?? false
+        return goneIn[device.key, default: []].contains { push in
+            chronicle.doubts(push, device.key) == 0
+                && (ledger[push, device.key].outcomes.last?.isDeath(after: device.registeredAt) ?? false)
         }
     }
 

@@ -43,6 +43,10 @@ final class Weather: Sendable {
 
     func isUseless(_ platform: Key<Platform>) -> Bool { state.withLock { $0.useless.contains(platform) } }
     func storeFails() -> Bool { happens(faults.store) }
+    func stall() -> Duration {
+        guard happens(faults.stall) else { return .zero }
+        return state.withLock { $0.random.duration(0.001...300) }
+    }
     func processDies() -> Bool { happens(faults.death) }
     func room() -> Int { happens(faults.full) ? 0 : 1_000 }
     /// The jitter of retries goes on in any weather.

@@ -49,6 +49,10 @@ package struct World: Sendable {
         package var rates: OutcomePlan.Rates
         /// How likely a call of the store fails, at each of its two moments.
         package var store: Double
+        /// How likely a call of the store hangs for a while, at each of its two moments, longer than a lease at times.
+        package var stall: Double
+        /// Whether the store gives no hints.
+        package var isDeaf: Bool
         /// How likely the process dies after a job.
         package var death: Double
         package var deathsMax: Int
@@ -98,9 +102,9 @@ extension World {
     /// Mostly few, since few find most faults; sometimes enough for several pages.
     private static func size(_ random: inout SplitMix64) -> Int {
         switch random.fraction() {
-        case ..<0.6: random.draw(1...40)
-        case ..<0.85: random.draw(40...600)
-        case ..<0.97: random.draw(600...2_000)
+        case ..<0.75: random.draw(1...40)
+        case ..<0.9: random.draw(40...600)
+        case ..<0.98: random.draw(600...2_000)
         default: random.draw(2_000...4_000)
         }
     }
@@ -110,7 +114,7 @@ extension World {
         return Faults(
             rates: OutcomePlan.Rates(
                 refused: rate(0.1), gone: rate(0.3), throttled: rate(0.2), failed: rate(0.2), unanswered: rate(0.1)),
-            store: rate(0.05), death: random.chance(0.6) ? random.pick([0.0005, 0.003, 0.02]) : 0,
+            store: rate(0.05), stall: random.chance(0.3) ? 0.01 : 0, isDeaf: random.chance(0.2), death: random.chance(0.6) ? random.pick([0.0005, 0.003, 0.02]) : 0,
             deathsMax: random.draw(1...6), full: rate(0.3))
     }
 

@@ -1,0 +1,54 @@
+import BelfryCore
+import Testing
+
+@Suite struct DeathWatchTests {
+    private func page(dead: Int, of count: Int, skipped: Int = 0) -> Settlement {
+        let page = Page.sample(Array(repeating: .pending, count: count + skipped))
+        let answers =
+            Array(repeating: Answer.gone, count: dead) + Array(repeating: .accepted, count: count - dead)
+            + Array(repeating: .skipped(.inactive), count: skipped)
+        return Settlement(
+            page: page, answers: answers, retryAt: nil,
+            deaths: page.devices.prefix(dead).map { Settlement.Death(device: $0, since: .zero) })
+    }
+
+    @Test func `few answers prove nothing`() {
+        var watch = DeathWatch(shareMax: 0.2, answersMin: 100)
+        #expect(watch.observe(page(dead: 99, of: 99)) == nil)
+    }
+
+    @Test func `a wave beyond the share is told in words`() {
+        var watch = DeathWatch(shareMax: 0.2, answersMin: 100)
+        #expect(
+            watch.observe(page(dead: 21, of: 100)) == "21 of the last 100 devices were declared dead, the limit is 20 %")
+    }
+
+    @Test func `the share itself is still believed`() {
+        var watch = DeathWatch(shareMax: 0.2, answersMin: 100)
+        #expect(watch.observe(page(dead: 20, of: 100)) == nil)
+    }
+
+    @Test func `a wave adds up over pages`() {
+        var watch = DeathWatch(shareMax: 0.2, answersMin: 100)
+        let words = (0..<4).compactMap { _ in watch.observe(page(dead: 15, of: 30)) }
+        #expect(words.count == 1)
+    }
+
+    @Test func `who was not sent to does not dilute the share`() {
+        var watch = DeathWatch(shareMax: 0.2, answersMin: 100)
+        #expect(watch.observe(page(dead: 50, of: 100, skipped: 1_000)) != nil)
+    }
+
+    @Test func `after a warning the count begins anew`() {
+        var watch = DeathWatch(shareMax: 0.2, answersMin: 100)
+        #expect(watch.observe(page(dead: 100, of: 100)) != nil)
+        #expect(watch.observe(page(dead: 99, of: 99)) == nil)
+    }
+
+    @Test func `a long good past does not hide a wave for long`() {
+        var watch = DeathWatch(shareMax: 0.2, answersMin: 100)
+        for _ in 0..<1_000 { #expect(watch.observe(page(dead: 0, of: 100)) == nil) }
+        let pages = (1...10).first { _ in watch.observe(page(dead: 100, of: 100)) != nil }
+        #expect(pages == 1)
+    }
+}
