@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `only the stores speak SQL`() throws {
-        let statements = /"""\s*(SELECT|INSERT|UPDATE|DELETE|CREATE) /
+        let statements = #/"""\s*(SELECT|INSERT|UPDATE|DELETE|CREATE)\b/#
         for room in Self.allowed.keys where !room.hasPrefix("BelfryStore") {
             for file in try Self.swiftFiles(below: "Sources/\(room)") {
                 let text = try String(contentsOf: file, encoding: .utf8)
@@ -49,7 +49,7 @@ import Testing
     }
 
     private static func imports(of file: URL) throws -> Set<String> {
-        let line = /^(?:@testable |@preconcurrency )*(?:(?:public|package|internal|private) )?import (?:struct |class |enum |func |protocol )?(\w+)/
+        let line = #/^(?:@testable |@preconcurrency )*(?:(?:public|package|internal|private) )?import (?:\w+ )?(\w+)/#
         let text = try String(contentsOf: file, encoding: .utf8)
         return Set(text.split(separator: "\n").compactMap { $0.firstMatch(of: line).map { String($0.1) } })
     }
