@@ -31,7 +31,9 @@ extension String: Bindable {
         var text = self
         return text.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { characters in
-                guard let start = characters.baseAddress else { return sqlite3_bind_text(statement, index, "", 0, copied) }
+                guard let start = characters.baseAddress else {
+                    return sqlite3_bind_text(statement, index, "", 0, copied)
+                }
                 return sqlite3_bind_text(statement, index, start, Int32(characters.count), copied)
             }
         }
@@ -41,7 +43,9 @@ extension String: Bindable {
 extension [UInt8]: Bindable {
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
         withUnsafeBytes { bytes in
-            guard let start = bytes.baseAddress, !bytes.isEmpty else { return sqlite3_bind_zeroblob(statement, index, 0) }
+            guard let start = bytes.baseAddress, !bytes.isEmpty else {
+                return sqlite3_bind_zeroblob(statement, index, 0)
+            }
             return sqlite3_bind_blob(statement, index, start, Int32(bytes.count), copied)
         }
     }

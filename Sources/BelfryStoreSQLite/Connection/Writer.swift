@@ -37,8 +37,14 @@ final class Writer: Sendable {
                 position = 0
                 return nil
             }
-            defer { position += 1 }
-            return waiting[position]
+            let job = waiting[position]
+            position += 1
+            // Writes that never let up must not leave those behind them in memory.
+            if position >= Writer.waitingMax / 10 {
+                waiting.removeFirst(position)
+                position = 0
+            }
+            return job
         }
 
         mutating func takeAll() -> [Job] {
@@ -156,11 +162,11 @@ final class Writer: Sendable {
             let changes = sqlite3_total_changes64(db.sqliteConnection)
             do {
                 batch.answers.append(try current.run(session))
-            } catch where error.isOfTheDatabaseItself || !db.isInsideTransaction {
+            } catch  where error.isOfTheDatabaseItself || !db.isInsideTransaction {
                 session.rollback(db)
                 fail(batch.jobs, error)
                 return .zero
-            } catch where sqlite3_total_changes64(db.sqliteConnection) == changes {
+            } catch  where sqlite3_total_changes64(db.sqliteConnection) == changes {
                 batch.answers.append { current.fail(error) }
             } catch {
                 session.rollback(db)

@@ -42,7 +42,9 @@ struct Claims {
             lane.rawValue, last, as: { (Key<Platform>($0.integer(0)), $0.integer(1)) })
         {
             last = platform
-            guard dueAt <= now.milliseconds, let stand = try session.stand(of: platform), !stand.isParked else { continue }
+            guard dueAt <= now.milliseconds, let stand = try session.stand(of: platform), !stand.isParked else {
+                continue
+            }
             let room = room(platform)
             guard room > 0 else { continue }
             bidders.append(FairShare.Bidder(application: stand.application, platform: platform, room: room))

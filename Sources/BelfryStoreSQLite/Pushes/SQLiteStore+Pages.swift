@@ -56,7 +56,9 @@ extension Page {
 
 extension [Answer] {
     init(codes: UnsafeRawBufferPointer, count: Int) throws {
-        guard codes.count == count else { throw StoreError.unavailable("a page has \(codes.count) answers for \(count)") }
+        guard codes.count == count else {
+            throw StoreError.unavailable("a page has \(codes.count) answers for \(count) devices")
+        }
         self = try codes.map { code in
             guard let answer = Answer(code: code) else { throw StoreError.unavailable("answer \(code) has no meaning") }
             return answer
@@ -65,12 +67,15 @@ extension [Answer] {
 }
 
 extension Database {
+    /// To find a device costs about as much as to pass by ten.
+    private static let gapMax: Int64 = 8
+
     /// Devices of a page stand close to one another when its push goes to most of a platform: then one stretch of the
     /// table holds them, and reading a few others in between costs less than finding each.
     fileprivate func recipients(of page: Page) throws -> [Recipient] {
         let pending = page.pending.map { page.devices[$0] }
         guard let first = pending.first, let last = pending.last else { return [] }
-        return last.rawValue - first.rawValue < Int64(pending.count) * 4
+        return last.rawValue - first.rawValue < Int64(pending.count) * Self.gapMax
             ? try recipients(among: pending, from: first, to: last) : try recipients(oneByOne: pending)
     }
 

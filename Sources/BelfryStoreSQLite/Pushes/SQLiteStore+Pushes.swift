@@ -33,7 +33,9 @@ extension SQLiteStore: PushStore {
 
     package func receipt(_ receiptID: UUID) async throws -> Receipt? {
         try await read { db in
-            guard let push = try db.prepared(PushStatements.byReceipt).first(receiptID, as: Push.init) else { return nil }
+            guard let push = try db.prepared(PushStatements.byReceipt).first(receiptID, as: Push.init) else {
+                return nil
+            }
             return try db.receipt(of: push)
         }
     }

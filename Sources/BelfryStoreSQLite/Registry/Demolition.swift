@@ -7,7 +7,9 @@ extension SQLiteStore {
     package func delete(_ application: Key<Application>, force: Bool) async throws {
         try await writer.write { session in
             guard try session.exists(application) else { throw StoreError.unknown("application \(application)") }
-            let platforms = try session.prepared(DemolitionStatements.platformCount).first(application) { $0.integer(0) }
+            let platforms = try session.prepared(DemolitionStatements.platformCount).first(application) {
+                $0.integer(0)
+            }
             if let platforms, platforms > 0, !force {
                 throw StoreError.notEmpty("application \(application) has \(platforms) platforms")
             }
@@ -56,9 +58,10 @@ enum DemolitionStatements {
         SELECT id /* demolition.doomed */ FROM application WHERE is_doomed = 1 LIMIT 1
         """
 
-    /// Those that are referred to come after those that refer to them.
+    /// Those that are referred to come after those that refer to them, and devices before their posting lists, so that no
+    /// sweep brings one back.
     static let inOrder = [
-        pages, walks, tallies, progresses, pushes, subscriptions, topics, devices, platforms, application,
+        pages, walks, tallies, progresses, pushes, devices, subscriptions, topics, platforms, application,
     ]
 
     static let pages = """

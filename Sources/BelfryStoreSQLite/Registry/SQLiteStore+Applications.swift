@@ -89,7 +89,8 @@ extension WriteSession {
     fileprivate func resume(_ platform: Key<Platform>) throws {
         try prepared(PlatformStatements.resume).run(platform)
         guard db.changesCount > 0 else { return }
-        for lane in Lane.allCases { try prepared(PlatformStatements.releasePages).run(lane.rawValue, platform, clock.now) }
+        let release = try prepared(PlatformStatements.releasePages)
+        for lane in Lane.allCases { try release.run(lane.rawValue, platform, clock.now) }
         rosterChanged()
         effects.fallsDue = true
     }

@@ -43,7 +43,9 @@ import Testing
                 let id = try session.topics.intern("t", in: platform.applicationKey, session.db)
                 #expect(try session.db.topicName(id) == "t")
                 if number == 1 { throw Mishap(number: 1) }
-            } failed: { #expect($0 as? Mishap == Mishap(number: 1)) }
+            } failed: {
+                #expect($0 as? Mishap == Mishap(number: 1))
+            }
             let device = try await scene.register("a", topics: .replace(["t", "u"]))
             #expect(try await store.device(device.uuid, on: platform.key)?.topics == ["t", "u"])
         }

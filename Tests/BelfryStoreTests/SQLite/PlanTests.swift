@@ -35,4 +35,14 @@ import Testing
             #expect(!plan.contains { $0.contains("TEMP B-TREE") || $0.hasPrefix("SCAN device") || $0 == "SCAN page" })
         }
     }
+
+    @Test(arguments: DemolitionStatements.inOrder)
+    func `clearing away looks at nothing but what it clears`(sql: String) async throws {
+        try await withSQLiteStore { store, _ in
+            let plan = try await store.pool.read { db in
+                try db.prepared("EXPLAIN QUERY PLAN " + sql).all { $0.text(3) }
+            }
+            #expect(!plan.contains { $0.hasPrefix("SCAN") }, "\(plan)")
+        }
+    }
 }

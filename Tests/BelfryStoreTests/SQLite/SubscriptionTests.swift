@@ -27,7 +27,8 @@ import Testing
             let (rows, lists) = try await store.pool.read { db in
                 var rows: Set<[Int64]> = []
                 try db.prepared("SELECT id, topics FROM device WHERE reach > 0").each { row in
-                    for topic in try row.withBlob(1, { try TopicList.decode($0) }) { rows.insert([topic, row.integer(0)]) }
+                    let topics = try row.withBlob(1) { try TopicList.decode($0) }
+                    for topic in topics { rows.insert([topic, row.integer(0)]) }
                 }
                 let lists = try db.prepared("SELECT topic_id, device_id FROM subscription").all {
                     [$0.integer(0), $0.integer(1)]

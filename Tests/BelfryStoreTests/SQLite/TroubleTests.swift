@@ -10,7 +10,8 @@ import Testing
         try await withSQLiteStore { store, path in
             let (journal, synchronous, foreignKeys) = try await store.pool.writeWithoutTransaction { db in
                 (
-                    try String.fetchOne(db, sql: "PRAGMA journal_mode"), try Int.fetchOne(db, sql: "PRAGMA synchronous"),
+                    try String.fetchOne(db, sql: "PRAGMA journal_mode"),
+                    try Int.fetchOne(db, sql: "PRAGMA synchronous"),
                     try Int.fetchOne(db, sql: "PRAGMA foreign_keys")
                 )
             }
@@ -18,7 +19,9 @@ import Testing
             _ = try await store.create(.named("news"))
             // What another process would find, were this one killed now.
             let copy = path + ".copy"
-            for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix) }
+            for suffix in ["", "-wal"] {
+                try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
+            }
             let survivor = try SQLiteStore.open(at: copy, clock: HandClock(), logger: .strict, migrate: false)
             #expect(try await survivor.applications().map(\.name) == ["news"])
             try await survivor.close()
