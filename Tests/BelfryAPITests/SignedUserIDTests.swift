@@ -119,9 +119,10 @@ import Testing
                 ).status.code
             }
             let before = [try await status(Self.first.token), try await status(Self.second.token)]
+            let secret = try #require([UInt8](hex: Self.second.secret.utf8))
             await stand.store.replaceSharedSecret(
                 of: stand.application.key,
-                with: stand.vault.seal(Array(Self.second.secret.utf8), for: VaultPurpose.sharedSecret))
+                with: stand.vault.seal(secret, for: VaultPurpose.sharedSecret(of: stand.application.uuid)))
             return before + [try await status(Self.first.token), try await status(Self.second.token)]
         }
         #expect(found == [200, 400, 400, 200])

@@ -110,9 +110,11 @@ struct Reply: CustomStringConvertible {
 
 extension NewApplication {
     static func test(_ vault: some Vault, key: String = Stand.apiKey) throws -> Self {
-        NewApplication(
-            uuid: UUID(), name: "test", apiKeyHash: Array(SHA256.hash(data: Data(key.utf8))),
-            sharedSecret: try vault.seal(Array(Stand.sharedSecret.utf8), for: VaultPurpose.sharedSecret))
+        let uuid = UUID()
+        let secret = try #require([UInt8](hex: Stand.sharedSecret.utf8))
+        return NewApplication(
+            uuid: uuid, name: "test", apiKeyHash: Array(SHA256.hash(data: Data(key.utf8))),
+            sharedSecret: try vault.seal(secret, for: VaultPurpose.sharedSecret(of: uuid)))
     }
 }
 
