@@ -10,7 +10,7 @@ import Testing
 
     private static let allowed: [String: Set<String>] = [
         "HTTP2Client": nio.union(["CNghttp2", "Logging"]),
-        "APNs": nio.union(["HTTP2Client", "Logging", "Crypto", "X509", "SwiftASN1", "JWTKit"]),
+        "APNs": nio.union(["HTTP2Client", "Logging", "Crypto", "X509", "SwiftASN1", "CNIOBoringSSL"]),
         "BelfryCore": [],
         "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
         "BelfryProviders": nio.union(["BelfryCore", "APNs", "HTTP2Client", "Logging"]),
