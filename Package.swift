@@ -104,7 +104,7 @@ let package = Package(
 
         tests("HTTP2ClientTests", nio + ["HTTP2Client", "BelfrySimulators", logging]),
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
-        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators"]),
+        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2"]),
         tests("BelfryCoreTests", ["BelfryCore"]),
         tests("BelfryStoreTests", ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging]),
         tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging]),
