@@ -118,7 +118,7 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
-        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators"]),
+        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2"]),
         tests("HouseTests", []),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests(

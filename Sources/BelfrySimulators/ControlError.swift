@@ -17,7 +17,7 @@ extension ControlAnswer {
 
     static func json(_ value: some Encodable, status: Int = 200) throws -> ControlAnswer {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys]
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return ControlAnswer(status: status, body: Array(try encoder.encode(value)))
     }
 }

@@ -62,6 +62,8 @@ struct Door: Sendable {
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(server.privateKeyPEM.utf8), format: .pem)))
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = ["h2"]
+        // A client that is silent on purpose must not hold up the end of a test.
+        tls.shutdownTimeout = .milliseconds(500)
         switch configuration.authentication {
         case .tokens, .anyToken: break
         case .anyCertificate: tls.certificateVerification = .noHostnameVerification

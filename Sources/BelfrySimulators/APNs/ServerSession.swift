@@ -8,12 +8,14 @@ enum ServerSession {
         defer { nghttp2_session_callbacks_del(callbacks) }
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, user in
             guard let frame, let user else { return 0 }
-            let isRequest = frame.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue)
+            let isRequest =
+                frame.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue)
                 && frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
             if isRequest { with(user) { $0.beginExchange(on: frame.pointee.hd.stream_id) } }
             return 0
         }
-        nghttp2_session_callbacks_set_on_header_callback(callbacks) { _, _, name, nameBytes, value, valueBytes, _, user in
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _, _, name, nameBytes, value, valueBytes, _, user in
             guard let user else { return 0 }
             with(user) {
                 $0.read(
