@@ -107,7 +107,7 @@ let package = Package(
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators"]),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests("BelfryStoreTests", ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging]),
-        tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging]),
+        tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging, lifecycle]),
         tests(
             "BelfryAPITests",
             [
