@@ -20,6 +20,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
 func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
@@ -46,6 +47,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.0"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-system.git", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0"),
         .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.0"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
@@ -61,11 +63,16 @@ let package = Package(
         // Floor 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         room("BelfryCore"),
         room("HTTP2Client", nio + ["CNghttp2", logging]),
-        room("APNs", nio + ["HTTP2Client", logging, crypto, x509, .product(name: "JWTKit", package: "jwt-kit")]),
+        room("APNs", nio + ["HTTP2Client", logging, crypto, x509, asn1]),
 
         // Floor 2: what fills the ports.
-        room("BelfryStoreSQLite", ["BelfryCore", logging, .product(name: "GRDB", package: "GRDB.swift")]),
-        room("BelfryProviders", nio + ["BelfryCore", "APNs", logging]),
+        room(
+            "BelfryStoreSQLite",
+            [
+                "BelfryCore", logging,
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
+        room("BelfryProviders", nio + ["BelfryCore", "APNs", "HTTP2Client", logging]),
 
         // Floor 3: the flows and the doors.
         room("BelfryDelivery", ["BelfryCore", logging, metrics, lifecycle]),
@@ -77,7 +84,9 @@ let package = Package(
             [
                 "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
                 hummingbird, logging, metrics, crypto, lifecycle,
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ]),
 
         // Floor 5.
@@ -86,6 +95,7 @@ let package = Package(
             dependencies: [
                 "BelfryServer", "BelfrySimulators", "BelfryCore",
                 logging, lifecycle,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -102,11 +112,19 @@ let package = Package(
             ]),
         room("BelfryTesting", ["BelfryCore", logging]),
 
-        tests("HTTP2ClientTests", nio + ["HTTP2Client", "BelfrySimulators", logging]),
+        tests(
+            "HTTP2ClientTests",
+            nio + [
+                "HTTP2Client", "BelfrySimulators", "CNghttp2", logging,
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+            ]),
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators"]),
+        tests("HouseTests", []),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
-        tests("BelfryStoreTests", ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging]),
+        tests(
+            "BelfryStoreTests",
+            ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging, .product(name: "GRDB", package: "GRDB.swift")]),
         tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging, lifecycle]),
         tests(
             "BelfryAPITests",

@@ -1,1 +1,16 @@
-@main struct Belfry { static func main() {} }
+import ArgumentParser
+
+@main
+struct Belfry: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "belfry",
+        abstract: "A self-hosted push notification server.",
+        discussion: """
+            Start with `belfry demo`, which shows the main job end to end against a simulated provider.
+            Every setting can be given by flag, by BELFRY_* variable or in a file: docs/Configuration.md.
+            """,
+        subcommands: [
+            Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self, PushCommand.self,
+            ReceiptCommand.self, Simulate.self,
+        ])
+}

@@ -10,6 +10,7 @@ package protocol ApplicationStore: Sendable {
     func create(_ application: NewApplication) async throws -> Application
     func applications() async throws -> [Application]
     func application(_ uuid: UUID) async throws -> Application?
+    func application(_ key: Key<Application>) async throws -> Application?
     /// Deletes the application with its platforms, devices and pushes. Throws `StoreError.notEmpty` while it has
     /// platforms, unless told `force`.
     func delete(_ application: Key<Application>, force: Bool) async throws
@@ -24,6 +25,12 @@ package protocol ApplicationStore: Sendable {
     func park(_ platform: Key<Platform>, _ parking: Parking) async throws
     /// Lets a parked platform's pages run again, in order, at once.
     func resume(_ platform: Key<Platform>) async throws
+}
+
+extension ApplicationStore {
+    package func application(_ key: Key<Application>) async throws -> Application? {
+        try await applications().first { $0.key == key }
+    }
 }
 
 package struct NewApplication: Sendable {

@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// Seals what must be read again, such as provider credentials, with a key that is not in the database.
 package protocol Vault: Sendable {
     /// - Parameter purpose: bound into the seal, so that one secret cannot be passed off as another.
@@ -9,4 +11,17 @@ package protocol Vault: Sendable {
 package enum VaultError: Error, Sendable, Hashable {
     case unknownKey(id: UInt32)
     case broken
+}
+
+/// What the sealed secrets of a database are for. Whoever seals and whoever opens take the word from here.
+package enum VaultPurpose {
+    /// `Application.sharedSecret`: the 32 bytes that sign custom user ids.
+    package static func sharedSecret(of application: UUID) -> String {
+        "shared-secret/\(application.uuidString.lowercased())"
+    }
+
+    /// `Platform.credentials`: what a provider adapter needs to send.
+    package static func credentials(of platform: UUID) -> String {
+        "credentials/\(platform.uuidString.lowercased())"
+    }
 }

@@ -21,6 +21,8 @@ extension MemoryStore {
         contents.applications.values.first { $0.uuid == uuid }
     }
 
+    package func application(_ key: Key<Application>) async throws -> Application? { contents.applications[key] }
+
     package func delete(_ application: Key<Application>, force: Bool) async throws {
         try transaction { contents in
             guard contents.applications[application] != nil else { throw StoreError.unknown("application") }

@@ -1,0 +1,49 @@
+# One door to everything. `make` prints what there is.
+.DEFAULT_GOAL := help
+.PHONY: help run test check format lint bench simulate fuzz tsan clean
+
+RELEASE := --configuration release --scratch-path .build-release
+DEBUG := --scratch-path .build
+SEEDS ?= 5000
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Set up, build, and show the main job: belfry demo
+	@Scripts/setup run
+	swift build $(RELEASE) --product belfry
+	.build-release/release/belfry demo $(ARGS)
+
+test: ## Set up and run all tests
+	@Scripts/setup test
+	swift test $(DEBUG)
+
+check: ## Everything that CI does
+	@Scripts/check
+
+format: ## Format all Swift code in place
+	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+
+lint: ## Check the format of all Swift code
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+
+bench: ## Measure: one table, ratios within one run
+	@Scripts/setup bench
+	swift build $(RELEASE) --product belfry
+	cd Benchmarks && swift build --configuration release --scratch-path ../.build-bench
+	.build-bench/release/BelfryBenchmarks $(ARGS)
+
+simulate: ## Thousands of seeded deliveries; SEED=n runs one, SEEDS=n that many
+	@Scripts/setup test
+	SEEDS=$(SEEDS) SEED=$(SEED) swift test $(DEBUG) --filter BelfryDeliveryTests.SimulationTests
+
+fuzz: ## Feed the parsers with garbage; SECONDS_EACH=n for each of them
+	@Scripts/setup test
+	@Scripts/fuzz
+
+tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
+	@Scripts/setup test
+	swift test --scratch-path .build-tsan --sanitize thread --filter 'BelfryCoreTests|HTTP2ClientTests|BelfryDeliveryTests'
+
+clean: ## Remove everything that was built
+	rm -rf .build .build-release .build-bench .build-tsan .build-fuzz

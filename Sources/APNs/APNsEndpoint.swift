@@ -1,0 +1,46 @@
+import HTTP2Client
+import NIOSSL
+
+/// Which APNs to talk to.
+public struct APNsEndpoint: Sendable, Hashable {
+    public var host: String
+    public var port: Int
+    /// The name the server's certificate must bear, if not ``host``.
+    public var serverName: String?
+    /// Certificates in PEM to trust instead of the system's, for simulators.
+    public var trustRoots: [UInt8]?
+
+    /// Source: Apple, "Sending notification requests to APNs".
+    public static let production = APNsEndpoint(host: "api.push.apple.com")
+    public static let sandbox = APNsEndpoint(host: "api.sandbox.push.apple.com")
+
+    /// The port APNs serves besides 443, for firewalls that let only this one through.
+    public static let alternatePort = 2_197
+
+    public init(host: String, port: Int = 443, serverName: String? = nil, trustRoots: [UInt8]? = nil) {
+        self.host = host
+        self.port = port
+        self.serverName = serverName
+        self.trustRoots = trustRoots
+    }
+
+    /// The same service on port 2197.
+    public var onAlternatePort: APNsEndpoint {
+        var endpoint = self
+        endpoint.port = Self.alternatePort
+        return endpoint
+    }
+
+    func http2(presenting certificate: APNsCertificate?) throws(APNsCredentialsError) -> HTTP2Endpoint {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        if let trustRoots {
+            guard let roots = try? NIOSSLCertificate.fromPEMBytes(trustRoots), !roots.isEmpty else {
+                throw APNsCredentialsError(.trustRoots, "the trust roots are not PEM certificates")
+            }
+            tls.trustRoots = .certificates(roots)
+        }
+        certificate?.present(in: &tls)
+        return HTTP2Endpoint(host: host, port: port, serverName: serverName, tls: tls)
+    }
+}

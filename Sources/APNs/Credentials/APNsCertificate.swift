@@ -1,0 +1,46 @@
+import NIOSSL
+import SwiftASN1
+import X509
+
+/// A client certificate with its key and chain.
+struct APNsCertificate: Sendable {
+    /// Unix seconds.
+    let notAfter: Int64
+    /// The UID of the subject, which is the bundle id, or the topic of an MDM certificate.
+    let topic: String?
+    private let chain: [NIOSSLCertificate]
+    private let key: NIOSSLPrivateKey
+
+    init(p12: [UInt8], passphrase: String, now: Int64) throws(APNsCredentialsError) {
+        let bundle = try PKCS12.open(p12, passphrase: passphrase)
+        chain = bundle.certificateChain
+        key = bundle.privateKey
+        guard let leaf = chain.first else {
+            throw APNsCredentialsError(.incomplete, "the p12 file holds no certificate")
+        }
+        notAfter = Int64(leaf.notValidAfter)
+        guard now <= notAfter else {
+            throw APNsCredentialsError(.expired, "the certificate expired at Unix time \(notAfter)")
+        }
+        guard now >= Int64(leaf.notValidBefore) else {
+            throw APNsCredentialsError(
+                .notYetValid, "the certificate is valid from Unix time \(leaf.notValidBefore) on")
+        }
+        topic = Self.topic(of: leaf)
+    }
+
+    func present(in tls: inout TLSConfiguration) {
+        tls.certificateChain = chain.map { .certificate($0) }
+        tls.privateKey = .privateKey(key)
+    }
+
+    /// Source: RFC 4519 §2.39 for the attribute; Apple puts the bundle id there.
+    private static func topic(of leaf: NIOSSLCertificate) -> String? {
+        let uid: ASN1ObjectIdentifier = [0, 9, 2_342, 19_200_300, 100, 1, 1]
+        guard let der = try? leaf.toDERBytes(), let certificate = try? Certificate(derEncoded: der) else { return nil }
+        for attribute in certificate.subject.lazy.flatMap({ $0 }) where attribute.type == uid {
+            return String(attribute.value)
+        }
+        return nil
+    }
+}

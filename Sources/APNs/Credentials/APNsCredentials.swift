@@ -1,0 +1,85 @@
+/// How a client proves to APNs who it is: with a signing key or with a certificate.
+///
+/// A value that several clients share also shares the signed token, as APNs asks: one token for each team and key.
+public struct APNsCredentials: Sendable {
+    enum Kind: Sendable {
+        case token(ProviderToken)
+        case certificate(APNsCertificate)
+    }
+
+    let kind: Kind
+
+    /// Token authentication with a key from the developer account.
+    ///
+    /// - Parameters:
+    ///   - p8: the text of the `.p8` file, PKCS#8 in PEM, a P-256 key.
+    ///   - keyID, teamID: ten letters and digits each, as the developer account shows them.
+    public static func token(
+        p8: String, keyID: String, teamID: String
+    ) throws(APNsCredentialsError) -> APNsCredentials {
+        let key = try APNsSigningKey(p8: p8, keyID: keyID, teamID: teamID)
+        return APNsCredentials(kind: .token(ProviderToken(sign: key.token(issuedAt:))))
+    }
+
+    /// Certificate authentication.
+    ///
+    /// - Parameters:
+    ///   - p12: the bytes of a PKCS#12 file with the certificate and its key.
+    ///   - now: Unix seconds, for the certificate's validity.
+    public static func certificate(
+        p12: [UInt8], passphrase: String, now: Int64 = wallClockSeconds()
+    ) throws(APNsCredentialsError) -> APNsCredentials {
+        APNsCredentials(kind: .certificate(try APNsCertificate(p12: p12, passphrase: passphrase, now: now)))
+    }
+
+    /// Until when the certificate is valid, in Unix seconds; nil for a token, whose key does not expire.
+    public var notAfter: Int64? { certificate?.notAfter }
+
+    /// The topic in the certificate's subject; nil for a token, whose key serves all topics of the team.
+    public var topic: String? { certificate?.topic }
+
+    var certificate: APNsCertificate? {
+        if case .certificate(let certificate) = kind { certificate } else { nil }
+    }
+
+    var token: ProviderToken? {
+        if case .token(let token) = kind { token } else { nil }
+    }
+}
+
+/// Why credentials cannot be used.
+public struct APNsCredentialsError: Error, Sendable, Hashable, CustomStringConvertible {
+    public struct Code: Sendable, Hashable {
+        private let number: UInt8
+
+        /// The p8 text is not PEM, not PKCS#8, or not a P-256 key.
+        public static let key = Code(number: 1)
+        /// The key id or the team id is empty or holds other than letters and digits.
+        public static let identifier = Code(number: 2)
+        /// The bytes are not PKCS#12, or use an encryption that is not supported.
+        public static let p12 = Code(number: 3)
+        public static let passphrase = Code(number: 4)
+        /// The file holds no certificate, or no private key.
+        public static let incomplete = Code(number: 5)
+        /// The private key belongs to none of the certificates.
+        public static let keyMismatch = Code(number: 6)
+        public static let expired = Code(number: 7)
+        public static let notYetValid = Code(number: 8)
+        public static let trustRoots = Code(number: 9)
+        /// TLS would not take the certificate and key.
+        public static let tls = Code(number: 10)
+        /// Signing failed.
+        public static let signing = Code(number: 11)
+    }
+
+    public let code: Code
+    /// For people; holds no secret.
+    public let reason: String
+
+    public var description: String { reason }
+
+    init(_ code: Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+}

@@ -1,0 +1,77 @@
+import HTTP2Client
+
+/// One message and the devices it goes to.
+public struct APNsBatch: Sendable {
+    public let message: APNsMessage
+    public let devices: [APNsDevice]
+
+    public init(message: APNsMessage, devices: [APNsDevice]) {
+        self.message = message
+        self.devices = devices
+    }
+}
+
+/// One device of a batch.
+public struct APNsDevice: Sendable, Hashable {
+    /// How long a token may be. Apple warns that the length varies; today 32, for Live Activities up to 100.
+    public static let tokenBytes = 1...100
+
+    public let token: [UInt8]
+    /// Sent as `apns-id`; nil lets APNs make one.
+    public let id: APNsID?
+    /// Replaces the payload of the message.
+    public let payload: APNsPayload?
+
+    /// - Parameter token: the raw bytes the device registered.
+    public init(token: [UInt8], id: APNsID? = nil, payload: APNsPayload? = nil) throws(APNsMessageError) {
+        guard Self.tokenBytes.contains(token.count) else { throw .deviceToken(bytes: token.count) }
+        self.token = token
+        self.id = id
+        self.payload = payload
+    }
+}
+
+extension APNsBatch {
+    /// The batch as requests. What repeats may be indexed by the header compressor, what differs must not be, or it
+    /// would push the rest out of the table. Source: Apple, "Sending notification requests to APNs", HPACK.
+    var requests: HTTP2Batch {
+        let isPersonal = devices.contains { $0.payload != nil }
+        var batch = HTTP2Batch(
+            headers: message.headers, varying: ["apns-id"],
+            body: isPersonal ? .own : .shared(message.payload.bytes))
+        let pathBytes = "/3/device/".utf8.count + 2 * (devices.first?.token.count ?? 0)
+        batch.reserve(requests: devices.count, bytesPerRequest: pathBytes + 36)
+        for device in devices {
+            batch.append { fields in
+                fields.write("/3/device/")
+                fields.write(hex: device.token)
+                fields.end()
+                if let id = device.id { fields.write(uuid: id.high, id.low) }
+                fields.end()
+                guard isPersonal else { return }
+                fields.write(device.payload?.bytes ?? message.payload.bytes)
+                fields.end()
+            }
+        }
+        return batch
+    }
+
+    /// The same message to the devices at `indices`.
+    func picking(_ indices: [Int]) -> APNsBatch {
+        APNsBatch(message: message, devices: indices.map { devices[$0] })
+    }
+}
+
+extension APNsMessage {
+    /// The headers all devices share.
+    var headers: [HTTP2Header] {
+        var headers = [
+            HTTP2Header("apns-topic", topic),
+            HTTP2Header("apns-push-type", pushType.rawValue),
+            HTTP2Header("apns-priority", "\(priority.rawValue)"),
+        ]
+        if let expiration { headers.append(HTTP2Header("apns-expiration", "\(expiration)", indexing: .never)) }
+        if let collapseID { headers.append(HTTP2Header("apns-collapse-id", collapseID, indexing: .never)) }
+        return headers
+    }
+}

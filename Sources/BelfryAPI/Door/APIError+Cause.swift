@@ -1,0 +1,30 @@
+import BelfryCore
+import HTTPTypes
+import Hummingbird
+
+extension APIError {
+    /// What a caller gets to read of an error. Nothing of ours shows but what they can act on.
+    init(cause: any Error) {
+        switch cause {
+        case let error as APIError: self = error
+        case let error as InvalidInput: self.init(.badRequest, error.description)
+        case let error as StoreError: self.init(error)
+        case let error as any HTTPResponseError: self.init(error.status, error.status.reasonPhrase)
+        default: self.init(.internalServerError, "The server failed; its log says why")
+        }
+    }
+
+    private init(_ error: StoreError) {
+        switch error {
+        case .unknown(let what): self.init(.notFound, what)
+        case .notEmpty(let what): self.init(.conflict, what)
+        case .unavailable:
+            self.init(.serviceUnavailable, "The database cannot be used at present", headers: [.retryAfter: "5"])
+        case .overloaded(let retryAfter):
+            let seconds = max(1, (retryAfter.milliseconds + 999) / 1_000)
+            self.init(
+                .serviceUnavailable, "More work waits than the server takes; try again in \(seconds) s",
+                headers: [.retryAfter: String(seconds)])
+        }
+    }
+}

@@ -1,0 +1,19 @@
+package import HTTPTypes
+
+/// An answer other than the one hoped for: a status, and words that name what was found and what was expected.
+package struct APIError: Error, Sendable {
+    package let status: HTTPResponse.Status
+    package let message: String
+    package let headers: HTTPFields
+
+    package init(_ status: HTTPResponse.Status, _ message: String, headers: HTTPFields = [:]) {
+        self.status = status
+        self.message = message
+        self.headers = headers
+    }
+}
+
+/// The client went away or broke the protocol in the middle of its body, so that there is nobody to answer.
+struct BodyUnreadable: Error {
+    let cause: any Error
+}

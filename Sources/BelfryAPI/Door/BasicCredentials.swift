@@ -1,0 +1,22 @@
+import FoundationEssentials
+
+/// The user and password of HTTP Basic authentication, where the user is a UUID.
+///
+/// Lenient, since the client SDKs write two spaces behind `Basic`. Source: docs/compatibility/pcf.md.
+struct BasicCredentials: Sendable, Hashable {
+    let user: UUID
+    let secret: [UInt8]
+
+    /// nil when the header is no Basic authentication, or its user is no UUID.
+    init?(header: String) {
+        let utf8 = header.utf8
+        guard let end = utf8.firstIndex(of: 0x20), utf8[..<end].elementsEqual("basic".utf8, by: { $0 | 0x20 == $1 })
+        else { return nil }
+        let encoded = utf8[end...].drop { $0 == 0x20 }
+        guard let decoded = Base64.decode(encoded), let colon = decoded.firstIndex(of: UInt8(ascii: ":")),
+            let user = UUID(uuidString: String(decoding: decoded[..<colon], as: UTF8.self))
+        else { return nil }
+        self.user = user
+        secret = Array(decoded[(colon + 1)...])
+    }
+}

@@ -1,0 +1,27 @@
+import Metrics
+
+/// Every metric of this room. Labels come from closed sets: paths as the router knows them, never as callers wrote them.
+enum Metric: String {
+    /// Requests answered, by `method`, `path` and `status`.
+    case requests = "belfry_http_requests_total"
+    /// How long an answer took, by `method` and `path`.
+    case requestSeconds = "belfry_http_request_seconds"
+    /// Requests turned away for their credentials.
+    case authenticationFailures = "belfry_http_authentication_failures_total"
+    /// Devices registered or brought up to date.
+    case registrations = "belfry_registrations_total"
+    /// Pushes accepted, by `lane`.
+    case pushes = "belfry_pushes_accepted_total"
+}
+
+extension Counter {
+    convenience init(metric: Metric, _ labels: [(String, String)] = []) {
+        self.init(label: metric.rawValue, dimensions: labels)
+    }
+}
+
+extension Metrics.Timer {
+    convenience init(metric: Metric, _ labels: [(String, String)] = []) {
+        self.init(label: metric.rawValue, dimensions: labels)
+    }
+}

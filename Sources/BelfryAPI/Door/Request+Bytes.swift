@@ -1,0 +1,19 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+extension Request {
+    /// The whole body, chunked or not. Throws a 413 as soon as it is known to be longer than `limit`.
+    func bytes(atMost limit: Int) async throws -> [UInt8] {
+        if let length = headers[.contentLength].flatMap(Int.init), length > limit {
+            throw APIError(.contentTooLarge, "body is \(length) bytes, the limit is \(limit)")
+        }
+        do {
+            return Array(buffer: try await body.collect(upTo: limit))
+        } catch is NIOTooManyBytesError {
+            throw APIError(.contentTooLarge, "body is over the limit of \(limit) bytes")
+        } catch {
+            throw BodyUnreadable(cause: error)
+        }
+    }
+}

@@ -1,0 +1,369 @@
+import BelfryCore
+
+/// Reads a JSON text from front to back, straight into the values its caller wants.
+///
+/// A pull parser over bytes: no tree is built, so a registration costs one pass. It is strict about the grammar
+/// (RFC 8259) and about UTF-8, and bounded in depth. Every fault is an `InvalidInput` that names the field, or the byte
+/// where the text stops being JSON; no input traps. Of a key that stands twice the last one counts.
+///
+/// Why not `JSONDecoder`: docs/decisions/0004-json-at-the-door.md.
+struct JSONReader {
+    private let bytes: [UInt8]
+    private var position = 0
+    private var depth = 0
+
+    /// Far above what an app nests, far below what a stack holds.
+    static let depthMax = 64
+    /// The longest a number may be written. The longest useful ones have 25 digits.
+    static let numberBytesMax = 128
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        // Some clients on Windows put a byte order mark before the text.
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
+    }
+
+    /// Reads the one object that a request body is, to the end of the text.
+    static func document(
+        _ bytes: [UInt8], member: (inout JSONReader, String) throws(InvalidInput) -> Void
+    ) throws(InvalidInput) {
+        var reader = JSONReader(bytes)
+        reader.skipSpace()
+        guard reader.position < bytes.count else {
+            throw InvalidInput(field: "body", "is empty, it has to be a JSON object")
+        }
+        try reader.object("body", member: member)
+        reader.skipSpace()
+        guard reader.position == bytes.count else { throw reader.malformed("expected the end") }
+    }
+
+    // MARK: Containers
+
+    /// Calls `member` for each key, with the reader standing at its value, which `member` has to read or `skip`.
+    mutating func object(
+        _ field: String, member: (inout JSONReader, String) throws(InvalidInput) -> Void
+    ) throws(InvalidInput) {
+        guard peek() == UInt8(ascii: "{") else { throw mismatch(field, "an object") }
+        try open()
+        if take(UInt8(ascii: "}")) { return close() }
+        while true {
+            guard peek() == UInt8(ascii: "\"") else { throw malformed("expected a key in quotes") }
+            let key = try text("a key")
+            guard take(UInt8(ascii: ":")) else { throw malformed("expected ':' behind a key") }
+            try member(&self, key)
+            if take(UInt8(ascii: ",")) { continue }
+            guard take(UInt8(ascii: "}")) else { throw malformed("expected ',' or '}'") }
+            return close()
+        }
+    }
+
+    /// Calls `element` with the index of each element, with the reader standing at its value.
+    mutating func array(
+        _ field: String, element: (inout JSONReader, Int) throws(InvalidInput) -> Void
+    ) throws(InvalidInput) {
+        guard peek() == UInt8(ascii: "[") else { throw mismatch(field, "an array") }
+        try open()
+        if take(UInt8(ascii: "]")) { return close() }
+        var index = 0
+        while true {
+            try element(&self, index)
+            index += 1
+            if take(UInt8(ascii: ",")) { continue }
+            guard take(UInt8(ascii: "]")) else { throw malformed("expected ',' or ']'") }
+            return close()
+        }
+    }
+
+    // MARK: Typed values. `null` counts as missing.
+
+    mutating func string(_ field: String) throws(InvalidInput) -> String? {
+        if try null() { return nil }
+        guard peek() == UInt8(ascii: "\"") else { throw mismatch(field, "a string") }
+        return try text(field)
+    }
+
+    mutating func strings(_ field: String) throws(InvalidInput) -> [String]? {
+        if try null() { return nil }
+        guard peek() == UInt8(ascii: "[") else { throw mismatch(field, "an array of strings") }
+        var strings: [String] = []
+        try array(field) { reader, index throws(InvalidInput) in
+            guard reader.peek() == UInt8(ascii: "\"") else { throw reader.mismatch("\(field)[\(index)]", "a string") }
+            strings.append(try reader.text(field))
+        }
+        return strings
+    }
+
+    /// A whole number, or a string that spells one: some senders quote their numbers.
+    mutating func integer(_ field: String) throws(InvalidInput) -> Int64? {
+        if try null() { return nil }
+        let start = position
+        switch try value(field) {
+        case .integer(let integer): return integer
+        case .number(let number):
+            guard let integer = Int64(exactly: number) else {
+                throw InvalidInput(field: field, "has to be a whole number of 64 bits")
+            }
+            return integer
+        case .string(let text):
+            guard let integer = Int64(text) else {
+                throw InvalidInput(field: field, "has to be a whole number, it is a string of something else")
+            }
+            return integer
+        default:
+            position = start
+            throw mismatch(field, "a whole number")
+        }
+    }
+
+    /// A boolean, or a string that spells one.
+    mutating func bool(_ field: String) throws(InvalidInput) -> Bool? {
+        if try null() { return nil }
+        let start = position
+        switch try value(field) {
+        case .bool(let bool): return bool
+        case .string("true"): return true
+        case .string("false"): return false
+        default:
+            position = start
+            throw mismatch(field, "true or false")
+        }
+    }
+
+    /// Whether the next value is an object, for the few fields that take two types.
+    mutating func isAtObject() -> Bool { peek() == UInt8(ascii: "{") }
+
+    /// Takes a `null`, if one comes next.
+    mutating func null() throws(InvalidInput) -> Bool {
+        guard peek() == UInt8(ascii: "n") else { return false }
+        try literal("null")
+        return true
+    }
+
+    // MARK: Any value
+
+    mutating func value(_ field: String) throws(InvalidInput) -> JSONValue {
+        switch peek() {
+        case UInt8(ascii: "{"):
+            var members: [String: JSONValue] = [:]
+            try object(field) { reader, key throws(InvalidInput) in members[key] = try reader.value(field) }
+            return .object(members)
+        case UInt8(ascii: "["):
+            var elements: [JSONValue] = []
+            try array(field) { reader, _ throws(InvalidInput) in elements.append(try reader.value(field)) }
+            return .array(elements)
+        case UInt8(ascii: "\""): return .string(try text(field))
+        case UInt8(ascii: "t"):
+            try literal("true")
+            return .bool(true)
+        case UInt8(ascii: "f"):
+            try literal("false")
+            return .bool(false)
+        case UInt8(ascii: "n"):
+            try literal("null")
+            return .null
+        default: return try number()
+        }
+    }
+
+    /// Reads a value that nobody wants.
+    mutating func skip() throws(InvalidInput) {
+        switch peek() {
+        case UInt8(ascii: "{"): try object("body") { reader, _ throws(InvalidInput) in try reader.skip() }
+        case UInt8(ascii: "["): try array("body") { reader, _ throws(InvalidInput) in try reader.skip() }
+        default: _ = try value("body")
+        }
+    }
+
+    // MARK: Tokens
+
+    private mutating func open() throws(InvalidInput) {
+        depth += 1
+        guard depth <= Self.depthMax else {
+            throw InvalidInput(
+                field: "body", "is nested too deep at byte \(position), the limit is \(Self.depthMax) levels")
+        }
+        position += 1
+    }
+
+    private mutating func close() { depth -= 1 }
+
+    /// The first byte of the next token; nil at the end.
+    private mutating func peek() -> UInt8? {
+        skipSpace()
+        return position < bytes.count ? bytes[position] : nil
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard peek() == byte else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func skipSpace() {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x0A, 0x0D, 0x09: position += 1
+            default: return
+            }
+        }
+    }
+
+    private mutating func literal(_ word: StaticString) throws(InvalidInput) {
+        let start = position
+        for index in 0..<word.utf8CodeUnitCount {
+            guard position < bytes.count, bytes[position] == word.utf8Start[index] else {
+                position = start
+                throw malformed("expected a value")
+            }
+            position += 1
+        }
+    }
+
+    private mutating func number() throws(InvalidInput) -> JSONValue {
+        let start = position
+        let isNegative = position < bytes.count && bytes[position] == UInt8(ascii: "-")
+        if isNegative { position += 1 }
+        let digits = skipDigits()
+        guard digits > 0 else {
+            position = start
+            throw malformed("expected a value")
+        }
+        guard digits == 1 || bytes[position - digits] != UInt8(ascii: "0") else {
+            throw malformed("expected no digits behind a leading 0")
+        }
+        var isWhole = true
+        if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
+            isWhole = false
+            position += 1
+            guard skipDigits() > 0 else { throw malformed("expected a digit behind the decimal point") }
+        }
+        if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
+            isWhole = false
+            position += 1
+            if position < bytes.count, bytes[position] == UInt8(ascii: "-") || bytes[position] == UInt8(ascii: "+") {
+                position += 1
+            }
+            guard skipDigits() > 0 else { throw malformed("expected a digit in the exponent") }
+        }
+        guard position - start <= Self.numberBytesMax else {
+            throw malformed("found a number of \(position - start) digits")
+        }
+        let text = String(decoding: bytes[start..<position], as: UTF8.self)
+        if isWhole, let integer = Int64(text) { return .integer(integer) }
+        guard let number = Double(text), number.isFinite else { throw malformed("found a number too large to hold") }
+        return .number(number)
+    }
+
+    private mutating func skipDigits() -> Int {
+        let start = position
+        while position < bytes.count, (0x30...0x39).contains(bytes[position]) { position += 1 }
+        return position - start
+    }
+
+    /// Reads a string; the reader stands at its opening quote.
+    private mutating func text(_ field: String) throws(InvalidInput) -> String {
+        position += 1
+        let start = position
+        while position < bytes.count {
+            let byte = bytes[position]
+            if byte == UInt8(ascii: "\"") {
+                position += 1
+                return try decoded(bytes[start..<(position - 1)], field)
+            }
+            if byte == UInt8(ascii: "\\") { return try escapedText(from: start, field) }
+            guard byte >= 0x20 else { throw malformed("found a control character in a string") }
+            position += 1
+        }
+        throw malformed("the text ends inside a string")
+    }
+
+    private func decoded(_ utf8: ArraySlice<UInt8>, _ field: String) throws(InvalidInput) -> String {
+        guard let string = String(validating: utf8, as: UTF8.self) else {
+            throw InvalidInput(field: field, "is not valid UTF-8, in the string that ends at byte \(position)")
+        }
+        return string
+    }
+
+    /// The slow way, for strings with a backslash; the reader stands at the first.
+    private mutating func escapedText(from start: Int, _ field: String) throws(InvalidInput) -> String {
+        var utf8 = Array(bytes[start..<position])
+        while position < bytes.count {
+            let byte = bytes[position]
+            if byte == UInt8(ascii: "\"") {
+                position += 1
+                return try decoded(utf8[...], field)
+            }
+            guard byte >= 0x20 else { throw malformed("found a control character in a string") }
+            position += 1
+            if byte == UInt8(ascii: "\\") {
+                try appendEscape(to: &utf8)
+            } else {
+                utf8.append(byte)
+            }
+        }
+        throw malformed("the text ends inside a string")
+    }
+
+    private mutating func appendEscape(to utf8: inout [UInt8]) throws(InvalidInput) {
+        guard position < bytes.count else { throw malformed("the text ends inside a string") }
+        let byte = bytes[position]
+        position += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): utf8.append(byte)
+        case UInt8(ascii: "b"): utf8.append(0x08)
+        case UInt8(ascii: "f"): utf8.append(0x0C)
+        case UInt8(ascii: "n"): utf8.append(0x0A)
+        case UInt8(ascii: "r"): utf8.append(0x0D)
+        case UInt8(ascii: "t"): utf8.append(0x09)
+        case UInt8(ascii: "u"): utf8.append(contentsOf: Array(Character(try scalar()).utf8))
+        default: throw malformed("found a backslash before something that needs none")
+        }
+    }
+
+    /// The scalar of a `\u` escape, or of two that make a surrogate pair.
+    private mutating func scalar() throws(InvalidInput) -> Unicode.Scalar {
+        let first = try codeUnit()
+        // No text of ours has a use for it, and databases cannot hold it.
+        guard first != 0 else { throw malformed("found the character U+0000") }
+        if let scalar = Unicode.Scalar(first) { return scalar }
+        guard UTF16.isLeadSurrogate(first), position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"),
+            bytes[position + 1] == UInt8(ascii: "u")
+        else { throw malformed("found half of a surrogate pair") }
+        position += 2
+        let second = try codeUnit()
+        guard UTF16.isTrailSurrogate(second) else { throw malformed("found half of a surrogate pair") }
+        return UTF16.decode(UTF16.EncodedScalar([first, second]))
+    }
+
+    private mutating func codeUnit() throws(InvalidInput) -> UInt16 {
+        guard position + 4 <= bytes.count, let pair = [UInt8](hex: bytes[position..<(position + 4)]) else {
+            throw malformed(#"expected four hex digits behind \u"#)
+        }
+        position += 4
+        return UInt16(pair[0]) << 8 | UInt16(pair[1])
+    }
+
+    // MARK: Faults
+
+    private func malformed(_ problem: String) -> InvalidInput {
+        InvalidInput(field: "body", "is not valid JSON: \(problem) at byte \(position)")
+    }
+
+    /// The value at the reader is of another type; or it is no JSON value at all.
+    private mutating func mismatch(_ field: String, _ expected: String) -> InvalidInput {
+        guard let found = typeName() else { return malformed("expected a value") }
+        return InvalidInput(field: field, "has to be \(expected), it is \(found)")
+    }
+
+    private mutating func typeName() -> String? {
+        switch peek() {
+        case UInt8(ascii: "{"): "an object"
+        case UInt8(ascii: "["): "an array"
+        case UInt8(ascii: "\""): "a string"
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): "a boolean"
+        case UInt8(ascii: "n"): "null"
+        case UInt8(ascii: "-"), 0x30?, 0x31?, 0x32?, 0x33?, 0x34?, 0x35?, 0x36?, 0x37?, 0x38?, 0x39?: "a number"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Hummingbird
+
+extension PCFv1 {
+    /// How the parts are that the original service had; ours stand in for them.
+    package struct Health: Sendable, Hashable {
+        package let database: Part
+        /// What carries pushes from acceptance to delivery: a message broker there, the database's pages here.
+        package let queue: Part
+        package let scheduler: Part
+
+        package struct Part: Sendable, Hashable {
+            package let isHealthy: Bool
+            package let message: String
+
+            package init(isHealthy: Bool, message: String) {
+                self.isHealthy = isHealthy
+                self.message = message
+            }
+        }
+
+        package init(database: Part, queue: Part, scheduler: Part) {
+            self.database = database
+            self.queue = queue
+            self.scheduler = scheduler
+        }
+
+        func response() -> Response {
+            var json = JSONWriter()
+            json.object { json in
+                json.part("database", database)
+                json.part("rabbitmq", queue)
+                json.part("scheduler-backend", scheduler)
+            }
+            let isHealthy = [database, queue, scheduler].allSatisfy(\.isHealthy)
+            return Response(status: isHealthy ? .ok : .serviceUnavailable, json: json.buffer)
+        }
+    }
+
+    static func versionReply() -> Response {
+        var json = JSONWriter()
+        json.object { json in json.string("version", version) }
+        return Response(json: json.buffer)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func part(_ key: StaticString, _ part: PCFv1.Health.Part) {
+        object(key) { json in
+            json.bool("healthy", part.isHealthy)
+            json.string("message", part.message)
+        }
+    }
+}

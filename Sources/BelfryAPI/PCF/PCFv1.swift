@@ -1,0 +1,21 @@
+/// The wire of PCF Push Notification Service, versions 1.6 to 1.10, as its SDKs and senders really speak it.
+///
+/// `docs/compatibility/pcf.md` says what its clients may rely on.
+package enum PCFv1 {
+    /// The version of the API that is served. SDKs up to 1.8 send analytics only to 1.3.2 or later.
+    static let version = "1.9.0"
+
+    /// What an operator may set.
+    package struct Options: Sendable {
+        /// Whether custom user ids have to be signed with the application's shared secret.
+        package var verifiesCustomUserIDs = true
+        /// A push that is due sooner than this is sent at once instead of being scheduled.
+        package var sendsImmediatelyWithin: Duration = .seconds(60)
+        /// The longest request body, in bytes.
+        package var bodyBytesMax = 1_048_576
+        /// What a person who is asked for a password gets to read.
+        package var realm = "Belfry"
+
+        package init() {}
+    }
+}

@@ -1,0 +1,56 @@
+package import BelfryCore
+
+extension PCFv1 {
+    /// The body of `POST /v1/registration` and `PUT /v1/registration/:device_uuid`.
+    package struct RegistrationRequest: Sendable, Hashable {
+        package private(set) var registrationToken: String?
+        package private(set) var about = Device.About()
+        package private(set) var tags: Tags?
+        /// As the app sent it: signed, unless the operator switched that off. `""` clears, nil leaves it as it is.
+        package private(set) var customUserID: String?
+
+        package enum Tags: Sendable, Hashable {
+            /// `["a", "b"]`: the full set.
+            case all([String])
+            /// `{"subscribe": ["a"], "unsubscribe": ["b"]}`: what changes.
+            case change(subscribe: [String], unsubscribe: [String])
+        }
+
+        /// Reads a body; unknown keys are ignored, and `null` counts as missing. Throws on anything it cannot mean.
+        package static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+            var request = Self()
+            try JSONReader.document(bytes) { reader, key throws(InvalidInput) in
+                try request.read(key, from: &reader)
+            }
+            return request
+        }
+
+        private mutating func read(_ key: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch key {
+            case "registration_token": registrationToken = try reader.string("registration_token")
+            case "os": about.os = try reader.string("os")
+            case "os_version": about.osVersion = try reader.string("os_version")
+            case "device_model": about.model = try reader.string("device_model")
+            case "device_manufacturer": about.manufacturer = try reader.string("device_manufacturer")
+            case "device_alias": about.alias = try reader.string("device_alias")
+            case "custom_user_id": customUserID = try reader.string("custom_user_id")
+            case "tags": tags = try Self.tags(from: &reader)
+            default: try reader.skip()
+            }
+        }
+
+        private static func tags(from reader: inout JSONReader) throws(InvalidInput) -> Tags? {
+            guard reader.isAtObject() else { return try reader.strings("tags").map(Tags.all) }
+            var subscribe: [String]?
+            var unsubscribe: [String]?
+            try reader.object("tags") { reader, key throws(InvalidInput) in
+                switch key {
+                case "subscribe": subscribe = try reader.strings("tags.subscribe")
+                case "unsubscribe": unsubscribe = try reader.strings("tags.unsubscribe")
+                default: try reader.skip()
+                }
+            }
+            return .change(subscribe: subscribe ?? [], unsubscribe: unsubscribe ?? [])
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+import Metrics
+
+extension PCFv1 {
+    /// What devices ask for at `/v1/registration`.
+    struct Registrations: Sendable {
+        let store: any ApplicationStore & DeviceStore
+        let secrets: SharedSecrets
+        let options: Options
+        private let registered = Counter(metric: .registrations)
+
+        init(store: any ApplicationStore & DeviceStore, secrets: SharedSecrets, options: Options) {
+            self.store = store
+            self.secrets = secrets
+            self.options = options
+        }
+
+        func create(_ request: Request, on platform: Platform) async throws -> Response {
+            try await register(request, isNew: true, as: nil, on: platform)
+        }
+
+        /// An SDK repeats a PUT for ever when it fails, so an unknown UUID is no fault: the token decides who it is.
+        func update(_ uuid: UUID?, _ request: Request, on platform: Platform) async throws -> Response {
+            try await register(request, isNew: false, as: uuid, on: platform)
+        }
+
+        func show(_ uuid: UUID?, on platform: Platform) async throws -> Response {
+            guard let uuid, let device = try await store.device(uuid, on: platform.key) else {
+                throw APIError(.notFound, "This platform has no device of that UUID")
+            }
+            return Response(json: device.json(kind: platform.kind))
+        }
+
+        /// 204 for unknown devices too: an SDK that gets a 404 tries for ever.
+        func delete(_ uuid: UUID?, on platform: Platform) async throws -> Response {
+            if let uuid { try await store.unregister(uuid, on: platform.key) }
+            return Response(status: .noContent)
+        }
+
+        func count(on platform: Platform) async throws -> Response {
+            Response(json: ByteBuffer(string: String(try await store.deviceCount(on: platform.key))))
+        }
+
+        private func register(
+            _ request: Request, isNew: Bool, as uuid: UUID?, on platform: Platform
+        ) async throws -> Response {
+            let body = try RegistrationRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let registration = try Registration(
+                body, isNew: isNew, customUserID: try await customUserID(body.customUserID, on: platform),
+                kind: platform.kind)
+            let device = try await store.register(registration, as: uuid, on: platform)
+            registered.increment()
+            return Response(json: device.json(kind: platform.kind))
+        }
+
+        /// What the app wants to be known as, once its signature is checked. SDKs send `""` always, signed or not.
+        private func customUserID(_ sent: String?, on platform: Platform) async throws -> Registration.Change<String> {
+            guard let sent else { return .keep }
+            guard !sent.isEmpty else { return .clear }
+            guard sent.utf16.count <= Registration.customUserIDCharactersMax else {
+                throw InvalidInput(
+                    field: "custom_user_id",
+                    "is \(sent.utf16.count) characters, the limit is \(Registration.customUserIDCharactersMax)")
+            }
+            guard options.verifiesCustomUserIDs else { return .set(sent) }
+            guard let application = try await store.application(platform.applicationKey) else {
+                throw StoreError.unknown("The application of this platform is gone")
+            }
+            return .set(try SignedUserID.opened(sent, with: try secrets.key(of: application)))
+        }
+    }
+}

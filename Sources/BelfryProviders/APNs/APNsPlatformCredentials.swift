@@ -1,0 +1,80 @@
+import APNs
+package import BelfryCore
+package import Foundation
+
+/// What an iOS platform needs to send: who we are, the app's topic, and which APNs. Kept sealed.
+package struct APNsPlatformCredentials: Sendable, Hashable, Codable {
+    package let identity: Identity
+    /// The bundle id.
+    package let topic: String
+    /// `https://host` or `https://host:port`; nil for the APNs of the platform's mode.
+    package let endpoint: String?
+    /// Certificates in PEM to trust instead of the system's.
+    package let trustRootsPEM: String?
+
+    package enum Identity: Sendable, Hashable, Codable {
+        case key(p8: String, keyID: String, teamID: String)
+        case certificate(p12: [UInt8], passphrase: String)
+    }
+
+    package init(identity: Identity, topic: String, endpoint: String? = nil, trustRootsPEM: String? = nil) {
+        self.identity = identity
+        self.topic = topic
+        self.endpoint = endpoint
+        self.trustRootsPEM = trustRootsPEM
+    }
+
+    /// Throws `InvalidInput` with the reason when APNs could not be reached with these.
+    package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
+        guard !topic.isEmpty, topic.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw InvalidInput(field: "topic", "has to be a bundle id, without spaces")
+        }
+        let credentials = try open(now: now)
+        if let named = credentials.topic, named != topic {
+            throw InvalidInput(field: "topic", "is \(topic), the certificate is for \(named)")
+        }
+        _ = try address(mode: mode)
+    }
+
+    package func sealed(by vault: any Vault, platform: UUID) throws -> Sealed {
+        try vault.seal(Array(JSONEncoder().encode(self)), for: VaultPurpose.credentials(of: platform))
+    }
+
+    package init(opening platform: Platform, with vault: any Vault) throws {
+        let bytes = try vault.open(platform.credentials, for: VaultPurpose.credentials(of: platform.uuid))
+        self = try JSONDecoder().decode(Self.self, from: Data(bytes))
+    }
+
+    func open(now: Instant) throws(InvalidInput) -> APNsCredentials {
+        do throws(APNsCredentialsError) {
+            switch identity {
+            case .key(let p8, let keyID, let teamID):
+                return try .token(p8: p8, keyID: keyID, teamID: teamID)
+            case .certificate(let p12, let passphrase):
+                return try .certificate(p12: p12, passphrase: passphrase, now: now.milliseconds / 1_000)
+            }
+        } catch {
+            throw InvalidInput(field: field(of: error), "cannot be used: \(error.reason)")
+        }
+    }
+
+    func address(mode: Platform.Mode) throws(InvalidInput) -> APNsEndpoint {
+        var address: APNsEndpoint = mode == .production ? .production : .sandbox
+        if let endpoint {
+            guard let url = URL(string: endpoint), url.scheme == "https", let host = url.host(), url.path().count <= 1
+            else { throw InvalidInput(field: "endpoint", "is `\(endpoint)`, it has to be https://host or https://host:port") }
+            address = APNsEndpoint(host: host, port: url.port ?? 443)
+        }
+        address.trustRoots = trustRootsPEM.map { Array($0.utf8) }
+        return address
+    }
+
+    private func field(of error: APNsCredentialsError) -> String {
+        switch error.code {
+        case .identifier: "key-id or team-id"
+        case .passphrase: "passphrase"
+        case .trustRoots: "trust-root"
+        default: if case .key = identity { "apns-key" } else { "apns-certificate" }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+package import BelfryAPI
+package import BelfryCore
+package import BelfryDelivery
+package import BelfryProviders
+import Configuration
+import Foundation
+package import Logging
+import SystemPackage
+
+/// All that can be set, read once at start. docs/Configuration.md lists the keys with unit, range and default.
+package struct ServerConfiguration: Sendable {
+    package var storage: StorageConfiguration
+    package var http: ListenerConfiguration
+    package var management: ListenerConfiguration
+    package var pcf: PCFv1.Options
+    package var delivery: DeliveryOptions
+    package var retry: RetryPolicy
+    package var apns: APNsOptions
+    package var logging: LoggingConfiguration
+    package var shutdownTimeout: Duration
+
+    /// Throws `ConfigurationFaults` with every fault found.
+    init(_ settings: Settings, environment: [String: String] = [:]) throws {
+        storage = StorageConfiguration(settings)
+        http = ListenerConfiguration(settings, prefix: "http", port: 8080)
+        management = ListenerConfiguration(settings, prefix: "management", port: 9090)
+        pcf = PCFv1.Options(settings)
+        delivery = DeliveryOptions(settings)
+        retry = RetryPolicy(settings)
+        apns = APNsOptions(settings)
+        logging = LoggingConfiguration(settings)
+        shutdownTimeout = settings.seconds("shutdown.timeout.seconds", default: 30, in: 1...600)
+        settings.rejectUnknown(in: environment)
+        guard settings.faults.isEmpty else { throw ConfigurationFaults(lines: settings.faults) }
+    }
+
+    /// Reads flags before environment before file.
+    ///
+    /// - Parameters:
+    ///   - flags: values by key, such as `http.port`.
+    ///   - file: a JSON file; nil for none.
+    package static func load(
+        flags: [String: String] = [:], file: String? = nil,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) async throws -> ServerConfiguration {
+        let file = file ?? environment["BELFRY_CONFIG_FILE"]
+        var environment = environment
+        environment["BELFRY_CONFIG_FILE"] = nil
+        let given = flags.map { (AbsoluteConfigKey(ConfigKey($0.key)), ConfigValue(stringLiteral: $0.value)) }
+        var providers: [any ConfigProvider] = [
+            InMemoryProvider(name: "flags", values: Dictionary(uniqueKeysWithValues: given)),
+            EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "belfry"),
+        ]
+        if let file {
+            do {
+                providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(file)))
+            } catch {
+                throw ConfigurationFaults(lines: ["the configuration file \(file) cannot be used: \(error)"])
+            }
+        }
+        let settings = Settings(ConfigReader(providers: providers), environment: environment)
+        return try ServerConfiguration(settings, environment: environment)
+    }
+}
+
+/// Where things are kept.
+package struct StorageConfiguration: Sendable {
+    /// `data.directory`, default `belfry-data`: holds the database, and the key ring unless that is put elsewhere.
+    package var directory: String
+    /// `key.ring.file`, default `key-ring` in the data directory.
+    package var keyRingFile: String
+    /// `database.migrate`, default true: whether `serve` brings the database to the current schema.
+    package var migrates: Bool
+
+    package var databaseFile: String { directory + "/belfry.sqlite" }
+
+    init(_ settings: Settings) {
+        directory = settings.string("data.directory", default: "belfry-data")
+        keyRingFile = settings.optionalString("key.ring.file") ?? directory + "/key-ring"
+        migrates = settings.bool("database.migrate", default: true)
+    }
+}
+
+/// An address to listen on.
+package struct ListenerConfiguration: Sendable {
+    /// `<prefix>.host`, default `127.0.0.1`.
+    package var host: String
+    /// `<prefix>.port`, 0...65535; 0 takes any free one.
+    package var port: Int
+
+    init(_ settings: Settings, prefix: String, port fallback: Int) {
+        host = settings.string("\(prefix).host", default: "127.0.0.1")
+        port = settings.int("\(prefix).port", default: fallback, in: 0...65_535)
+    }
+}
+
+package struct LoggingConfiguration: Sendable {
+    package enum Format: String, Sendable, CaseIterable { case text, json }
+
+    /// `log.level`, default `info`.
+    package var level: Logger.Level
+    /// `log.format`, `text` or `json`, default `text`.
+    package var format: Format
+
+    init(_ settings: Settings) {
+        level = settings.choice("log.level", default: .info)
+        format = settings.choice("log.format", default: .text)
+    }
+}

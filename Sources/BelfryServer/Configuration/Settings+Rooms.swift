@@ -1,0 +1,53 @@
+import BelfryAPI
+import BelfryCore
+import BelfryDelivery
+import BelfryProviders
+
+// Each room's options, from settings. The keys with unit, range and default: docs/Configuration.md.
+
+extension DeliveryOptions {
+    init(_ settings: Settings) {
+        let standard = DeliveryOptions()
+        self.init(
+            pagesInAirMax: settings.int("delivery.pages.max", default: standard.pagesInAirMax, in: 1...1_000),
+            urgentPagesInAirMax: settings.int(
+                "delivery.urgent.pages.max", default: standard.urgentPagesInAirMax, in: 1...1_000),
+            pagesInAirOfPlatformMax: settings.int(
+                "delivery.platform.pages.max", default: standard.pagesInAirOfPlatformMax, in: 1...1_000),
+            lease: settings.seconds("delivery.lease.seconds", default: 120, in: 30...3_600),
+            deathWatch: DeathWatch(
+                shareMax: Double(settings.int("delivery.deaths.percent.max", default: 20, in: 1...100)) / 100,
+                answersMin: settings.int("delivery.deaths.answers.min", default: 1_000, in: 1...1_000_000)))
+    }
+}
+
+extension RetryPolicy {
+    init(_ settings: Settings) {
+        self.init(
+            firstDelay: settings.seconds("retry.delay.first.seconds", default: 2, in: 1...3_600),
+            longestDelay: settings.seconds("retry.delay.longest.seconds", default: 900, in: 1...86_400),
+            patience: settings.seconds("retry.patience.seconds", default: 86_400, in: 1...2_419_200))
+    }
+}
+
+extension PCFv1.Options {
+    init(_ settings: Settings) {
+        self.init()
+        verifiesCustomUserIDs = settings.bool(
+            "pcf.verify.custom.user.id", default: true, oldName: "push_security_verifyCustomUserId")
+        sendsImmediatelyWithin = settings.seconds(
+            "pcf.send.immediately.within.seconds", default: 60, in: 0...86_400,
+            oldName: "push_scheduler_sendImmediatelyWithin")
+        bodyBytesMax = settings.int("http.body.bytes.max", default: bodyBytesMax, in: 1_024...(64 << 20))
+    }
+}
+
+extension APNsOptions {
+    init(_ settings: Settings) {
+        let standard = APNsOptions()
+        self.init(
+            connectionsMax: settings.int("apns.connections.max", default: standard.connectionsMax, in: 1...100),
+            deadline: settings.seconds("apns.deadline.seconds", default: 20, in: 1...300),
+            sendsReceiptID: settings.bool("apns.send.receipt", default: true, oldName: "push_apns_sendReceipt"))
+    }
+}

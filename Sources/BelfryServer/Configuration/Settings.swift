@@ -1,0 +1,83 @@
+import Configuration
+import Foundation
+
+/// Reads settings one by one and collects what is wrong with them, so that all faults are told together.
+///
+/// A value comes from the first of: flags, `BELFRY_*` environment, the file, an old `push_*` name, the default.
+final class Settings {
+    private let reader: ConfigReader
+    private let oldNames: [String: String]
+    private(set) var faults: [String] = []
+    private(set) var known: Set<String> = []
+
+    init(_ reader: ConfigReader, environment: [String: String]) {
+        self.reader = reader
+        oldNames = environment.filter { $0.key.hasPrefix("push_") }
+    }
+
+    func string(_ key: String, default fallback: String, oldName: String? = nil) -> String {
+        raw(key, oldName) ?? fallback
+    }
+
+    func optionalString(_ key: String) -> String? { raw(key, nil) }
+
+    func int(_ key: String, default fallback: Int, in range: ClosedRange<Int>, oldName: String? = nil) -> Int {
+        guard let text = raw(key, oldName) else { return fallback }
+        guard let value = Int(text), range.contains(value) else {
+            return fault(key, "is `\(text)`, it has to be a whole number in \(range.lowerBound)...\(range.upperBound)", fallback)
+        }
+        return value
+    }
+
+    func bool(_ key: String, default fallback: Bool, oldName: String? = nil) -> Bool {
+        guard let text = raw(key, oldName) else { return fallback }
+        switch text.lowercased() {
+        case "true", "yes", "on", "1": return true
+        case "false", "no", "off", "0": return false
+        default: return fault(key, "is `\(text)`, it has to be true or false", fallback)
+        }
+    }
+
+    func choice<Choice: RawRepresentable<String> & CaseIterable>(_ key: String, default fallback: Choice) -> Choice {
+        guard let text = raw(key, nil) else { return fallback }
+        guard let value = Choice(rawValue: text.lowercased()) else {
+            let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            return fault(key, "is `\(text)`, it has to be one of: \(choices)", fallback)
+        }
+        return value
+    }
+
+    func seconds(_ key: String, default fallback: Int, in range: ClosedRange<Int>, oldName: String? = nil) -> Duration {
+        .seconds(int(key, default: fallback, in: range, oldName: oldName))
+    }
+
+    /// Names a `BELFRY_*` variable that no setting has, which is most often a slip of the pen.
+    func rejectUnknown(in environment: [String: String]) {
+        let names = Set(known.map { "BELFRY_" + $0.uppercased().replacing(".", with: "_") })
+        for name in environment.keys.sorted() where name.hasPrefix("BELFRY_") && !names.contains(name) {
+            faults.append("\(name) is no setting; docs/Configuration.md lists them")
+        }
+    }
+
+    func fault<Value>(_ key: String, _ problem: String, _ fallback: Value) -> Value {
+        faults.append("\(key) \(problem)")
+        return fallback
+    }
+
+    private func raw(_ key: String, _ oldName: String?) -> String? {
+        known.insert(key)
+        let key = ConfigKey(key)
+        return reader.string(forKey: key) ?? reader.int(forKey: key).map(String.init)
+            ?? reader.bool(forKey: key).map(String.init) ?? reader.double(forKey: key).map { String($0) }
+            ?? oldName.flatMap { oldNames[$0] }
+    }
+}
+
+/// Everything that is wrong with a configuration, a line each.
+package struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
+    package let lines: [String]
+
+    package init(lines: [String]) { self.lines = lines }
+
+    package var description: String { lines.joined(separator: "\n") }
+}

@@ -1,0 +1,75 @@
+package import BelfryCore
+import BelfryStoreSQLite
+import Foundation
+package import Logging
+
+/// What a configuration names on this machine, opened: the data directory, the key ring and the database.
+package struct Premises: Sendable {
+    package let keyRing: KeyRing
+    private let sqlite: SQLiteStore
+
+    package var store: any Store { sqlite }
+
+    package var administration: Administration {
+        Administration(store: store, vault: keyRing, clock: SystemClock())
+    }
+
+    /// Makes the directory, the key ring and the database where they are missing.
+    package init(_ configuration: ServerConfiguration, logger: Logger) throws {
+        let storage = configuration.storage
+        try FileManager.default.createDirectory(atPath: storage.directory, withIntermediateDirectories: true)
+        // A database without its ring cannot be read; a new ring beside it would only hide that.
+        let isNew = !FileManager.default.fileExists(atPath: storage.databaseFile)
+        keyRing = try KeyRing.open(at: storage.keyRingFile, createIfMissing: isNew)
+        sqlite = try SQLiteStore.open(
+            at: storage.databaseFile, clock: SystemClock(), logger: logger, migrate: storage.migrates)
+    }
+
+    package func close() async throws { try await sqlite.close() }
+
+    /// Everything that keeps a server from starting with this configuration, without changing anything.
+    package static func faults(_ configuration: ServerConfiguration) -> [String] {
+        let storage = configuration.storage
+        let files = FileManager.default
+        var faults: [String] = []
+        if files.fileExists(atPath: storage.directory) {
+            if !files.isWritableFile(atPath: storage.directory) {
+                faults.append("data.directory \(storage.directory) cannot be written")
+            }
+        } else if !files.isWritableFile(atPath: storage.directory.parentDirectory) {
+            faults.append("data.directory \(storage.directory) does not exist and cannot be made")
+        }
+        if files.fileExists(atPath: storage.keyRingFile) || files.fileExists(atPath: storage.databaseFile) {
+            do {
+                _ = try KeyRing.open(at: storage.keyRingFile, createIfMissing: false)
+            } catch {
+                faults.append("key.ring.file: \(error)")
+            }
+        }
+        if files.fileExists(atPath: storage.databaseFile), let fault = schemaFault(storage) {
+            faults.append("the database \(storage.databaseFile) cannot be used: \(fault)")
+        }
+        if configuration.http.port != 0, configuration.http.port == configuration.management.port {
+            faults.append("http.port and management.port are both \(configuration.http.port)")
+        }
+        return faults
+    }
+
+    private static func schemaFault(_ storage: StorageConfiguration) -> String? {
+        do {
+            guard let version = try SQLiteStore.schemaVersion(at: storage.databaseFile) else { return nil }
+            if !version.unknown.isEmpty { return "it was written by a later version of Belfry" }
+            let isBehind = !version.missing.isEmpty && !storage.migrates
+            return isBehind ? "its schema is an earlier one and database.migrate is false: run `belfry migrate`" : nil
+        } catch {
+            return "\(error)"
+        }
+    }
+}
+
+extension String {
+    fileprivate var parentDirectory: String {
+        let parent = (self as NSString).deletingLastPathComponent
+        return parent.isEmpty ? "." : parent
+    }
+}

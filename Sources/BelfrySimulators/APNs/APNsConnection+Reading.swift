@@ -1,0 +1,203 @@
+import CNghttp2
+import Foundation
+import NIOCore
+import NIOSSL
+
+/// What nghttp2 reads, turned into the facts of a request.
+extension APNsConnection {
+    /// - Parameter name: in lower case, as nghttp2 insists.
+    func read(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+        guard let reading else { return }
+        if station.ledger.detail == .payloads { keepHeader(name, value, for: reading) }
+        switch name.count {
+        case 5 where name.equals(":path"): readPath(value, for: reading)
+        case 7 where name.equals(":method"): reading.pointee.facts.method = value.equals("POST") ? .post : .other
+        case 7 where name.equals("apns-id"):
+            note(.id, for: reading)
+            reading.pointee.facts.id = reading.pointee.readID(value) ? .good : .bad
+        case 10 where name.equals("apns-topic"):
+            note(.topic, for: reading)
+            readTopic(value, for: reading)
+        case 13 where name.equals("authorization"):
+            note(.authorization, for: reading)
+            if isByToken { reading.pointee.facts.authorization = judge(authorization: value) }
+        case 13 where name.equals("apns-priority"):
+            note(.priority, for: reading)
+            readPriority(value, for: reading)
+        case 14 where name.equals("apns-push-type"):
+            note(.pushType, for: reading)
+            reading.pointee.facts.pushType = Self.pushType(value)
+        case 15 where name.equals("apns-expiration"):
+            note(.expiration, for: reading)
+            reading.pointee.facts.expiration = Self.isExpiration(value) ? .good : .bad
+        case 16 where name.equals("apns-collapse-id"):
+            note(.collapseID, for: reading)
+            reading.pointee.facts.collapseIDBytes = value.count
+        default: break
+        }
+    }
+
+    func readPayload(_ bytes: UnsafeRawBufferPointer, on streamID: Int32) {
+        guard let exchange = exchange(on: streamID) else { return }
+        let configuration = station.configuration
+        if exchange.pointee.facts.payloadOpening == nil {
+            exchange.pointee.facts.payloadOpening = bytes.first { !Self.isWhiteSpace($0) }
+        }
+        exchange.pointee.facts.payloadBytes += bytes.count
+        let keeps = configuration.parsesPayloads || configuration.ledgerDetail == .payloads
+        if keeps, exchange.pointee.payload.count <= station.validation.voipPayloadBytesMax {
+            exchange.pointee.payload.append(contentsOf: bytes)
+        }
+    }
+
+    func received(_ frame: nghttp2_frame_hd) {
+        switch nghttp2_frame_type(UInt32(frame.type)) {
+        case NGHTTP2_HEADERS, NGHTTP2_DATA:
+            guard frame.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
+                let exchange = exchange(on: frame.stream_id)
+            else { return }
+            requestEnded(exchange)
+        case NGHTTP2_PING where frame.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0:
+            station.ledger.recordConnection { $0.pings += 1 }
+        case NGHTTP2_RST_STREAM:
+            station.ledger.recordConnection { $0.resetsReceived += 1 }
+        default: break
+        }
+    }
+
+    private func note(_ header: HeaderSet, for exchange: UnsafeMutablePointer<Exchange>) {
+        if !exchange.pointee.headersSeen.insert(header).inserted { exchange.pointee.facts.repeatsHeader = true }
+    }
+
+    private func keepHeader(
+        _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, for exchange: UnsafeMutablePointer<Exchange>
+    ) {
+        guard !name.equals("authorization") else { return }
+        exchange.pointee.headers.append(
+            .init(name: String(decoding: name, as: UTF8.self), value: String(decoding: value, as: UTF8.self)))
+    }
+
+    private func readPath(_ value: UnsafeRawBufferPointer, for exchange: UnsafeMutablePointer<Exchange>) {
+        guard value.starts(with: "/3/device/") else {
+            exchange.pointee.facts.path = value.equals("/3/device") ? .withoutToken : .foreign
+            return
+        }
+        let digits = UnsafeRawBufferPointer(rebasing: value[10...])
+        let isToken = exchange.pointee.readToken(digits, allowed: station.configuration.tokenBytes)
+        exchange.pointee.facts.path = digits.isEmpty ? .withoutToken : isToken ? .device : .badToken
+    }
+
+    private func readTopic(_ value: UnsafeRawBufferPointer, for exchange: UnsafeMutablePointer<Exchange>) {
+        guard !value.isEmpty else { return }
+        if !value.equals(lastTopic.bytes) {
+            let text = String(decoding: value, as: UTF8.self)
+            lastTopic = LastTopic(bytes: Array(value), text: text, topic: station.classify(text))
+        }
+        exchange.pointee.facts.topic = lastTopic.topic
+        exchange.pointee.topic = lastTopic.text
+    }
+
+    private func readPriority(_ value: UnsafeRawBufferPointer, for exchange: UnsafeMutablePointer<Exchange>) {
+        for (text, level) in [("10", 10), ("5", 5), ("1", 1)] as [(StaticString, UInt8)] where value.equals(text) {
+            exchange.pointee.facts.priority = .good
+            exchange.pointee.facts.priorityLevel = level
+            return
+        }
+        exchange.pointee.facts.priority = .bad
+    }
+
+    private static func pushType(_ value: UnsafeRawBufferPointer) -> RequestFacts.Kind {
+        // The two that nearly every request has need no string.
+        if value.equals("alert") { return .known(.alert) }
+        if value.equals("background") { return .known(.background) }
+        return PushType(rawValue: String(decoding: value, as: UTF8.self)).map { .known($0) } ?? .unknown
+    }
+
+    /// Seconds since 1970, without sign.
+    private static func isExpiration(_ value: UnsafeRawBufferPointer) -> Bool {
+        (1...18).contains(value.count) && value.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
+    }
+
+    private static func isWhiteSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+    }
+}
+
+// MARK: - Who sent it
+
+/// The provider token a connection last found good, so that the same bytes are believed at a glance.
+struct LastToken {
+    var bytes: [UInt8] = []
+    var issuedAt: Int64 = 0
+}
+
+/// The topic a connection last saw.
+struct LastTopic {
+    var bytes: [UInt8] = []
+    var text = ""
+    var topic = RequestFacts.Topic(suffix: .none)
+}
+
+extension APNsConnection {
+    private func judge(authorization value: UnsafeRawBufferPointer) -> RequestFacts.Authorization {
+        let seconds = now / 1000
+        if value.equals(lastToken.bytes) {
+            return ConnectionCredentials.complaintAboutAge(issuedAt: lastToken.issuedAt, at: seconds)
+                .map { .refused($0) } ?? .good
+        }
+        guard value.count > 7, value.startsWithBearer else { return .refused(.missingProviderToken) }
+        guard let token = station.tokens.finding(for: UnsafeRawBufferPointer(rebasing: value[7...])) else {
+            return .refused(.invalidProviderToken)
+        }
+        if let complaint = credentials.judge(token, at: seconds) { return .refused(complaint) }
+        lastToken = LastToken(bytes: Array(value), issuedAt: token.issuedAt)
+        return .good
+    }
+
+    /// With certificates the handshake has already decided; the certificate's own topic stands in for a missing one.
+    func authorizeByCertificate(_ exchange: UnsafeMutablePointer<Exchange>) {
+        exchange.pointee.facts.authorization = .good
+        guard exchange.pointee.facts.topic == nil else { return }
+        guard let topic = topicOfCertificate() else { return }
+        exchange.pointee.facts.topic = station.classify(topic)
+        exchange.pointee.topic = topic
+    }
+
+    private func topicOfCertificate() -> String? {
+        if let known = certificateTopic { return known }
+        let certificate = try? context?.pipeline.syncOperations.nioSSL_peerCertificate()
+        let topic = (try? certificate?.toDERBytes()).flatMap { CertificateAuthority.topic(inCertificate: $0) }
+        certificateTopic = .some(topic)
+        return topic
+    }
+}
+
+// MARK: - Bytes
+
+extension UnsafeRawBufferPointer {
+    @inline(__always)
+    func equals(_ text: StaticString) -> Bool {
+        guard count == text.utf8CodeUnitCount, let baseAddress else { return false }
+        return memcmp(baseAddress, text.utf8Start, count) == 0
+    }
+
+    @inline(__always)
+    func equals(_ bytes: [UInt8]) -> Bool {
+        guard count == bytes.count, let baseAddress else { return false }
+        return bytes.withUnsafeBytes { other in
+            other.baseAddress.map { memcmp(baseAddress, $0, count) == 0 } ?? false
+        }
+    }
+
+    @inline(__always)
+    func starts(with text: StaticString) -> Bool {
+        guard count >= text.utf8CodeUnitCount, let baseAddress else { return false }
+        return memcmp(baseAddress, text.utf8Start, text.utf8CodeUnitCount) == 0
+    }
+
+    /// The word is compared without case.
+    var startsWithBearer: Bool {
+        guard count >= 7 else { return false }
+        return zip(self, "bearer ".utf8).allSatisfy { $0 == $1 || $0 | 0x20 == $1 }
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+
+/// One request on its stream and the answer to it.
+///
+/// Lives in a slot that its connection uses again for later streams, so that the fast path allocates nothing.
+struct Exchange {
+    static let idBytes = 36
+
+    var streamID: Int32 = 0
+    var facts = RequestFacts()
+    var headersSeen: HeaderSet = []
+    var tokenHash: UInt64 = 0
+    var idHash: UInt64?
+    var payload: [UInt8] = []
+    var headers: [LedgerRequest.Header] = []
+    var topic: String?
+
+    /// nil is 200.
+    var verdict: APNsVerdict?
+    var body: [UInt8] = []
+    var bodySent = 0
+
+    /// The stream exists.
+    var isOpen = false
+    /// The device was told, as far as the ledger knows.
+    var isTold = false
+    var isAnswered = false
+    /// Stands in the delay line, which holds on to the slot even when the stream is gone.
+    var isDelayed = false
+    var isStalled = false
+
+    private let tokenStore: UnsafeMutableRawBufferPointer
+    private var tokenCount = 0
+    /// Where the `apns-id` of request and answer stands, as text.
+    let id: UnsafeMutablePointer<UInt8>
+
+    init(tokenBytesMax: Int) {
+        tokenStore = .allocate(byteCount: tokenBytesMax, alignment: 8)
+        id = .allocate(capacity: Self.idBytes)
+        id.initialize(repeating: 0, count: Self.idBytes)
+    }
+
+    func deallocate() {
+        tokenStore.deallocate()
+        id.deallocate()
+    }
+
+    var token: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: tokenStore[..<tokenCount])
+    }
+
+    /// Makes the slot ready for another stream.
+    mutating func begin(_ streamID: Int32) {
+        self.streamID = streamID
+        facts = RequestFacts()
+        headersSeen = []
+        tokenCount = 0
+        tokenHash = 0
+        idHash = nil
+        topic = nil
+        verdict = nil
+        bodySent = 0
+        if !payload.isEmpty { payload.removeAll(keepingCapacity: true) }
+        if !headers.isEmpty { headers.removeAll(keepingCapacity: true) }
+        isOpen = true
+        isTold = false
+        isAnswered = false
+        isStalled = false
+    }
+
+    /// Reads a token from hex digits; false when it is none or has a length that tokens do not have.
+    mutating func readToken(_ digits: UnsafeRawBufferPointer, allowed: ClosedRange<Int>) -> Bool {
+        guard digits.count.isMultiple(of: 2), allowed.contains(digits.count / 2) else { return false }
+        for index in 0..<digits.count / 2 {
+            guard let high = Hex.value(digits[2 * index]), let low = Hex.value(digits[2 * index + 1]) else {
+                return false
+            }
+            tokenStore[index] = high << 4 | low
+        }
+        tokenCount = digits.count / 2
+        tokenHash = StableHash.hash(token)
+        return true
+    }
+
+    /// Keeps an `apns-id` if it has the canonical form, 8-4-4-4-12 hex digits.
+    mutating func readID(_ value: UnsafeRawBufferPointer) -> Bool {
+        guard value.count == Self.idBytes, let start = value.baseAddress else { return false }
+        for (index, byte) in value.enumerated() {
+            let isDash = index == 8 || index == 13 || index == 18 || index == 23
+            guard isDash ? byte == UInt8(ascii: "-") : Hex.value(byte) != nil else { return false }
+        }
+        memcpy(id, start, Self.idBytes)
+        idHash = StableHash.hash(value)
+        return true
+    }
+
+    /// Invents an `apns-id` for a request that brought none.
+    func writeID(from random: (UInt64, UInt64)) {
+        UUIDText.write(random, to: id)
+    }
+}
+
+/// Writes 128 bits as a UUID of version 4.
+enum UUIDText {
+    static func write(_ bits: (UInt64, UInt64), to text: UnsafeMutablePointer<UInt8>) {
+        var high = bits.0 & ~0xF000 | 0x4000
+        var low = bits.1 & ~(3 << 62) | (2 << 62)
+        var index = 0
+        for digit in 0..<32 {
+            if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
+                text[index] = UInt8(ascii: "-")
+                index += 1
+            }
+            if digit == 16 { swap(&high, &low) }
+            text[index] = Hex.digit(UInt8(high >> 60))
+            high <<= 4
+            index += 1
+        }
+    }
+}
+
+/// The headers whose repetition APNs refuses.
+struct HeaderSet: OptionSet {
+    let rawValue: UInt16
+    static let authorization = HeaderSet(rawValue: 1 << 0)
+    static let topic = HeaderSet(rawValue: 1 << 1)
+    static let pushType = HeaderSet(rawValue: 1 << 2)
+    static let id = HeaderSet(rawValue: 1 << 3)
+    static let priority = HeaderSet(rawValue: 1 << 4)
+    static let expiration = HeaderSet(rawValue: 1 << 5)
+    static let collapseID = HeaderSet(rawValue: 1 << 6)
+}

@@ -1,0 +1,98 @@
+import FoundationEssentials
+
+/// Why the control port would not.
+struct ControlError: Error {
+    var status: Int
+    var field: String?
+    var message: String
+
+    var answer: ControlAnswer {
+        let body = ["error": message].merging(field.map { ["field": $0] } ?? [:]) { first, _ in first }
+        return (try? .json(body, status: status)) ?? ControlAnswer(status: status, body: [])
+    }
+}
+
+extension ControlAnswer {
+    static let empty = ControlAnswer(status: 204, body: [])
+
+    static func json(_ value: some Encodable, status: Int = 200) throws -> ControlAnswer {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        return ControlAnswer(status: status, body: Array(try encoder.encode(value)))
+    }
+}
+
+/// JSON that may hold nothing its reader does not know: a misspelt condition would otherwise fit every request.
+enum StrictJSON {
+    static func decode<T: Codable>(_ type: T.Type, from bytes: [UInt8]) throws(ControlError) -> T {
+        do {
+            let value = try JSONDecoder().decode(type, from: Data(bytes))
+            let given = try JSONDecoder().decode(Value.self, from: Data(bytes))
+            let understood = try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
+            if let unknown = given.firstKey(notIn: understood) {
+                throw ControlError(status: 400, field: unknown, message: "is not known")
+            }
+            return value
+        } catch let error as ControlError {
+            throw error
+        } catch let error as DecodingError {
+            throw ControlError(error)
+        } catch {
+            throw ControlError(status: 400, message: "\(error)")
+        }
+    }
+
+    /// As much of a JSON value as its keys need.
+    private indirect enum Value: Decodable {
+        case object([String: Value])
+        case list([Value])
+        case other
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if container.decodeNil() {
+                self = .other
+            } else if let object = try? container.decode([String: Value].self) {
+                self = .object(object)
+            } else if let list = try? container.decode([Value].self) {
+                self = .list(list)
+            } else {
+                self = .other
+            }
+        }
+
+        func firstKey(notIn known: Value) -> String? {
+            switch (self, known) {
+            case (.object(let given), .object(let known)):
+                for (key, value) in given.sorted(by: { $0.key < $1.key }) {
+                    guard let match = known[key] else { return key }
+                    if let inner = value.firstKey(notIn: match) { return "\(key).\(inner)" }
+                }
+                return nil
+            case (.list(let given), .list(let known)):
+                for (index, pair) in zip(given, known).enumerated() {
+                    if let inner = pair.0.firstKey(notIn: pair.1) { return "\(index).\(inner)" }
+                }
+                return nil
+            default: return nil
+            }
+        }
+    }
+}
+
+extension ControlError {
+    init(_ error: DecodingError) {
+        let (context, missing): (DecodingError.Context, (any CodingKey)?) =
+            switch error {
+            case .keyNotFound(let key, let context): (context, key)
+            case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+                (context, nil)
+            @unknown default: (.init(codingPath: [], debugDescription: "\(error)"), nil)
+            }
+        let path = (context.codingPath + [missing].compactMap { $0 })
+            .map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+        self.init(
+            status: 400, field: path.isEmpty ? nil : path,
+            message: missing == nil ? context.debugDescription : "is missing")
+    }
+}

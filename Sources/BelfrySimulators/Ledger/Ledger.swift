@@ -1,0 +1,131 @@
+import Synchronization
+
+/// What arrived at a simulator: how often each device was told, and what was answered.
+///
+/// Cut into stripes by token, each behind its own lock, so that event loops seldom meet. A token lives in one stripe,
+/// whatever connections it comes on, so a reader sees its whole story.
+package final class Ledger: Sendable {
+    /// How much is remembered of each request.
+    package enum Detail: String, Sendable, Codable {
+        /// Sums only.
+        case totals
+        /// Sums and counts by token.
+        case tokens
+        /// Also the last headers and payload of each token.
+        case payloads
+    }
+
+    package let detail: Detail
+    private let stripes: [Stripe]
+    private let connections = Mutex(ConnectionTotals())
+    private let connectionsCounter = Atomic<Int>(0)
+    private static let stripeCount = 64
+
+    final class Stripe: Sendable {
+        let page = Mutex(LedgerPage())
+    }
+
+    package init(detail: Detail) {
+        self.detail = detail
+        self.stripes = (0..<Self.stripeCount).map { _ in Stripe() }
+    }
+
+    /// Forgets everything but the connections that are open.
+    package func reset() {
+        for stripe in stripes { stripe.page.withLock { $0 = LedgerPage() } }
+        connections.withLock { $0 = ConnectionTotals(open: $0.open) }
+    }
+}
+
+// MARK: - Writing
+
+extension Ledger {
+    /// Writes that the device was told; `id` is the hash of the sender's `apns-id`, when it gave one.
+    func recordTold(_ token: UnsafeRawBufferPointer, hash: UInt64, id: UInt64?, at milliseconds: Int64) {
+        stripe(hash).page.withLock {
+            $0.recordTold(token, hash: hash, id: id, at: milliseconds, byToken: detail != .totals)
+        }
+    }
+
+    /// Takes back that a device was told: its request turned out to lie behind the last one of a GOAWAY.
+    func takeBack(_ token: UnsafeRawBufferPointer, hash: UInt64, id: UInt64?) {
+        stripe(hash).page.withLock { $0.takeBack(token, hash: hash, id: id) }
+    }
+
+    func recordAnswer(_ token: UnsafeRawBufferPointer, hash: UInt64, _ verdict: APNsVerdict?, at milliseconds: Int64) {
+        stripe(hash).page.withLock {
+            $0.recordAnswer(token, hash: hash, verdict, at: milliseconds, byToken: detail != .totals)
+        }
+    }
+
+    func keep(_ request: LedgerRequest, for token: UnsafeRawBufferPointer, hash: UInt64) {
+        stripe(hash).page.withLock { $0.keep(request, for: token, hash: hash) }
+    }
+
+    /// Counts a new connection and numbers it, from 1. Numbers go on over a reset.
+    func numberConnection() -> Int {
+        connections.withLock { $0.opened += 1 }
+        return connectionsCounter.add(1, ordering: .relaxed).newValue
+    }
+
+    var connectionsEver: Int { connectionsCounter.load(ordering: .relaxed) }
+
+    func recordConnection(_ change: (inout ConnectionTotals) -> Void) {
+        connections.withLock { change(&$0) }
+    }
+
+    private func stripe(_ hash: UInt64) -> Stripe { stripes[Int(hash >> 58)] }
+}
+
+// MARK: - Reading
+
+extension Ledger {
+    package func totals() -> LedgerTotals {
+        var totals = LedgerTotals(connections: connections.withLock { $0 })
+        for stripe in stripes { stripe.page.withLock { $0.add(to: &totals) } }
+        return totals
+    }
+
+    /// What is known of one token.
+    package func token(_ token: [UInt8]) -> LedgerToken? {
+        token.withUnsafeBytes { bytes in
+            let hash = StableHash.hash(bytes)
+            return stripe(hash).page.withLock { page in page.find(bytes, hash: hash).map { page.token(at: $0) } }
+        }
+    }
+
+    /// Tokens in an order of the ledger's own, which stays the same while it is not reset.
+    ///
+    /// - Parameter after: the last token of the page before.
+    package func tokens(after: [UInt8]? = nil, limit: Int = 1000) -> [LedgerToken] {
+        collect(after: after, limit: limit) { _ in true }
+    }
+
+    /// Tokens that were told more than once.
+    package func duplicates(after: [UInt8]? = nil, limit: Int = 1000) -> [LedgerToken] {
+        collect(after: after, limit: limit) { $0.told > 1 }
+    }
+
+    private func collect(after: [UInt8]?, limit: Int, where wanted: (LedgerPage.Entry) -> Bool) -> [LedgerToken] {
+        var found: [LedgerToken] = []
+        var (number, index) = after.flatMap(position) ?? (0, 0)
+        while number < stripes.count, found.count < limit {
+            stripes[number].page.withLock { page in
+                while index < page.entries.count, found.count < limit {
+                    if wanted(page.entries[index]) { found.append(page.token(at: index)) }
+                    index += 1
+                }
+            }
+            if found.count < limit { (number, index) = (number + 1, 0) }
+        }
+        return found
+    }
+
+    /// Where the token after this one stands.
+    private func position(after token: [UInt8]) -> (stripe: Int, index: Int)? {
+        token.withUnsafeBytes { bytes in
+            let hash = StableHash.hash(bytes)
+            return stripe(hash).page.withLock { $0.find(bytes, hash: hash) }.map { (Int(hash >> 58), $0 + 1) }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+import FoundationEssentials
+
+/// The time of day, for simulators that were given no other.
+enum WallClock {
+    /// Time since 1970.
+    @Sendable static func now() -> Duration {
+        .seconds(Date().timeIntervalSince1970)
+    }
+}
+
+extension Duration {
+    var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    }
+}

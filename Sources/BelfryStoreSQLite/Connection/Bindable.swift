@@ -1,0 +1,77 @@
+import BelfryCore
+import FoundationEssentials
+import GRDBSQLite
+
+/// What a statement's parameter can be.
+protocol Bindable {
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32
+}
+
+/// Tells SQLite to take a copy. Source: sqlite3.h, `SQLITE_TRANSIENT`, which is a cast and so not imported.
+private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+extension Int64: Bindable {
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { sqlite3_bind_int64(statement, index, self) }
+}
+
+extension Int: Bindable {
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+        sqlite3_bind_int64(statement, index, Int64(self))
+    }
+}
+
+extension Bool: Bindable {
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+        sqlite3_bind_int64(statement, index, self ? 1 : 0)
+    }
+}
+
+extension String: Bindable {
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+        var text = self
+        return text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { characters in
+                guard let start = characters.baseAddress else { return sqlite3_bind_text(statement, index, "", 0, copied) }
+                return sqlite3_bind_text(statement, index, start, Int32(characters.count), copied)
+            }
+        }
+    }
+}
+
+extension [UInt8]: Bindable {
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+        withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress, !bytes.isEmpty else { return sqlite3_bind_zeroblob(statement, index, 0) }
+            return sqlite3_bind_blob(statement, index, start, Int32(bytes.count), copied)
+        }
+    }
+}
+
+extension UUID: Bindable {
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { bytes.bind(to: statement, at: index) }
+
+    var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
+
+    /// nil unless there are 16.
+    init?(bytes: UnsafeRawBufferPointer) {
+        guard bytes.count == 16 else { return nil }
+        self.init(uuid: bytes.loadUnaligned(as: uuid_t.self))
+    }
+}
+
+extension Instant: Bindable {
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+        sqlite3_bind_int64(statement, index, milliseconds)
+    }
+}
+
+extension Key: Bindable {
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { sqlite3_bind_int64(statement, index, rawValue) }
+}
+
+extension Optional: Bindable where Wrapped: Bindable {
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+        guard let self else { return sqlite3_bind_null(statement, index) }
+        return self.bind(to: statement, at: index)
+    }
+}

@@ -1,0 +1,92 @@
+import GRDB
+import GRDBSQLite
+import Logging
+import Synchronization
+
+/// Moves the write-ahead log into the file beside the writer, so that no write waits for it.
+///
+/// The bulk is moved by a connection of its own while the writer goes on; what was written meanwhile is little, and is
+/// moved between two transactions of the writer. The log then starts again from its beginning, so its size stays near
+/// `framesMax`.
+final class Checkpoints: Sendable {
+    private let pool: DatabasePool
+    private let mover: DatabaseQueue
+    private let logger: Logger
+    private let frames = FrameCount()
+    private let isRunning = Atomic(false)
+
+    /// Pages of 4 KiB. Each page is moved once however often the log holds it, so rarer is cheaper.
+    static let framesMax = 20_000
+    /// From here on the writer waits for readers of the log to finish, so that it can begin anew.
+    static let framesLimit = 4 * framesMax
+
+    init(pool: DatabasePool, logger: Logger) throws {
+        self.pool = pool
+        self.logger = logger
+        var configuration = Configuration()
+        configuration.label = "belfry.store.checkpoints"
+        configuration.busyMode = .timeout(5)
+        mover = try DatabaseQueue(path: pool.path, configuration: configuration)
+        try mover.writeWithoutTransaction { try $0.execute(sql: CheckpointStatements.noAutomatism) }
+        pool.unsafeReentrantWrite { frames.listen(on: $0.sqliteConnection) }
+    }
+
+    /// Moves everything, and ends.
+    func finish() async throws {
+        try mover.close()
+        try await pool.writeWithoutTransaction { db in
+            do { try db.prepared(CheckpointStatements.truncate).run() } catch {
+                self.logger.debug("log was not moved at the end", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// To be called after each commit.
+    func note() {
+        let frames = frames.count
+        guard frames >= Self.framesMax else { return }
+        guard isRunning.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+        else { return }
+        mover.asyncWriteWithoutTransaction { db in
+            self.move(db, CheckpointStatements.passive)
+            self.pool.asyncWriteWithoutTransaction { db in
+                self.move(db, frames >= Self.framesLimit ? CheckpointStatements.restart : CheckpointStatements.passive)
+                self.isRunning.store(false, ordering: .releasing)
+            }
+        }
+    }
+
+    private func move(_ db: Database, _ sql: String) {
+        do {
+            try db.prepared(sql).run()
+        } catch {
+            logger.warning("log could not be moved into the file", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+/// How many pages the log holds, as the writer's connection tells after each commit.
+private final class FrameCount: Sendable {
+    private let frames = Atomic(0)
+
+    var count: Int { frames.load(ordering: .relaxed) }
+
+    /// The connection keeps this alive, for it does not say when it is closed.
+    func listen(on connection: OpaquePointer?) {
+        _ = sqlite3_wal_hook(
+            connection,
+            { context, _, _, frames in
+                guard let context else { return SQLITE_OK }
+                let count = Unmanaged<FrameCount>.fromOpaque(context).takeUnretainedValue()
+                count.frames.store(Int(frames), ordering: .relaxed)
+                return SQLITE_OK
+            }, Unmanaged.passRetained(self).toOpaque())
+    }
+}
+
+enum CheckpointStatements {
+    static let noAutomatism = "PRAGMA wal_autocheckpoint = 0 /* checkpoint.off */"
+    static let passive = "PRAGMA wal_checkpoint(PASSIVE) /* checkpoint.passive */"
+    static let restart = "PRAGMA wal_checkpoint(RESTART) /* checkpoint.restart */"
+    static let truncate = "PRAGMA wal_checkpoint(TRUNCATE) /* checkpoint.truncate */"
+}

@@ -1,0 +1,27 @@
+import Dispatch
+
+/// Looks every now and then whether another process has written, and does what nobody waits for.
+final class Watch: Sendable {
+    // SAFETY: set once, and a dispatch source may be cancelled from anywhere.
+    private nonisolated(unsafe) let timer: any DispatchSourceTimer
+
+    private static let interval = DispatchTimeInterval.milliseconds(80)
+
+    init(writer: Writer) {
+        let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "belfry.store.watch"))
+        timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(10))
+        timer.setEventHandler {
+            // Whatever a write does, it first notices what others have written.
+            writer.enqueue("watch") { session in
+                try SubscriptionSweep(session: session).stepWhenQuiet()
+                try Demolition(session: session).resume()
+            }
+        }
+        timer.resume()
+        self.timer = timer
+    }
+
+    deinit { stop() }
+
+    func stop() { timer.cancel() }
+}

@@ -1,0 +1,128 @@
+import BelfryCore
+import GRDB
+import Logging
+
+/// What a write sees: the database inside a transaction, and what the writer remembers from one to the next.
+///
+/// What it remembers mirrors committed rows; a rollback, or a commit by another process, makes it forget.
+final class WriteSession: @unchecked Sendable {
+    // SAFETY: made before the writer's first job, and from then on touched on the writer's queue only.
+    let clock: any WallClock
+    let secrets: Secrets
+    let pushes: PushShelf
+    /// Topic ids by name, for the applications seen lately.
+    var topics = TopicBook()
+    /// The platforms that are not doomed, once they are asked for.
+    private var stands: [Key<Platform>: Stand]?
+    /// See `SubscriptionSweep`.
+    var mark: Int64?
+    /// The newest device at the last look of `Watch`.
+    var lastDeviceSeen: Int64?
+    /// Which application's turn it is when pages or walks are claimed.
+    var turn = 0
+    var effects = Effects()
+
+    /// How many were begun.
+    private(set) var transactions = 0
+    private var connection: Database?
+    private var dataVersion: Int64?
+
+    /// What a transaction changed that others have to know after its commit.
+    struct Effects {
+        /// Something may have fallen due.
+        var fallsDue = false
+        /// Applications or platforms are not what they were.
+        var rosterChanged = false
+        /// Enough new devices wait to be swept into the posting lists.
+        var sweepIsDue = false
+        /// Another process has written.
+        var isForeign = false
+    }
+
+    /// What claims and registrations have to know of a platform.
+    struct Stand {
+        let application: Key<Application>
+        let isParked: Bool
+    }
+
+    init(clock: any WallClock, secrets: Secrets, pushes: PushShelf) {
+        self.clock = clock
+        self.secrets = secrets
+        self.pushes = pushes
+    }
+
+    var db: Database {
+        guard let connection else { preconditionFailure("a write runs inside a transaction") }
+        return connection
+    }
+
+    func prepared(_ sql: String) throws -> Prepared { try db.prepared(sql) }
+
+    func begin(_ db: Database) throws {
+        connection = db
+        effects = Effects()
+        try db.prepared(SessionStatements.begin).run()
+        transactions += 1
+        do {
+            try noticeOthers(db)
+        } catch {
+            rollback(db)
+            throw error
+        }
+    }
+
+    func commit(_ db: Database) throws -> Effects {
+        try db.prepared(SessionStatements.commit).run()
+        return effects
+    }
+
+    func rollback(_ db: Database) {
+        if db.isInsideTransaction {
+            do { try db.prepared(SessionStatements.rollback).run() } catch { assert(!db.isInsideTransaction) }
+        }
+        forget()
+    }
+
+    /// nil when there is no such platform, or no longer.
+    func stand(of platform: Key<Platform>) throws -> Stand? {
+        if let stands { return stands[platform] }
+        let rows = try prepared(PlatformStatements.all).all(as: Platform.init)
+        let stands = Dictionary(
+            uniqueKeysWithValues: rows.map {
+                ($0.key, Stand(application: $0.applicationKey, isParked: $0.parked != nil))
+            })
+        self.stands = stands
+        return stands[platform]
+    }
+
+    /// To be called by each write that changes an application or a platform.
+    func rosterChanged() {
+        stands = nil
+        effects.rosterChanged = true
+    }
+
+    /// `data_version` changes for this connection when another one has committed; only other processes have one.
+    private func noticeOthers(_ db: Database) throws {
+        let version = try db.prepared(SessionStatements.dataVersion).first { $0.integer(0) }
+        defer { dataVersion = version }
+        guard version != dataVersion, dataVersion != nil else { return }
+        forget()
+        effects.isForeign = true
+        effects.rosterChanged = true
+        effects.fallsDue = true
+    }
+
+    private func forget() {
+        topics = TopicBook()
+        stands = nil
+        mark = nil
+        pushes.clear()
+    }
+}
+
+enum SessionStatements {
+    static let begin = "BEGIN IMMEDIATE /* session.begin */"
+    static let commit = "COMMIT /* session.commit */"
+    static let rollback = "ROLLBACK /* session.rollback */"
+    static let dataVersion = "PRAGMA data_version /* session.data_version */"
+}

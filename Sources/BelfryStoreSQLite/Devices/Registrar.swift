@@ -1,0 +1,119 @@
+import BelfryCore
+import GRDB
+
+/// Writes one registration down, within a write.
+struct Registrar {
+    let session: WriteSession
+    let platform: Platform
+    let registration: Registration
+    /// The device that the caller takes itself for, if this database ever named it so.
+    let named: Key<Device>?
+    let tokenHash: Int64
+
+    func register() throws -> Device {
+        guard try session.stand(of: platform.key) != nil else {
+            throw StoreError.unknown("platform \(platform.key)")
+        }
+        let named = try self.named.flatMap { try session.device($0, on: platform.key) }
+        let holder = named?.token == registration.token ? named : try tokenHolder()
+        switch Enrolment(named: named?.key, holder: holder?.key) {
+        case .create:
+            return try create()
+        case .update(let key, let evicted):
+            guard let row = named?.key == key ? named : holder else { preconditionFailure("one of the two is updated") }
+            if evicted != nil, let holder { try evict(holder) }
+            return try update(row)
+        }
+    }
+
+    private func tokenHolder() throws -> DeviceRow? {
+        try session.prepared(DeviceStatements.byToken).first(
+            platform.key, tokenHash, registration.token.bytes, as: DeviceRow.init)
+    }
+
+    private func create() throws -> Device {
+        var row = DeviceRow(
+            key: Key(0), reach: .inactive, registeredAt: .zero, token: nil, topics: [], customUserID: nil,
+            about: registration.about)
+        let names = try apply(to: &row)
+        try session.prepared(DeviceStatements.insert).run(
+            platform.key, row.reach.rawValue, row.registeredAt, tokenHash, registration.token.bytes,
+            TopicList.encode(row.topics), row.customUserID, row.about.os, row.about.osVersion, row.about.model,
+            row.about.manufacturer, row.about.alias)
+        let key = Key<Device>(session.db.lastInsertedRowID)
+        try SubscriptionSweep(session: session).noteNew(key)
+        return Device(
+            key: key, uuid: session.secrets.naming.uuid(of: key), platformKey: platform.key,
+            token: registration.token, isActive: true, about: row.about, customUserID: row.customUserID,
+            topics: names, registeredAt: row.registeredAt)
+    }
+
+    private func update(_ old: DeviceRow) throws -> Device {
+        var row = old
+        let names = try apply(to: &row)
+        if row.isSame(as: old) {
+            try session.prepared(DeviceStatements.touch).run(row.registeredAt, row.key)
+        } else {
+            try session.prepared(DeviceStatements.update).run(
+                row.reach.rawValue, row.registeredAt, tokenHash, registration.token.bytes,
+                TopicList.encode(row.topics), row.customUserID, row.about.os, row.about.osVersion, row.about.model,
+                row.about.manufacturer, row.about.alias, row.key)
+            try session.movePostings(of: row.key, on: platform.key, from: old.postings, to: row.postings)
+        }
+        return row.device(on: platform.key, naming: session.secrets.naming, topicNames: names)
+    }
+
+    /// Brings the row to what was registered, and returns the names of its topics.
+    private func apply(to row: inout DeviceRow) throws -> [String] {
+        row.token = registration.token
+        row.registeredAt = session.clock.now
+        row.about = registration.about.filled(from: row.about)
+        row.reach = Reach(kind: platform.kind, osVersion: row.about.osVersion)
+        switch registration.customUserID {
+        case .keep: break
+        case .clear: row.customUserID = nil
+        case .set(let id): row.customUserID = id
+        }
+        let names = try topicNames(after: row.topics)
+        row.topics = try names.map { try session.topics.intern($0, in: platform.applicationKey, session.db) }.sorted()
+        return names
+    }
+
+    private func topicNames(after topics: [Int64]) throws -> [String] {
+        var old: Set<String> = []
+        if case .change = registration.topics {
+            for id in topics { old.insert(try session.topics.name(of: id, in: platform.applicationKey, session.db)) }
+        }
+        let names = registration.topics.applied(to: old)
+        guard names.count <= Registration.topicsMax else {
+            throw InvalidInput(
+                field: "tags", "has \(names.count) topics with those before, the limit is \(Registration.topicsMax)")
+        }
+        return names.sorted()
+    }
+
+    private func evict(_ holder: DeviceRow) throws {
+        try session.prepared(DeviceStatements.evict).run(holder.key)
+        try session.movePostings(of: holder.key, on: platform.key, from: holder.postings, to: [])
+    }
+}
+
+extension DeviceRow {
+    /// Whether nothing but the time differs.
+    fileprivate func isSame(as other: DeviceRow) -> Bool {
+        reach == other.reach && token == other.token && topics == other.topics && customUserID == other.customUserID
+            && about == other.about
+    }
+}
+
+extension WriteSession {
+    func device(_ key: Key<Device>, on platform: Key<Platform>) throws -> DeviceRow? {
+        try prepared(DeviceStatements.byKey).first(key, platform, as: DeviceRow.init)
+    }
+
+    /// Takes an active device out of all lists. Its row stays.
+    func deactivate(_ row: DeviceRow, on platform: Key<Platform>) throws {
+        try prepared(DeviceStatements.deactivate).run(row.key)
+        try movePostings(of: row.key, on: platform, from: row.postings, to: [])
+    }
+}

@@ -1,0 +1,131 @@
+import BelfryCore
+import GRDB
+
+/// Reads the posting lists of one platform from one snapshot.
+final class SQLitePostings: PostingReader {
+    private let db: Database
+    private let platform: Key<Platform>
+    private let application: Key<Application>
+    private let mark: Int64
+    private var topicIDs: [String: Int64?] = [:]
+    /// Devices not swept yet, by topic; see `SubscriptionSweep`.
+    private lazy var unswept = Result { try readUnswept() }
+
+    init(_ db: Database, platform: Key<Platform>, application: Key<Application>) throws {
+        self.db = db
+        self.platform = platform
+        self.application = application
+        mark = try db.subscriptionMark()
+    }
+
+    func postings(_ list: PostingList, after: Int64, limit: Int) throws -> [Int64] {
+        switch list {
+        case .active: try read(PostingStatements.active, platform, after, limit)
+        case .interactive: try read(PostingStatements.interactive, platform, after, limit)
+        case .registered: try read(PostingStatements.registered, platform, after, limit)
+        case .customUser(let id): try customUser(id, after: after, limit: limit)
+        case .topic(let name): try topic(name, after: after, limit: limit)
+        case .devices(let devices): try named(devices, after: after, limit: limit)
+        }
+    }
+
+    private func read<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> [Int64] {
+        try db.prepared(sql).all(repeat each values) { $0.integer(0) }
+    }
+
+    private func customUser(_ id: String, after: Int64, limit: Int) throws -> [Int64] {
+        try read(PostingStatements.customUser, platform, id, after, limit)
+    }
+
+    private func topic(_ name: String, after: Int64, limit: Int) throws -> [Int64] {
+        guard let topic = try topicID(name) else { return [] }
+        var devices = after < mark ? try read(PostingStatements.topic, topic, platform, after, limit) : []
+        if devices.count < limit {
+            devices += try unswept.get()[topic, default: []].lazy.filter { $0 > after }.prefix(limit - devices.count)
+        }
+        return devices
+    }
+
+    private func topicID(_ name: String) throws -> Int64? {
+        if let known = topicIDs[name] { return known }
+        let id = try db.prepared(TopicStatements.id).first(application, name) { $0.integer(0) }
+        topicIDs[name] = .some(id)
+        return id
+    }
+
+    private func readUnswept() throws -> [Int64: [Int64]] {
+        var found: [Int64: [Int64]] = [:]
+        try db.prepared(PostingStatements.unswept).each(mark, platform) { row in
+            for topic in try row.withBlob(1, { try TopicList.decode($0) }) {
+                found[topic, default: []].append(row.integer(0))
+            }
+        }
+        return found
+    }
+
+    private func named(_ devices: [Key<Device>], after: Int64, limit: Int) throws -> [Int64] {
+        var found: [Int64] = []
+        let statement = try db.prepared(PostingStatements.isOnPlatform)
+        for device in devices.firstIndex(where: { $0.rawValue > after }).map({ devices[$0...] }) ?? [] {
+            guard found.count < limit else { break }
+            if try statement.first(device, platform, as: { _ in true }) != nil { found.append(device.rawValue) }
+        }
+        return found
+    }
+}
+
+enum PostingStatements {
+    /// Merges two stretches of `device_reach`.
+    static let active = """
+        SELECT id /* postings.active */ FROM device WHERE platform_id = ?1 AND reach = 1 AND id > ?2
+        UNION ALL
+        SELECT id FROM device WHERE platform_id = ?1 AND reach = 2 AND id > ?2
+         ORDER BY id
+         LIMIT ?3
+        """
+
+    /// Walks `device_reach`.
+    static let interactive = """
+        SELECT id /* postings.interactive */ FROM device
+         WHERE platform_id = ?1 AND reach = 2 AND id > ?2
+         ORDER BY id
+         LIMIT ?3
+        """
+
+    /// Merges three stretches of `device_reach`.
+    static let registered = """
+        SELECT id /* postings.registered */ FROM device WHERE platform_id = ?1 AND reach = 0 AND id > ?2
+        UNION ALL
+        SELECT id FROM device WHERE platform_id = ?1 AND reach = 1 AND id > ?2
+        UNION ALL
+        SELECT id FROM device WHERE platform_id = ?1 AND reach = 2 AND id > ?2
+         ORDER BY id
+         LIMIT ?3
+        """
+
+    /// Walks `device_custom_user`.
+    static let customUser = """
+        SELECT id /* postings.custom_user */ FROM device
+         WHERE platform_id = ?1 AND custom_user_id = ?2 AND reach > 0 AND id > ?3
+         ORDER BY id
+         LIMIT ?4
+        """
+
+    /// Walks the primary key.
+    static let topic = """
+        SELECT device_id /* postings.topic */ FROM subscription
+         WHERE topic_id = ?1 AND platform_id = ?2 AND device_id > ?3
+         ORDER BY device_id
+         LIMIT ?4
+        """
+
+    static let unswept = """
+        SELECT id, topics /* postings.unswept */ FROM device
+         WHERE id > ?1 AND +platform_id = ?2 AND reach > 0
+         ORDER BY id
+        """
+
+    static let isOnPlatform = """
+        SELECT 1 /* postings.is_on_platform */ FROM device WHERE id = ?1 AND platform_id = ?2
+        """
+}

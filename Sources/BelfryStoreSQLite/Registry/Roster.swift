@@ -1,0 +1,90 @@
+import BelfryCore
+import FoundationEssentials
+import GRDB
+import Synchronization
+
+/// All applications and platforms, in memory: there are few, and each request asks for one.
+final class Roster: Sendable {
+    struct Entries: Sendable {
+        let applications: [Application]
+        let applicationByUUID: [UUID: Application]
+        let platforms: [Key<Platform>: Platform]
+        let platformByUUID: [UUID: Platform]
+        /// In the order they were made.
+        let platformsByApplication: [Key<Application>: [Platform]]
+    }
+
+    private struct State {
+        var entries: Entries?
+        /// Raised by each `forget`, so that what was read before it is not kept.
+        var generation = 0
+    }
+
+    private let state = Mutex(State())
+
+    func forget() {
+        state.withLock { state in
+            state.entries = nil
+            state.generation += 1
+        }
+    }
+
+    func entries(readBy read: () async throws -> Entries) async throws -> Entries {
+        let (known, generation) = state.withLock { ($0.entries, $0.generation) }
+        if let known { return known }
+        let entries = try await read()
+        state.withLock { state in
+            if state.generation == generation { state.entries = entries }
+        }
+        return entries
+    }
+}
+
+extension Roster.Entries {
+    init(of db: Database) throws {
+        let applications = try db.prepared(ApplicationStatements.all).all(as: Application.init)
+        let platforms = try db.prepared(PlatformStatements.all).all(as: Platform.init)
+        self.applications = applications
+        applicationByUUID = Dictionary(uniqueKeysWithValues: applications.map { ($0.uuid, $0) })
+        self.platforms = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
+        platformByUUID = Dictionary(uniqueKeysWithValues: platforms.map { ($0.uuid, $0) })
+        platformsByApplication = Dictionary(grouping: platforms, by: \.applicationKey)
+    }
+}
+
+extension Application {
+    /// From the columns of `ApplicationStatements.all`.
+    init(_ row: Columns) throws {
+        guard let uuid = row.withBlob(1, { UUID(bytes: $0) }) else {
+            throw StoreError.unavailable("application \(row.integer(0)) is damaged")
+        }
+        self.init(
+            key: Key(row.integer(0)), uuid: uuid, name: row.text(2), apiKeyHash: row.blob(3),
+            sharedSecret: Sealed(bytes: row.blob(4)), createdAt: Instant(milliseconds: row.integer(5)))
+    }
+}
+
+extension Platform {
+    /// From the columns of `PlatformStatements.all` and `byKey`.
+    init(_ row: Columns) throws {
+        guard
+            let uuid = row.withBlob(1, { UUID(bytes: $0) }),
+            let kind = PlatformKind(rawValue: row.text(3)),
+            let mode = Mode(rawValue: row.text(4))
+        else { throw StoreError.unavailable("platform \(row.integer(0)) is damaged") }
+        self.init(
+            key: Key(row.integer(0)), uuid: uuid, applicationKey: Key(row.integer(2)), kind: kind, mode: mode,
+            name: row.text(5), secretHash: row.blob(6), credentials: Sealed(bytes: row.blob(7)),
+            credentialsVersion: row.integer(8), parked: Parking(row, from: 9),
+            createdAt: Instant(milliseconds: row.integer(12)))
+    }
+}
+
+extension Parking {
+    /// From three columns; nil when the first holds no cause.
+    init?(_ row: Columns, from first: Int32) {
+        guard let cause = row.textIfAny(first).flatMap(Cause.init(rawValue:)) else { return nil }
+        self.init(
+            cause: cause, detail: row.text(first + 1), since: Instant(milliseconds: row.integer(first + 2)))
+    }
+}

@@ -1,0 +1,136 @@
+package import BelfryCore
+import GRDB
+package import Logging
+
+/// The store in one SQLite file, for a server of one machine.
+///
+/// Writes of this process go through one `Writer`, which commits them in groups; reads have snapshots of their own beside
+/// it. Other processes may use the file at the same time.
+package final class SQLiteStore: Sendable {
+    let pool: DatabasePool
+    let writer: Writer
+    let roster: Roster
+    let clock: any WallClock
+    let secrets: Secrets
+    let pushes: PushShelf
+    let signals: Hints
+    private let watch: Watch
+    private let checkpoints: Checkpoints
+
+    /// Opens the file, or makes it.
+    ///
+    /// - Parameter migrate: brings the schema up to date first. Without it, a schema that is not up to date throws
+    ///   `StoreError.unavailable`.
+    package static func open(
+        at path: String, clock: any WallClock, logger: Logger, migrate: Bool
+    ) throws -> SQLiteStore {
+        do {
+            let pool = try DatabasePool(path: path, configuration: .store)
+            try pool.writeWithoutTransaction { try $0.makeDurable() }
+            if migrate { try Schema.migrate(pool) }
+            try pool.read { try SchemaVersion(of: $0).check() }
+            return SQLiteStore(
+                pool: pool, checkpoints: try Checkpoints(pool: pool, logger: logger),
+                secrets: try pool.read(Secrets.init), clock: clock, logger: logger)
+        } catch {
+            throw error.asStoreError
+        }
+    }
+
+    /// What migrations the file at `path` has; nil when there is no database.
+    package static func schemaVersion(at path: String) throws -> SchemaVersion? {
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            return try DatabaseQueue(path: path, configuration: configuration).read(SchemaVersion.init)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
+            return nil
+        } catch {
+            throw error.asStoreError
+        }
+    }
+
+    private init(
+        pool: DatabasePool, checkpoints: Checkpoints, secrets: Secrets, clock: any WallClock, logger: Logger
+    ) {
+        self.pool = pool
+        self.secrets = secrets
+        self.clock = clock
+        let roster = Roster()
+        let signals = Hints()
+        let pushes = PushShelf()
+        let writer = Writer(
+            pool: pool, session: WriteSession(clock: clock, secrets: secrets, pushes: pushes), logger: logger
+        ) { effects, writer in
+            checkpoints.note()
+            if effects.rosterChanged { roster.forget() }
+            if effects.fallsDue { signals.fire() }
+            if effects.sweepIsDue { writer.enqueue("sweep") { try SubscriptionSweep(session: $0).step() } }
+        }
+        self.roster = roster
+        self.signals = signals
+        self.pushes = pushes
+        self.writer = writer
+        self.checkpoints = checkpoints
+        watch = Watch(writer: writer)
+    }
+
+    /// Finishes the waiting writes, moves the log into the file and lets go of it.
+    package func close() async throws {
+        watch.stop()
+        signals.close()
+        await writer.close()
+        do {
+            try await checkpoints.finish()
+            try pool.close()
+        } catch {
+            throw error.asStoreError
+        }
+    }
+
+    /// Reads from a snapshot, beside the writer.
+    func read<Value: Sendable>(_ body: @Sendable (Database) throws -> Value) async throws -> Value {
+        do {
+            return try await pool.read(body)
+        } catch {
+            throw error.asStoreError
+        }
+    }
+}
+
+extension Configuration {
+    fileprivate static var store: Configuration {
+        var configuration = Configuration()
+        configuration.label = "belfry.store"
+        configuration.foreignKeysEnabled = true
+        configuration.busyMode = .timeout(5)
+        configuration.maximumReaderCount = 4
+        configuration.persistentReadOnlyConnections = true
+        configuration.prepareDatabase { db in
+            try db.execute(sql: db.configuration.readonly ? PragmaStatements.reader : PragmaStatements.writer)
+        }
+        return configuration
+    }
+}
+
+extension Database {
+    /// GRDB lowers `synchronous` when it turns the write-ahead log on.
+    fileprivate func makeDurable() throws { try execute(sql: PragmaStatements.durable) }
+}
+
+enum PragmaStatements {
+    /// The random pages of the token index have to stay in memory: the log they cause otherwise is what registrations
+    /// cost. Checkpoints are made by `Checkpoints`.
+    static let writer = """
+        PRAGMA cache_size = -65536;
+        PRAGMA wal_autocheckpoint = 0;
+        PRAGMA temp_store = MEMORY;
+        """
+
+    static let reader = """
+        PRAGMA cache_size = -16384;
+        PRAGMA temp_store = MEMORY;
+        """
+
+    static let durable = "PRAGMA synchronous = FULL"
+}

@@ -1,0 +1,52 @@
+import BelfryCore
+import GRDB
+
+/// The migrations, and what of them a database has.
+enum Schema {
+    static let migrator: DatabaseMigrator = {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration(Migration0001.identifier) { db in
+            try db.execute(sql: Migration0001.sql)
+            try Secrets.make(in: db)
+        }
+        return migrator
+    }()
+
+    /// Brings the schema up to date, unless a newer program has been at it.
+    static func migrate(_ pool: DatabasePool) throws {
+        let version = try pool.read(SchemaVersion.init)
+        if version.unknown.isEmpty, !version.missing.isEmpty { try migrator.migrate(pool) }
+    }
+}
+
+/// How far a database's schema is from the one this program knows.
+package struct SchemaVersion: Sendable, Hashable {
+    /// Migrations done, by their names.
+    package let applied: [String]
+    /// Migrations this program has and the database has not.
+    package let missing: [String]
+    /// Migrations the database has and this program does not know: a newer program has been here.
+    package let unknown: [String]
+
+    package var isCurrent: Bool { missing.isEmpty && unknown.isEmpty }
+
+    init(of db: Database) throws {
+        let known = Schema.migrator.migrations
+        let done = try Set(Schema.migrator.appliedIdentifiers(db))
+        applied = done.sorted()
+        missing = known.filter { !done.contains($0) }
+        unknown = done.subtracting(known).sorted()
+    }
+
+    /// Throws unless the schema is the one this program knows.
+    func check() throws {
+        guard unknown.isEmpty else {
+            throw StoreError.unavailable(
+                "the database was migrated by a newer version: it has \(unknown.joined(separator: ", "))")
+        }
+        guard missing.isEmpty else {
+            throw StoreError.unavailable(
+                "the database has to be migrated first: it lacks \(missing.joined(separator: ", "))")
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import NIOCore
+import NIOSSL
+
+/// Why no connection came about.
+public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConvertible {
+    public struct Code: Sendable, Hashable {
+        private let number: UInt8
+
+        /// The name did not resolve, or nobody accepted the connection.
+        public static let unreachable = Code(number: 1)
+        /// TCP, TLS and the first SETTINGS took longer than the deadline.
+        public static let deadline = Code(number: 2)
+        /// The server refused our certificate, or we do not trust its own.
+        public static let tlsRefused = Code(number: 3)
+        /// The peer closed the connection before its first SETTINGS.
+        public static let closed = Code(number: 4)
+        /// The peer does not speak HTTP/2.
+        public static let protocolBroken = Code(number: 5)
+        /// The TLS configuration or the host name cannot be used.
+        public static let invalid = Code(number: 6)
+    }
+
+    public let code: Code
+    /// For people.
+    public let reason: String
+
+    public var description: String { reason }
+
+    /// What the requests that waited for the connection are told.
+    var fault: HTTP2Fault { HTTP2Fault(code == .tlsRefused ? .tlsRefused : .connectFailed) }
+
+    init(code: Code, reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    init(ending: HTTP2Ending) {
+        switch ending {
+        case .tlsRefused(let reason): self.init(code: .tlsRefused, reason: reason)
+        case .lost(let reason): self.init(code: .closed, reason: reason)
+        case .goAway(let errorCode, _): self.init(code: .closed, reason: "GOAWAY, HTTP/2 error \(errorCode)")
+        case .protocolBroken: self.init(code: .protocolBroken, reason: "the peer does not speak HTTP/2")
+        default: self.init(code: .closed, reason: "closed before the first SETTINGS")
+        }
+    }
+
+    init(_ error: any Error, host: String, port: Int) {
+        switch error {
+        case let error as HTTP2ConnectError: self = error
+        case let error as ChannelError where error.isConnectTimeout:
+            self.init(code: .deadline, reason: "connecting to \(host):\(port) took too long")
+        case is NIOSSLError, is NIOSSLExtraError:
+            self.init(ending: HTTP2Ending(error))
+        default:
+            self.init(code: .unreachable, reason: "cannot connect to \(host):\(port): \(error)")
+        }
+    }
+}
+
+extension ChannelError {
+    fileprivate var isConnectTimeout: Bool {
+        if case .connectTimeout = self { return true }
+        return false
+    }
+}
+
+extension HTTP2Ending {
+    /// What a channel error means. BoringSSL names the alert only in its text.
+    init(_ error: any Error) {
+        let text = "\(error)"
+        switch error {
+        case NIOSSLError.uncleanShutdown:
+            self = .lost(reason: "closed without a TLS close_notify")
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
+            self = Self.isAboutCredentials(text) ? .tlsRefused(reason: text) : .lost(reason: text)
+        default:
+            self = .lost(reason: text)
+        }
+    }
+
+    /// The alerts a peer sends about a certificate, and the errors of our own verification. Source: RFC 8446 §6.2.
+    private static func isAboutCredentials(_ text: String) -> Bool {
+        [
+            "BAD_CERTIFICATE", "UNSUPPORTED_CERTIFICATE", "CERTIFICATE_REVOKED", "CERTIFICATE_EXPIRED",
+            "CERTIFICATE_UNKNOWN", "UNKNOWN_CA", "ACCESS_DENIED", "CERTIFICATE_REQUIRED", "CERTIFICATE_VERIFY_FAILED",
+            "failedToValidateHostname", "unableToValidateCertificate",
+        ].contains { text.contains($0) }
+    }
+}

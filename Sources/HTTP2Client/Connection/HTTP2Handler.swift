@@ -1,0 +1,213 @@
+import NIOCore
+
+/// Moves bytes between a channel and its ``HTTP2Session``, and gives the session its clock.
+///
+/// Reads feed the session; once per read burst the session is pumped, so that many answers cost one write.
+final class HTTP2Handler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    let session: HTTP2Session
+    /// Succeeds with the server's first SETTINGS.
+    let ready: EventLoopFuture<Void>
+    private var readyPromise: EventLoopPromise<Void>?
+    private let configuration: HTTP2Configuration
+    private let report: (HTTP2Event) -> Void
+    private let publish: (Int) -> Void
+    private var pacing: PingPacing
+    private var context: ChannelHandlerContext?
+    private var isPumpDue = false
+    private var tick: Scheduled<Void>?
+    private var isTickFast = false
+    private var failure: HTTP2Ending?
+
+    /// TLS records hold 16 KiB; two to three of them a write keep the number of system calls low.
+    private static let writeBytes = 32_768
+
+    /// - Parameters:
+    ///   - report: told of each event, on the event loop.
+    ///   - publish: told how many requests are open or waiting, whenever that changed.
+    init(
+        configuration: HTTP2Configuration, eventLoop: any EventLoop,
+        report: @escaping (HTTP2Event) -> Void, publish: @escaping (Int) -> Void
+    ) throws {
+        self.configuration = configuration
+        self.report = report
+        self.publish = publish
+        session = try HTTP2Session(configuration: configuration)
+        let promise = eventLoop.makePromise(of: Void.self)
+        readyPromise = promise
+        ready = promise.futureResult
+        pacing = PingPacing(
+            quietMax: configuration.pingAfter.nanoseconds, idleMax: configuration.idlePingAfter.nanoseconds,
+            answerMax: configuration.pingDeadline.nanoseconds, now: eventLoop.now.uptimeNanoseconds)
+        session.onPong = { [unowned self] in pacing.acknowledged() }
+    }
+
+    // MARK: Requests
+
+    func send(_ job: BatchJob) {
+        session.enqueue(job)
+        if let now = context?.eventLoop.now.uptimeNanoseconds, job.lapsesAt <= now { session.expire(at: now) }
+        pumpSoon()
+        armTick()
+    }
+
+    func cancel(_ id: UInt64) {
+        session.cancel(id)
+        pumpSoon()
+    }
+
+    func drain(_ reason: HTTP2Ending) {
+        session.drain(reason)
+        pumpSoon()
+    }
+
+    /// Ends the connection now; what is open is answered first.
+    func end(_ reason: HTTP2Ending) {
+        guard let context else { return }
+        session.fail(reason)
+        session.sayGoodbye()
+        write(context)
+        context.close(promise: nil)
+    }
+
+    /// The first SETTINGS did not come in time.
+    func connectLapsed() {
+        settle(.failure(HTTP2ConnectError(code: .deadline, reason: "no SETTINGS within the connect deadline")))
+        context?.close(mode: .all, promise: nil)
+    }
+
+    // MARK: Channel
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { pump(context) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        finish(.closed)
+        self.context = nil
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        pump(context)
+        armTick()
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let buffer = unwrapInboundIn(data)
+        do {
+            try buffer.withUnsafeReadableBytes { bytes throws(HTTP2SessionError) in try session.receive(bytes) }
+        } catch {
+            failure = .protocolBroken
+            end(.protocolBroken)
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        pacing.read(at: context.eventLoop.now.uptimeNanoseconds)
+        if session.hasSettings { settle(.success(())) }
+        pump(context)
+        context.fireChannelReadComplete()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        pump(context)
+        context.fireChannelWritabilityChanged()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        failure = failure ?? HTTP2Ending(error)
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        finish(failure ?? .lost(reason: "closed by the peer"))
+        context.fireChannelInactive()
+    }
+
+    // MARK: Writing
+
+    /// Pumps at the end of this turn of the event loop, so that batches which arrive together share a write.
+    private func pumpSoon() {
+        guard !isPumpDue, let context else { return }
+        isPumpDue = true
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        context.eventLoop.execute {
+            bound.value.isPumpDue = false
+            if let context = bound.value.context { bound.value.pump(context) }
+        }
+    }
+
+    private func pump(_ context: ChannelHandlerContext) {
+        write(context)
+        tell()
+        publish(session.load)
+        if session.isFinished { context.close(promise: nil) }
+    }
+
+    private func write(_ context: ChannelHandlerContext) {
+        while context.channel.isWritable {
+            var buffer = context.channel.allocator.buffer(capacity: Self.writeBytes + Self.writeBytes / 4)
+            session.fill(&buffer, upTo: Self.writeBytes)
+            guard buffer.readableBytes > 0 else { return }
+            context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+        }
+    }
+
+    private func tell() {
+        let events = session.events
+        guard !events.isEmpty else { return }
+        session.events.removeAll()
+        events.forEach(report)
+    }
+
+    // MARK: Time
+
+    /// Keeps one timer: a fast one while requests are open, else one for the idle ping.
+    private func armTick() {
+        guard let context, !(isTickFast && tick != nil) else { return }
+        tick?.cancel()
+        isTickFast = !session.isIdle
+        let idleDue = NIODeadline.uptimeNanoseconds(pacing.due(hasOpenStreams: false))
+        let due = isTickFast ? context.eventLoop.now + TimeAmount(configuration.tick) : idleDue
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        tick = context.eventLoop.scheduleTask(deadline: due) { bound.value.ticked() }
+    }
+
+    private func ticked() {
+        tick = nil
+        guard let context else { return }
+        let now = context.eventLoop.now.uptimeNanoseconds
+        session.expire(at: now)
+        switch pacing.step(at: now, hasOpenStreams: session.hasOpenStreams) {
+        case .wait: break
+        case .ping: session.ping()
+        case .dead:
+            failure = .pingUnanswered
+            return end(.pingUnanswered)
+        }
+        pump(context)
+        armTick()
+    }
+
+    // MARK: The end
+
+    private func settle(_ result: Result<Void, any Error>) {
+        readyPromise?.completeWith(result)
+        readyPromise = nil
+    }
+
+    private func finish(_ reason: HTTP2Ending) {
+        guard context != nil else { return }
+        context = nil
+        tick?.cancel()
+        session.fail(reason)
+        settle(.failure(HTTP2ConnectError(ending: reason)))
+        tell()
+        publish(0)
+        report(.closed(session.ending ?? reason))
+    }
+}

@@ -1,0 +1,15 @@
+/// Counts server errors in a row: a connection that answers nothing else is sick, though it lives.
+///
+/// APNs is known to answer 500 to everything on one connection, often after it was idle.
+struct AnswerStreak {
+    let sickAfter: Int
+    private var errors = 0
+
+    init(sickAfter: Int) { self.sickAfter = sickAfter }
+
+    /// True when this answer makes the connection sick.
+    mutating func saw(status: Int) -> Bool {
+        errors = status >= 500 ? errors + 1 : 0
+        return errors == sickAfter
+    }
+}

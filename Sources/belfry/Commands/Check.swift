@@ -1,0 +1,25 @@
+import ArgumentParser
+import BelfryServer
+import Foundation
+
+struct Check: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Tell, all at once, what is wrong with the configuration and what it names.")
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        var faults: [String] = []
+        do {
+            let configuration = try await common.configuration()
+            faults = Premises.faults(configuration)
+        } catch let found as ConfigurationFaults {
+            faults = found.lines
+        }
+        guard faults.isEmpty else {
+            for fault in faults { FileHandle.standardError.write(Data("✗ \(fault)\n".utf8)) }
+            throw ExitCode(1)
+        }
+        print("✓ The configuration is sound.")
+    }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+import BelfryServer
+import Logging
+
+/// Where a command finds its configuration and its database.
+struct CommonOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("A JSON file with settings.", valueName: "file"))
+    var config: String?
+
+    @Option(help: ArgumentHelp("Where the database and the key ring are. [default: belfry-data]", valueName: "directory"))
+    var dataDirectory: String?
+
+    @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical. [default: info]"))
+    var logLevel: String?
+
+    var flags: [String: String] {
+        var flags: [String: String] = [:]
+        flags["data.directory"] = dataDirectory
+        flags["log.level"] = logLevel
+        return flags
+    }
+
+    func configuration(adding more: [String: String] = [:]) async throws -> ServerConfiguration {
+        try await .load(flags: flags.merging(more) { _, new in new }, file: config)
+    }
+
+    /// Opens the database for one command beside a running server.
+    func withAdministration<Value>(_ body: (Administration) async throws -> Value) async throws -> Value {
+        let configuration = try await configuration()
+        var logger = Logger(label: "belfry") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = max(configuration.logging.level, .warning)
+        let premises = try Premises(configuration, logger: logger)
+        let result = await Swift.Result { try await body(premises.administration) }
+        try await premises.close()
+        return try result.get()
+    }
+}
+
+/// How a command prints what it found.
+struct OutputOptions: ParsableArguments {
+    @Flag(help: "Print JSON, for scripts.")
+    var json = false
+}

@@ -1,0 +1,52 @@
+import Foundation
+
+/// Prints values for people as aligned lines or tables, and for scripts as JSON.
+enum Output {
+    static func json(_ value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        print(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+
+    /// `name  value` lines, the values below each other.
+    static func fields(_ fields: [(String, String)]) {
+        let width = fields.map(\.0.count).max() ?? 0
+        for (name, value) in fields { print(name.padded(to: width) + "  " + value) }
+    }
+
+    /// A head, a rule and rows, columns aligned; numbers to the right.
+    static func table(_ head: [String], _ rows: [[String]]) {
+        let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
+        print(head.indices.map { head[$0].padded(to: widths[$0]) }.joined(separator: "  "))
+        print(widths.map { String(repeating: "─", count: $0) }.joined(separator: "  "))
+        for row in rows {
+            print(
+                row.indices.map { column in
+                    let cell = row[column]
+                    return cell.first?.isNumber == true
+                        ? cell.padded(to: widths[column], right: true) : cell.padded(to: widths[column])
+                }.joined(separator: "  "))
+        }
+    }
+}
+
+extension String {
+    func padded(to width: Int, right: Bool = false) -> String {
+        let padding = String(repeating: " ", count: max(0, width - count))
+        return right ? padding + self : self + padding
+    }
+}
+
+extension Int {
+    /// With commas between thousands.
+    var grouped: String {
+        var digits = String(magnitude)
+        var groups: [Substring] = []
+        while digits.count > 3 {
+            groups.append(Substring(digits.suffix(3)))
+            digits.removeLast(3)
+        }
+        groups.append(Substring(digits))
+        return (self < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
+    }
+}

@@ -1,0 +1,127 @@
+import ArgumentParser
+import BelfryCore
+import BelfryProviders
+import BelfryServer
+import Foundation
+
+struct PlatformCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "platform", abstract: "Create platforms, replace their credentials, let parked ones run again.",
+        subcommands: [Create.self, Credentials.self, Resume.self])
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Create a platform; its secret is shown once.",
+            discussion: "Give either --apns-key with --key-id and --team-id, or --apns-certificate.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+        @Option(help: "The application's UUID.") var app: UUID
+        @Option(help: "ios.") var type: String
+        @Option(help: "development or production.") var mode: String
+        @Option(help: "What people call it.") var name: String
+        @OptionGroup(title: "APNs credentials") var credentials: APNsArguments
+
+        func run() async throws {
+            guard let kind = PlatformKind(rawValue: type) else { throw unknown("type", type, PlatformKind.allCases) }
+            guard let mode = Platform.Mode(rawValue: mode) else { throw unknown("mode", mode, Platform.Mode.allCases) }
+            let credentials = try credentials.read()
+            let created = try await common.withAdministration { administration in
+                try await administration.createPlatform(
+                    of: try await administration.application(app), kind: kind, mode: mode, name: name,
+                    credentials: credentials)
+            }
+            let secrets = [
+                ("platform_uuid", created.platform.uuid.lowercased), ("platform_secret", created.secret),
+            ]
+            if output.json {
+                try Output.json(Dictionary(uniqueKeysWithValues: secrets))
+            } else {
+                Output.fields(secrets)
+            }
+        }
+
+        private func unknown<Choice: RawRepresentable<String>>(
+            _ field: String, _ value: String, _ choices: [Choice]
+        ) -> ValidationError {
+            ValidationError("--\(field) is `\(value)`, it has to be one of: \(choices.map(\.rawValue).joined(separator: ", "))")
+        }
+    }
+
+    struct Credentials: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Replace a platform's credentials; pages that waited for them go on.")
+
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The platform's UUID.") var platform: UUID
+        @OptionGroup(title: "APNs credentials") var credentials: APNsArguments
+
+        func run() async throws {
+            let credentials = try credentials.read()
+            try await common.withAdministration { administration in
+                try await administration.replaceCredentials(
+                    of: try await administration.platform(platform), with: credentials)
+            }
+            print("replaced the credentials of \(platform.lowercased)")
+        }
+    }
+
+    struct Resume: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Let a parked platform's pages run again.")
+
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The platform's UUID.") var platform: UUID
+
+        func run() async throws {
+            try await common.withAdministration { administration in
+                try await administration.store.resume(try await administration.platform(platform).key)
+            }
+            print("resumed \(platform.lowercased)")
+        }
+    }
+}
+
+/// How the credentials of APNs are given on the command line.
+struct APNsArguments: ParsableArguments {
+    @Option(help: ArgumentHelp("The signing key.", valueName: "file.p8")) var apnsKey: String?
+    @Option(help: "The key's id, ten characters.") var keyID: String?
+    @Option(help: "The team's id, ten characters.") var teamID: String?
+    @Option(help: ArgumentHelp("The client certificate with its key.", valueName: "file.p12"))
+    var apnsCertificate: String?
+    @Option(help: ArgumentHelp("A file that holds the certificate's passphrase.", valueName: "file"))
+    var passphraseFile: String?
+    @Option(help: ArgumentHelp("The app's bundle id.", valueName: "bundle")) var topic: String
+    @Option(help: ArgumentHelp("Another APNs, for tests, or port 2197.", valueName: "https://host:port"))
+    var endpoint: String?
+    @Option(help: ArgumentHelp("Certificates to trust instead of the system's.", valueName: "ca.pem"))
+    var trustRoot: String?
+
+    /// Reads the files. Throws `ValidationError` when what is given does not fit together.
+    func read() throws -> APNsPlatformCredentials {
+        APNsPlatformCredentials(
+            identity: try identity(), topic: topic, endpoint: endpoint,
+            trustRootsPEM: try trustRoot.map { String(decoding: try contents($0), as: UTF8.self) })
+    }
+
+    private func identity() throws -> APNsPlatformCredentials.Identity {
+        switch (apnsKey, apnsCertificate) {
+        case (let key?, nil):
+            guard let keyID, let teamID else { throw ValidationError("--apns-key needs --key-id and --team-id") }
+            return .key(p8: String(decoding: try contents(key), as: UTF8.self), keyID: keyID, teamID: teamID)
+        case (nil, let certificate?):
+            let passphrase = try passphraseFile.map { String(decoding: try contents($0), as: UTF8.self) } ?? ""
+            return .certificate(
+                p12: Array(try contents(certificate)),
+                passphrase: passphrase.trimmingCharacters(in: .newlines))
+        case (nil, nil): throw ValidationError("give --apns-key or --apns-certificate")
+        case (_?, _?): throw ValidationError("give --apns-key or --apns-certificate, not both")
+        }
+    }
+
+    private func contents(_ path: String) throws -> Data {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw ValidationError("\(path) cannot be read")
+        }
+        return data
+    }
+}

@@ -1,0 +1,26 @@
+import BelfryCore
+import Foundation
+
+/// One line on the terminal that fills up while a push is delivered; where there is no terminal, it keeps silent.
+struct ProgressBar {
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+
+    private static let width = 32
+
+    func show(_ receipt: Receipt) {
+        guard isTerminal else { return }
+        let devices = receipt.devices
+        let share = devices == 0 ? 0 : Double(receipt.answered) / Double(devices)
+        let full = Int(share * Double(Self.width))
+        let bar = String(repeating: "█", count: full) + String(repeating: "░", count: Self.width - full)
+        let total = receipt.isSpread ? devices.grouped : "\(devices.grouped)+"
+        write("\r\u{1B}[K\(bar) \(receipt.answered.grouped) of \(total)  \(receipt.state)")
+    }
+
+    func end() {
+        guard isTerminal else { return }
+        write("\r\u{1B}[K")
+    }
+
+    private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import BelfryServer
+import Logging
+import Metrics
+
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Run the server until it is told to stop.")
+
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: "The address to serve on. [default: 127.0.0.1]")
+    var host: String?
+
+    @Option(help: "The port to serve on. [default: 8080]")
+    var port: Int?
+
+    @Option(help: "The port for metrics and health, on the management address. [default: 9090]")
+    var managementPort: Int?
+
+    @Flag(inversion: .prefixedNo, help: "Bring the database to the current schema first. [default: --migrate]")
+    var migrate: Bool?
+
+    func run() async throws {
+        var flags: [String: String] = [:]
+        flags["http.host"] = host
+        flags["http.port"] = port.map(String.init)
+        flags["management.port"] = managementPort.map(String.init)
+        flags["database.migrate"] = migrate.map(String.init)
+        let configuration = try await common.configuration(adding: flags)
+        let registry = PrometheusRegistry()
+        MetricsSystem.bootstrap(registry)
+        let logger = configuration.logging.makeLogger()
+        try await Server(configuration: configuration, metrics: registry, logger: logger).run()
+    }
+}

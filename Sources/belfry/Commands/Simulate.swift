@@ -1,0 +1,43 @@
+import ArgumentParser
+import BelfrySimulators
+import Foundation
+import NIOPosix
+
+struct Simulate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Play a push provider, with scripted faults and a ledger of what arrived.",
+        subcommands: [SimulateAPNs.self])
+}
+
+struct SimulateAPNs: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apns", abstract: "Play APNs over HTTP/2 and TLS.",
+        discussion: """
+            Without --known-key any well-formed provider token is believed. The control port takes the script of faults
+            and shows the ledger: docs/Simulators.md.
+            """)
+
+    @Option(help: "The port to serve on; 0 takes any free one.") var port = 0
+    @Option(help: "The port of the script and the ledger; 0 takes any free one.") var controlPort: Int?
+    @Option(help: ArgumentHelp("Write the CA certificate to trust here.", valueName: "ca.pem")) var caOut: String?
+    @Option(help: ArgumentHelp("Write a signing key that is known here.", valueName: "key.p8")) var keyOut: String?
+    @Option(help: ArgumentHelp("Keep `tokens` or `everything` that arrives.", valueName: "detail")) var ledger = "tokens"
+    @Option(help: "How long each answer takes, in milliseconds.") var latency = 0
+
+    func run() async throws {
+        var configuration = APNsSimulator.Configuration()
+        configuration.port = port
+        configuration.controlPort = controlPort
+        let key = APNsSimulator.IssuedKey()
+        if keyOut != nil { configuration.authentication = .tokens([key.known]) }
+        let simulator = try await APNsSimulator.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
+        if latency > 0 { simulator.script.set(APNsScript(latencyMilliseconds: latency)) }
+        if let caOut { try simulator.trustRootPEM.write(toFile: caOut, atomically: true, encoding: .utf8) }
+        if let keyOut { try key.p8.write(toFile: keyOut, atomically: true, encoding: .utf8) }
+        print("port \(simulator.port)")
+        if let controlPort = simulator.controlPort { print("control-port \(controlPort)") }
+        if keyOut != nil { print("key-id \(key.keyID)\nteam-id \(key.teamID)") }
+        fflush(nil)
+        while true { try await Task.sleep(for: .seconds(3_600)) }
+    }
+}

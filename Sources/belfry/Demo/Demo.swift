@@ -1,0 +1,58 @@
+import ArgumentParser
+import BelfryCore
+import BelfryServer
+import BelfrySimulators
+import Foundation
+import Logging
+import Metrics
+import NIOPosix
+
+/// The main job, end to end, on one machine: server, provider, devices, pushes, and what became of them.
+struct Demo: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show the main job end to end: a server, a simulated APNs, 10,000 devices and three pushes.")
+
+    @OptionGroup var common: CommonOptions
+    @Option(help: "The port to serve on. [default: 8080]") var port: Int?
+    @Option(help: "The port for metrics and health. [default: 9090]") var managementPort: Int?
+    @Option(help: "How many devices to register.") var devices = 10_000
+    @Flag(help: "End after the summary: exit 0, or 1 where a count is not what it must be.") var once = false
+
+    func validate() throws {
+        guard (100...1_000_000).contains(devices) else {
+            throw ValidationError("--devices is \(devices), it has to be in 100...1000000")
+        }
+    }
+
+    func run() async throws {
+        var flags = ["http.port": String(port ?? 8080), "management.port": String(managementPort ?? 9090)]
+        flags["log.level"] = common.logLevel ?? "warning"
+        let configuration = try await common.configuration(adding: flags)
+        let simulator = try await DemoProvider.start()
+        let registry = PrometheusRegistry()
+        MetricsSystem.bootstrap(registry)
+        let server = Server(configuration: configuration, metrics: registry, logger: configuration.logging.makeLogger())
+        let wantsMore = !once
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            let (ready, opened) = AsyncStream.makeStream(of: (Server.Addresses, Premises).self)
+            group.addTask {
+                try await server.run { addresses, premises in opened.yield((addresses, premises)) }
+                return true
+            }
+            group.addTask {
+                for await (addresses, premises) in ready {
+                    let stage = DemoStage(
+                        simulator: simulator, administration: premises.administration, addresses: addresses,
+                        dataDirectory: configuration.storage.directory)
+                    return try await stage.play(devices: devices, staysUp: wantsMore)
+                }
+                return false
+            }
+            defer { group.cancelAll() }
+            guard let isRight = try await group.next() else { return }
+            guard isRight else { throw ExitCode(1) }
+            if wantsMore { _ = try await group.next() }
+        }
+        try await simulator.shutdown()
+    }
+}

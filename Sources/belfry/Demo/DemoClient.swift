@@ -1,0 +1,119 @@
+import AsyncHTTPClient
+import BelfryCore
+import BelfryServer
+import Foundation
+import NIOCore
+import NIOHTTP1
+
+/// The apps and the back end of the demo: they know the server by its HTTP API alone.
+struct DemoClient: Sendable {
+    let base: String
+    let application: Administration.CreatedApplication
+    let platform: Administration.CreatedPlatform
+
+    private let http = HTTPClient(eventLoopGroupProvider: .singleton)
+
+    private static let registrationsAtOnce = 64
+
+    init(base: String, application: Administration.CreatedApplication, platform: Administration.CreatedPlatform) {
+        self.base = base
+        self.application = application
+        self.platform = platform
+    }
+
+    /// Registers everybody and returns the UUID of the one who gets mail.
+    func register(_ crowd: DemoCrowd) async throws -> UUID {
+        let start = ContinuousClock.now
+        print("Registering \(crowd.members.count.grouped) devices …")
+        let addressee = try await register(crowd.addressee)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, member) in crowd.members.dropFirst().enumerated() {
+                if number >= Self.registrationsAtOnce { try await group.next() }
+                group.addTask { _ = try await register(member) }
+            }
+            try await group.waitForAll()
+        }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        print("Registered in \(seconds.formatted(.number.precision(.fractionLength(1)))) s.\n")
+        return addressee
+    }
+
+    /// Sends a push and returns its receipt.
+    func push(_ body: String) async throws -> UUID {
+        struct Answer: Decodable { let receipt_id: UUID }
+        let answer = try await post("/v1/push", body, credentials: sender, as: Answer.self)
+        return answer.receipt_id
+    }
+
+    func shutdown() async throws { try await http.shutdown() }
+
+    private func register(_ member: DemoCrowd.Member) async throws -> UUID {
+        struct Answer: Decodable { let device_uuid: UUID }
+        let tags = member.topics.map { "\"\($0)\"" }.joined(separator: ",")
+        let body = """
+            {"registration_token":"\(member.token)","os":"ios","os_version":"17.5","device_model":"iPhone 15",\
+            "device_manufacturer":"Apple","device_alias":"Phone \(member.index)","tags":[\(tags)]}
+            """
+        return try await post("/v1/registration", body, credentials: app, as: Answer.self).device_uuid
+    }
+
+    private var sender: String { "\(application.application.uuid.lowercased):\(application.apiKey)" }
+    private var app: String { "\(platform.platform.uuid.lowercased):\(platform.secret)" }
+
+    private func post<Answer: Decodable>(
+        _ path: String, _ body: String, credentials: String, as type: Answer.Type
+    ) async throws -> Answer {
+        var request = HTTPClientRequest(url: base + path)
+        request.method = .POST
+        request.headers = [
+            "Authorization": "Basic \(Data(credentials.utf8).base64EncodedString())",
+            "Content-Type": "application/json",
+        ]
+        request.body = .bytes(ByteBuffer(string: body))
+        let response = try await http.execute(request, timeout: .seconds(30))
+        let bytes = try await response.body.collect(upTo: 1 << 20)
+        guard response.status == .ok else {
+            throw DemoFault("POST \(path) was answered \(response.status): \(String(buffer: bytes))")
+        }
+        return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
+    }
+
+    /// What to try next, ready to paste.
+    func explain(addressee: UUID, management: String, dataDirectory: String) {
+        print(
+            """
+
+            The server stays up; end it with Ctrl-C. Try next:
+
+              # a push to a topic
+              curl -u \(sender) \(base)/v1/push \\
+                -d '{"message":{"body":"Hello"},"target":{"topics":["dairy"]}}'
+
+              # a push to one device
+              curl -u \(sender) \(base)/v1/push \\
+                -d '{"message":{"body":"Hello you"},"target":{"devices":["\(addressee.lowercased)"]}}'
+
+              # what became of it, with the receipt_id that was answered
+              belfry receipt --data-directory \(dataDirectory) RECEIPT_ID
+
+              # a device of your own
+              curl -u \(app) \(base)/v1/registration \\
+                -d '{"registration_token":"\(String(repeating: "0a", count: 32))","os":"ios","tags":["dairy"]}'
+
+              # how many devices there are; how the server is
+              curl -u \(app) \(base)/v1/registration/count/
+              curl \(management)/metrics
+
+              application  \(application.application.uuid.lowercased)
+              api key      \(application.apiKey)
+              platform     \(platform.platform.uuid.lowercased)
+              secret       \(platform.secret)
+            """)
+    }
+}
+
+struct DemoFault: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

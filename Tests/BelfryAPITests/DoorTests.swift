@@ -1,0 +1,192 @@
+import BelfryCore
+import FoundationEssentials
+import HTTPTypes
+import HummingbirdTesting
+import NIOCore
+import Testing
+
+@testable import BelfryAPI
+
+/// Who gets in, and what those read who do not.
+@Suite struct DoorTests {
+    static let body = #"{"registration_token":"ab"}"#
+
+    @Test(arguments: ["Basic ", "Basic  ", "basic ", "BASIC   ", "bAsIc "])
+    func `the scheme takes any case and any number of spaces`(scheme: String) async throws {
+        let stand = try await Stand()
+        let header = try #require(Stand.User.iPhone.header(stand)).replacingPrefix("Basic ", with: scheme)
+        #expect(try await stand.register(Self.body, on: .raw(header)).status == 200)
+        let bare = header.filter { $0 != "=" }
+        #expect(try await stand.register(Self.body, on: .raw(bare)).status == 200)
+    }
+
+    @Test func `whoever is not known is told the same as whoever has the wrong secret`() async throws {
+        let stand = try await Stand()
+        let uuid = stand.ios.uuid.uuidString
+        let headers: [Stand.User] = [
+            .nobody, .raw(""), .raw("Basic"), .raw("Basic "), .raw("Basic !!!"), .raw("Bearer abc"),
+            .raw("Basic " + Data("no-colon".utf8).base64EncodedString()),
+            .raw(Stand.User.basic("not-a-uuid", Stand.secret)), .raw(Stand.User.basic(UUID().uuidString, Stand.secret)),
+            .raw(Stand.User.basic(uuid, "wrong")), .raw(Stand.User.basic(uuid, "")),
+            .raw(Stand.User.basic(uuid, Stand.secret + " ")), .raw(Stand.User.basic(uuid, Stand.secret.uppercased())),
+            .sender,
+        ]
+        for user in headers {
+            let reply = try await stand.register(Self.body, on: user)
+            #expect(reply.status == 401)
+            #expect(reply.headers[.wwwAuthenticate] == #"Basic realm="Belfry""#)
+            #expect(
+                reply.message == "Authentication failed: this path takes HTTP Basic with platform_uuid:platform_secret")
+        }
+        #expect(await stand.store.devices.isEmpty)
+    }
+
+    @Test func `a platform cannot push, and every path but two asks who calls`() async throws {
+        let stand = try await Stand()
+        let push = #"{"message":{"body":"Hi"},"target":{"platform":"all"}}"#
+        for user: Stand.User in [.nobody, .iPhone] {
+            let reply = try await stand.send(.post, "/v1/push", as: user, push)
+            #expect(reply.status == 401)
+            #expect(reply.message?.hasSuffix("application_uuid:api_key") == true)
+        }
+        for (method, path) in [
+            (.post, "/v1/registration"), (.put, "/v1/registration/\(UUID())"), (.get, "/v1/registration/\(UUID())"),
+            (.delete, "/v1/registration/\(UUID())"), (.get, "/v1/registration/count"),
+        ] as [(HTTPRequest.Method, String)] {
+            #expect(try await stand.send(method, path, "{}").status == 401)
+        }
+        #expect(try await stand.send(.get, "/v1/version").status == 200)
+        #expect(try await stand.send(.get, "/healthcheck").status == 200)
+    }
+
+    @Test func `a deleted platform is out at once`() async throws {
+        let stand = try await Stand()
+        #expect(try await stand.register(Self.body).status == 200)
+        await stand.store.forget(stand.ios.key)
+        #expect(try await stand.register(Self.body).status == 401)
+    }
+
+    @Test func `the version is dotted numbers and new enough for analytics`() async throws {
+        let reply = try await Stand().send(.get, "/v1/version")
+        #expect(reply.text == #"{"version":"1.9.0"}"#)
+    }
+
+    @Test func `health has its three parts, and 503 when one is ill`() async throws {
+        var stand = try await Stand()
+        let well = try await stand.send(.get, "/healthcheck")
+        #expect(well.status == 200)
+        #expect(
+            well.text == #"{"database":{"healthy":true,"message":"SQLite"},"rabbitmq":{"healthy":true,"message":"#
+                + #""pages flow"},"scheduler-backend":{"healthy":true,"message":"Scheduler is up"}}"#)
+        stand.health = PCFv1.Health(
+            database: .init(isHealthy: false, message: "disk full"), queue: stand.health.queue,
+            scheduler: stand.health.scheduler)
+        let ill = try await stand.send(.get, "/healthcheck")
+        #expect(ill.status == 503)
+        #expect(ill["database"] == .object(["healthy": .bool(false), "message": .string("disk full")]))
+    }
+
+    @Test func `an error has the five members that clients know`() async throws {
+        let reply = try await Stand().send(.post, "/v1/registration/", as: .iPhone, "{}")
+        #expect(
+            reply.json
+                == .object([
+                    "timestamp": .integer(1_500_000_000_000), "status": .integer(400), "error": .string("Bad Request"),
+                    "message": .string("registration_token is missing"), "path": .string("/v1/registration/"),
+                ]))
+    }
+
+    @Test(arguments: [
+        ("/push/v1/registration", "take '/push' out of the service URL"),
+        ("/api/push/v1/registration/count", "so that it asks for '/v1/registration/count'"),
+        ("/registration", "Did you mean '/v1/registration'?"),
+        ("/v1/nothing", "SDKs register at '/v1/registration'"),
+        ("/", "SDKs register at '/v1/registration'"), ("/%00%ff", "SDKs register"), ("", "SDKs register"),
+    ])
+    func `a path that leads nowhere says what may be wrong`(path: String, hint: String) async throws {
+        let reply = try await Stand().send(.post, path, as: .iPhone, Self.body)
+        #expect(reply.status == 404)
+        #expect(reply.message?.contains(hint) == true, "\(reply)")
+    }
+
+    @Test(
+        arguments: [
+            (.get, "/v1/registration", "POST"), (.get, "/v1/push", "POST"), (.post, "/v1/version", "GET, HEAD"),
+            (.patch, "/v1/registration/x", "DELETE, GET, HEAD, PUT"),
+        ] as [(HTTPRequest.Method, String, String)])
+    func `a method that does not go with its path is a 405 that names the others`(
+        method: HTTPRequest.Method, path: String, allowed: String
+    ) async throws {
+        let reply = try await Stand().send(method, path, as: .iPhone)
+        #expect(reply.status == 405)
+        #expect(reply.headers[.allow] == allowed)
+    }
+
+    @Test func `HEAD is GET without the body`() async throws {
+        let reply = try await Stand().send(.head, "/healthcheck")
+        #expect(reply.status == 200)
+        #expect(reply.text.isEmpty)
+    }
+
+    @Test func `a body over the limit is a 413`() async throws {
+        var stand = try await Stand()
+        stand.options.bodyBytesMax = 100
+        let reply = try await stand.register(#"{"registration_token":"\#(String(repeating: "a", count: 100))"}"#)
+        #expect(reply.status == 413)
+        #expect(reply.message?.contains("the limit") == true, "\(reply)")
+        #expect(reply.message?.contains("100") == true, "\(reply)")
+    }
+
+    @Test(arguments: [
+        (StoreError.overloaded(retryAfter: .milliseconds(1_500)), "2"), (.overloaded(retryAfter: .zero), "1"),
+        (.unavailable("disk I/O error at /secret/path"), "5"),
+    ])
+    func `a store in trouble is a 503 that says when to come again`(error: StoreError, seconds: String) async throws {
+        let stand = try await Stand()
+        await stand.store.fail(with: error)
+        let push = try await stand.push(#"{"message":{"body":"Hi"},"target":{"platform":"all"}}"#)
+        for reply in [try await stand.register(Self.body), push] {
+            #expect(reply.status == 503)
+            #expect(reply.headers[.retryAfter] == seconds)
+            #expect(!reply.text.contains("secret"))
+        }
+    }
+
+    @Test func `an unforeseen fault is a 500 that gives nothing away`() async throws {
+        struct Fault: Error { let detail = "secret" }
+        let stand = try await Stand()
+        await stand.store.fail(with: Fault())
+        let reply = try await stand.register(Self.body)
+        #expect(reply.status == 500)
+        #expect(!reply.text.contains("secret"))
+    }
+
+    @Test func `answers are not for caches and not for browsers`() async throws {
+        let stand = try await Stand()
+        for reply in [try await stand.register(Self.body), try await stand.send(.get, "/nowhere")] {
+            #expect(reply.headers[.cacheControl] == "no-store")
+            #expect(reply.headers[.xContentTypeOptions] == "nosniff")
+            #expect(reply.headers[.contentSecurityPolicy] == "default-src 'none'; frame-ancestors 'none'")
+        }
+    }
+
+    @Test(arguments: [
+        ("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg", "foob"), ("Zm9vYmE", "fooba"),
+        ("/+8=", nil),
+        ("Z", nil), ("Zg=a", nil), ("Zg===", nil), ("Z g=", nil), ("Zm9vYmFy", "foobar"),
+    ])
+    func `Base64 follows its vectors`(text: String, expected: String?) {
+        let decoded = Base64.decode(text.utf8)
+        if text == "/+8=" {
+            #expect(decoded == [0xFF, 0xEF])
+            #expect(Base64.decodeURL("_-8".utf8) == [0xFF, 0xEF])
+            #expect(Base64.decodeURL("/+8".utf8) == nil)
+        } else {
+            #expect(decoded == expected.map { Array($0.utf8) })
+        }
+    }
+}
+
+extension String {
+    fileprivate func replacingPrefix(_ old: String, with new: String) -> String { new + dropFirst(old.count) }
+}

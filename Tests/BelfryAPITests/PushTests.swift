@@ -1,0 +1,265 @@
+import BelfryCore
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import BelfryAPI
+
+/// Whom a push reaches, what is refused, and what the sender is told.
+@Suite struct PushTests {
+    @Test func `a push is accepted and answered with a receipt and nothing else`() async throws {
+        let stand = try await Stand()
+        let reply = try await stand.push(#"{"message":{"body":"Hi"},"target":{"platform":"all"}}"#)
+        let push = try #require(await stand.store.pushes.first)
+        #expect(reply.status == 200)
+        #expect(reply.json == .object(["receipt_id": .string(push.receiptID.uuidString.lowercased())]))
+        #expect(push.applicationKey == stand.application.key)
+        #expect(push.content == Push.Content(body: "Hi"))
+        #expect(push.audience == .list(.active))
+        #expect(push.platformKeys == [stand.ios.key, stand.fcm.key])
+        #expect(push.lane == .normal)
+        #expect(push.expiresAt == nil)
+    }
+
+    /// Who is reached, by the names of the devices below.
+    @Test(arguments: [
+        (#"{"platform":"all"}"#, ["i1", "i2", "a1", "a2"]),
+        (#"{"platform":"ios"}"#, ["i1", "i2"]),
+        (#"{"platforms":["ios"]}"#, ["i1", "i2"]),
+        (#"{"platforms":["android-fcm"]}"#, ["a1", "a2"]),
+        (#"{"platforms":["ios"],"platform":"android-fcm"}"#, ["i1", "i2", "a1", "a2"]),
+        (#"{"platforms":["ios"],"platform":"all"}"#, ["i1", "i2", "a1", "a2"]),
+        (#"{"platforms":["ios"],"platform":""}"#, ["i1", "i2"]),
+        (#"{"platforms":["windows8"]}"#, []),
+        (#"{"platforms":["android"]}"#, ["a1", "a2"]),
+        (#"{"topics":["news"]}"#, ["i1", "a1"]),
+        (#"{"topics":["NEWS","sport"]}"#, ["i1", "a1", "a2"]),
+        (#"{"tags":["news"]}"#, ["i1", "a1"]),
+        (#"{"tags":["news"],"topics":["sport"]}"#, ["i1", "a1", "a2"]),
+        (#"{"topics":["news"],"platforms":["ios"]}"#, ["i1"]),
+        (#"{"topics":["nobody's"]}"#, []),
+        (#"{"custom_user_ids":["Ann"]}"#, ["i2", "a2"]),
+        (#"{"custom_user_ids":["ann"]}"#, []),
+        (#"{"custom_user_ids":["Ann"],"topics":["sport"]}"#, ["i2", "a2"]),
+        (#"{"custom_user_ids":["Ann"],"topics":["news"],"platforms":["ios"]}"#, ["i1", "i2"]),
+        (#"{"platform":"all","interactive-only":true}"#, ["i1", "a1"]),
+        (#"{"topics":["sport"],"interactive-only":true}"#, []),
+        (#"{"topics":["news"],"interactive-only":"true"}"#, ["i1", "a1"]),
+        (#"{"topics":[],"devices":[],"custom_user_ids":[],"platforms":[],"platform":"ios"}"#, ["i1", "i2"]),
+        (#"{"topics":null,"devices":null,"platforms":["ios"],"interactive-only":null}"#, ["i1", "i2"]),
+        (
+            #"{"devices":["i1","a2"],"topics":["news"],"platforms":["no such"],"custom_user_ids":["Ann"]}"#,
+            ["i1", "a2"]
+        ),
+        (#"{"devices":["i1","i1","00000000-0000-0000-0000-000000000000","111-222-333444"]}"#, ["i1"]),
+        (#"{"devices":["i2"],"interactive-only":true}"#, []),
+        (#"{"devices":["other"]}"#, []),
+        (#"{"devices":["dead"]}"#, ["dead"]),
+        (#"{"platform":"all","unknown key":[{"a":1}]}"#, ["i1", "i2", "a1", "a2"]),
+    ])
+    func `a target reaches these devices`(target: String, expected: [String]) async throws {
+        var stand = try await Stand()
+        stand.options.verifiesCustomUserIDs = false
+        let devices = try await crowd(on: stand)
+        var body = #"{"message":{"body":"Hi"},"target":\#(target)}"#
+        for (name, uuid) in devices {
+            body = body.split(separator: "\"\(name)\"", omittingEmptySubsequences: false).joined(
+                separator: "\"\(uuid)\"")
+        }
+        let reply = try await stand.push(body)
+        #expect(reply.status == 200, "\(reply)")
+        let push = try #require(await stand.store.pushes.first)
+        let reached = try await stand.store.reached(by: push)
+        #expect(Set(devices.filter { reached.contains($0.value) }.keys) == Set(expected))
+    }
+
+    private func crowd(on stand: Stand) async throws -> [String: UUID] {
+        var stranger = try await Stand()
+        stranger = stand
+        let other = try await stand.store.create(
+            NewPlatform.test(.ios, of: try await stand.store.create(.test(stand.vault, key: "another"))))
+        let dead = try await stand.device("dead", on: .android, #","tags":["news"],"custom_user_id":"Ann""#)
+        _ = try await stranger.send(.delete, "/v1/registration/\(dead)", as: .android)
+        return [
+            "i1": try await stand.device("a1", on: .iPhone, #","tags":["news"],"os_version":"8.0""#),
+            "i2": try await stand.device("a2", on: .iPhone, #","custom_user_id":"Ann","os_version":"7.1""#),
+            "a1": try await stand.device("t1", on: .android, #","tags":["News"],"os_version":"4.1.1""#),
+            "a2": try await stand.device("t2", on: .android, #","tags":["sport"],"custom_user_id":"Ann""#),
+            "dead": dead,
+            "other": try await stand.device(
+                "a3", on: .raw(Stand.User.basic(other.uuid.uuidString, Stand.secret)), #","tags":["news"]"#),
+        ]
+    }
+
+    @Test func `android means GCM alone where there is a GCM platform`() async throws {
+        let stand = try await Stand()
+        let gcm = try await stand.store.create(NewPlatform.test(.android, of: stand.application))
+        _ = try await stand.push(#"{"message":{"body":"Hi"},"target":{"platforms":["android"]}}"#)
+        #expect(await stand.store.pushes.first?.platformKeys == [gcm.key])
+    }
+
+    @Test func `a push to a few names goes before the broadcasts`() async throws {
+        let stand = try await Stand()
+        _ = try await stand.push(#"{"message":{"body":"Hi"},"target":{"custom_user_ids":["Ann"]}}"#)
+        _ = try await stand.push(#"{"message":{"body":"Hi"},"target":{"devices":["\#(UUID())"]}}"#)
+        #expect(await stand.store.pushes.map(\.lane) == [.urgent, .urgent])
+    }
+
+    @Test func `device keys go to the store ascending, each once`() async throws {
+        let stand = try await Stand()
+        let first = try await stand.device("01")
+        let second = try await stand.device("02")
+        _ = try await stand.push(
+            #"{"message":{"body":"Hi"},"target":{"devices":["\#(second)","\#(first)","\#(second)"]}}"#)
+        #expect(
+            await stand.store.pushes.first?.audience
+                == .all([.list(.devices([Key(1), Key(2)])), .list(.registered)]))
+    }
+
+    @Test func `the parts of a platform are kept as they were sent`() async throws {
+        let stand = try await Stand()
+        let reply = try await stand.push(
+            """
+            {"message":{"body":"","custom":{"ios":{"alert":{"body":"b"},"badge":1,"extra":{"deep":[1,2.5,{"x":null}]}},
+            "android":{"collapse_key":"k","n":9007199254740993},"windows8":null,"bb10":"text"}},"target":{"platform":"all"}}
+            """)
+        #expect(reply.status == 200, "\(reply)")
+        let content = try #require(await stand.store.pushes.first?.content)
+        #expect(content.body == nil)
+        #expect(content.custom["bb10"] == .string("text"))
+        #expect(content.custom["windows8"] == nil)
+        #expect(content.custom["android"]?["n"] == .integer(9_007_199_254_740_993))
+        #expect(
+            content.custom["ios"]?["extra"]?["deep"]
+                == .array([.integer(1), .number(2.5), .object(["x": .null])]))
+    }
+
+    @Test(arguments: [
+        ("1459468800000", 1_459_468_800_000), (#""1459468800000""#, 1_459_468_800_000),
+        ("1.4594688e12", 1_459_468_800_000),
+        ("null", nil), ("0", nil), (#""1600000000000""#, 1_600_000_000_000),
+    ])
+    func `an expiry time is taken as a number or a string, in the past too`(sent: String, expected: Int64?) async throws
+    {
+        let stand = try await Stand()
+        let reply = try await stand.push(
+            #"{"message":{"body":"Hi"},"target":{"platform":"all"},"expiryTime":\#(sent)}"#)
+        #expect(reply.status == 200, "\(reply)")
+        #expect(await stand.store.pushes.first?.expiresAt == expected.map(Instant.init(milliseconds:)))
+    }
+
+    /// The clock stands at 1500000000000.
+    @Test(arguments: [
+        (#""scheduleAt":1345852800000,"scheduleIn":0"#, 200),
+        (#""scheduleAt":"1345852800000""#, 200),
+        (#""scheduleAt":null,"scheduleIn":null"#, 200),
+        (#""scheduleAt":0,"scheduleIn":0"#, 200),
+        (#""scheduleAt":1500000060000"#, 200), (#""scheduleAt":1500000060001"#, 501),
+        (#""scheduleAt":"1500000060001","scheduleIn":"0""#, 501),
+        (#""scheduleIn":60"#, 200), (#""scheduleIn":"60""#, 200), (#""scheduleIn":61"#, 501),
+        (#""scheduleIn":9223372036854775807"#, 501), (#""scheduleAt":9223372036854775807"#, 501),
+    ])
+    func `what is due soon or was due goes at once, the rest is not silently ignored`(times: String, status: Int)
+        async throws
+    {
+        let stand = try await Stand()
+        let reply = try await stand.push(#"{"message":{"body":"Hi"},"target":{"platform":"all"},\#(times)}"#)
+        #expect(reply.status == status, "\(reply)")
+        #expect(await stand.store.pushes.count == (status == 200 ? 1 : 0))
+        if status == 501 { #expect(reply.message?.contains("scheduling is not available") == true) }
+    }
+
+    static let hello = #""message":{"body":"Hi"}"#
+    static let all = #""target":{"platform":"all"}"#
+
+    @Test(arguments: [
+        (#"{\#(all)}"#, "message needs a body or a custom part"),
+        (#"{"message":null,\#(all)}"#, "message needs a body or a custom part"),
+        (#"{"message":{},\#(all)}"#, "message needs a body or a custom part"),
+        (#"{"message":{"body":"","custom":{}},\#(all)}"#, "message needs a body or a custom part"),
+        (#"{"message":"Hi",\#(all)}"#, "message has to be an object, it is a string"),
+        (#"{"message":{"body":1},\#(all)}"#, "message.body has to be a string, it is a number"),
+        (#"{"message":{"custom":[]},\#(all)}"#, "message.custom has to be an object, it is an array"),
+        (#"{"message":{"custom":{"ios":"x"}},\#(all)}"#, "message.custom.ios has to be an object, it is a string"),
+        (#"{"message":{"custom":{"android":1}},\#(all)}"#, "message.custom.android has to be an object"),
+        (#"{"message":{"custom":{"windows8":[]}},\#(all)}"#, "message.custom.windows8 has to be an object"),
+        (#"{"message":{"custom":{"bb10":{}}},\#(all)}"#, "message.custom.bb10 has to be a string, it is an object"),
+        (#"{"message":{"custom":{"ios":{"badge":"x"}}},\#(all)}"#, "message.custom.ios.badge has to be a whole number"),
+        (#"{"message":{"custom":{"ios":{"alert":7}}},\#(all)}"#, "message.custom.ios.alert has to be a string"),
+        (#"{"message":{"custom":{"ios":{"alert":{"title":[]}}}},\#(all)}"#, "message.custom.ios.alert.title has to be"),
+        (
+            #"{"message":{"custom":{"ios":{"content-available":"yes"}}},\#(all)}"#,
+            "message.custom.ios.content-available"
+        ),
+        (#"{"message":{"custom":{"ios":{"extra":[]}}},\#(all)}"#, "message.custom.ios.extra has to be an object"),
+        (#"{"message":{"custom":{"ios":{"extra":{"aps":{}}}}},\#(all)}"#, "message.custom.ios.extra.aps is reserved"),
+        (#"{\#(hello)}"#, "target needs at least one of devices, topics, custom_user_ids, platforms or platform"),
+        (#"{\#(hello),"target":null}"#, "target needs at least one"),
+        (#"{\#(hello),"target":{"interactive-only":true}}"#, "target needs at least one"),
+        (#"{\#(hello),"target":{"topics":[],"devices":[],"platform":""}}"#, "target needs at least one"),
+        (#"{\#(hello),"target":[]}"#, "target has to be an object, it is an array"),
+        (#"{\#(hello),"target":{"topics":"news"}}"#, "target.topics has to be an array of strings, it is a string"),
+        (#"{\#(hello),"target":{"topics":["a",2]}}"#, "target.topics[1] has to be a string, it is a number"),
+        (#"{\#(hello),"target":{"topics":["a",""]}}"#, "target.topics[1] is an empty topic name"),
+        (#"{\#(hello),"target":{"tags":{}}}"#, "target.tags has to be an array of strings, it is an object"),
+        (#"{\#(hello),"target":{"devices":"x"}}"#, "target.devices has to be an array of strings, it is a string"),
+        (#"{\#(hello),"target":{"devices":[null]}}"#, "target.devices[0] has to be a string, it is null"),
+        (#"{\#(hello),"target":{"custom_user_ids":[1]}}"#, "target.custom_user_ids[0] has to be a string"),
+        (#"{\#(hello),"target":{"custom_user_ids":["a",""]}}"#, "target.custom_user_ids[1] is empty"),
+        (
+            #"{\#(hello),"target":{"platforms":["ios","symbian"]}}"#,
+            "target.platforms[1] is 'symbian', it has to be one of ios,"
+        ),
+        (
+            #"{\#(hello),"target":{"platform":"symbian"}}"#,
+            "target.platform is 'symbian', it has to be one of all, ios,"
+        ),
+        (#"{\#(hello),"target":{"platforms":"ios"}}"#, "target.platforms has to be an array of strings"),
+        (#"{\#(hello),"target":{"platform":["ios"]}}"#, "target.platform has to be a string, it is an array"),
+        (
+            #"{\#(hello),"target":{"platform":"all","interactive-only":1}}"#,
+            "target.interactive-only has to be true or false"
+        ),
+        (#"{\#(hello),\#(all),"scheduleAt":1600000000000,"scheduleIn":5}"#, "scheduleAt and scheduleIn are both given"),
+        (#"{\#(hello),\#(all),"scheduleAt":"soon"}"#, "scheduleAt has to be a whole number"),
+        (#"{\#(hello),\#(all),"scheduleAt":true}"#, "scheduleAt has to be a whole number, it is a boolean"),
+        (#"{\#(hello),\#(all),"scheduleIn":1.5}"#, "scheduleIn has to be a whole number"),
+        (#"{\#(hello),\#(all),"scheduleIn":-1}"#, "scheduleIn is -1, it has to be 0 or more"),
+        (#"{\#(hello),\#(all),"scheduleIn":1e300}"#, "scheduleIn has to be a whole number of 64 bits"),
+        (#"{\#(hello),\#(all),"expiryTime":-5}"#, "expiryTime is -5, it has to be 0 or more"),
+        (#"{\#(hello),\#(all),"expiryTime":[]}"#, "expiryTime has to be a whole number, it is an array"),
+        (#"{\#(hello),\#(all),"expiryTime":1e999}"#, "body is not valid JSON: found a number too large to hold"),
+        (#"{\#(hello),\#(all)"#, "body is not valid JSON: expected ',' or '}' at byte"),
+    ])
+    func `a push that cannot be meant is a 400 that names the field`(body: String, message: String) async throws {
+        let stand = try await Stand()
+        let reply = try await stand.push(body)
+        #expect(reply.status == 400)
+        #expect(reply.message?.hasPrefix(message) == true, "\(reply)")
+        #expect(await stand.store.pushes.isEmpty)
+    }
+
+    @Test(arguments: [("devices", 4_096, "devices"), ("topics", 1_024, "topics"), ("custom_user_ids", 4_096, "ids")])
+    func `a push names so many and no more`(field: String, limit: Int, noun: String) async throws {
+        let stand = try await Stand()
+        func body(_ count: Int) -> String {
+            let names = (1...count).map { "\"\($0)\"" }.joined(separator: ",")
+            return #"{\#(Self.hello),"target":{"\#(field)":[\#(names)]}}"#
+        }
+        #expect(try await stand.push(body(limit)).status == 200)
+        let reply = try await stand.push(body(limit + 1))
+        #expect(reply.status == 400)
+        #expect(reply.message == "target.\(field) has \(limit + 1) \(noun), the limit is \(limit)")
+    }
+
+    @Test func `a payload over 4,096 bytes is refused where iOS is targeted, and taken elsewhere`() async throws {
+        let stand = try await Stand()
+        let text = String(repeating: "x", count: 4_100)
+        let refused = try await stand.push(#"{"message":{"body":"\#(text)"},"target":{"platforms":["ios"]}}"#)
+        #expect(refused.status == 400)
+        #expect(refused.message?.hasPrefix("message makes an iOS payload of 4") == true, "\(refused)")
+        #expect(refused.message?.hasSuffix("APNs takes 4096") == true, "\(refused)")
+        let taken = try await stand.push(#"{"message":{"body":"\#(text)"},"target":{"platforms":["android-fcm"]}}"#)
+        #expect(taken.status == 200)
+    }
+}

@@ -1,0 +1,125 @@
+import BelfryCore
+import Crypto
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Testing
+
+@testable import BelfryAPI
+
+/// The API on a fake store, with one application that has an iOS and an FCM platform.
+struct Stand {
+    let store = FakeStore()
+    let vault = OpenVault()
+    let clock = StoppedClock()
+    let application: BelfryCore.Application
+    let ios: BelfryCore.Platform
+    let fcm: BelfryCore.Platform
+    var options = PCFv1.Options()
+    var health = PCFv1.Health(
+        database: .init(isHealthy: true, message: "SQLite"), queue: .init(isHealthy: true, message: "pages flow"),
+        scheduler: .init(isHealthy: true, message: "Scheduler is up"))
+
+    static let apiKey = "4b9a2f5e-api-key"
+    static let secret = "f3c1c9a7-platform-secret"
+    /// Both of the worked examples of the documentation were signed with secrets like this one.
+    static let sharedSecret = "6173657630314C356B4161393134357A4A355A67336F303849384F494E4E384C"
+
+    init() async throws {
+        application = try await store.create(.test(vault))
+        ios = try await store.create(.test(.ios, of: application))
+        fcm = try await store.create(.test(.androidFCM, of: application))
+    }
+
+    func router() -> Router<APIContext> {
+        let router = FrontDoor.router(clock: clock)
+        let health = health
+        PCFRoutes(store: store, vault: vault, clock: clock, options: options, health: { health }).add(to: router)
+        return router
+    }
+
+    func app() -> Hummingbird.Application<RouterResponder<APIContext>> {
+        Hummingbird.Application(
+            router: router(), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
+    }
+
+    /// Sends one request through the router.
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, as user: User = .nobody, _ body: String? = nil
+    ) async throws -> Reply {
+        try await app().test(.router) { client in
+            var headers: HTTPFields = [:]
+            if let value = user.header(self) { headers[.authorization] = value }
+            let response = try await client.execute(
+                uri: path, method: method, headers: headers, body: body.map(ByteBuffer.init(string:)))
+            return try Reply(response)
+        }
+    }
+
+    func push(_ body: String) async throws -> Reply { try await send(.post, "/v1/push", as: .sender, body) }
+
+    func register(_ body: String, on user: User = .iPhone) async throws -> Reply {
+        try await send(.post, "/v1/registration", as: user, body)
+    }
+
+    /// Registers a device and gives its UUID.
+    func device(_ token: String, on user: User = .iPhone, _ more: String = "") async throws -> UUID {
+        let reply = try await register(#"{"registration_token":"\#(token)"\#(more)}"#, on: user)
+        return try #require(reply["device_uuid"]?.stringValue.flatMap(UUID.init(uuidString:)), "\(reply)")
+    }
+
+    enum User {
+        case nobody, sender, iPhone, android
+        case raw(String)
+
+        func header(_ stand: Stand) -> String? {
+            switch self {
+            case .nobody: nil
+            case .sender: Self.basic(stand.application.uuid.uuidString, Stand.apiKey)
+            case .iPhone: Self.basic(stand.ios.uuid.uuidString, Stand.secret)
+            case .android: Self.basic(stand.fcm.uuid.uuidString, Stand.secret)
+            case .raw(let header): header
+            }
+        }
+
+        static func basic(_ user: String, _ secret: String) -> String {
+            "Basic " + Data("\(user):\(secret)".utf8).base64EncodedString()
+        }
+    }
+}
+
+struct Reply: CustomStringConvertible {
+    let status: Int
+    let headers: HTTPFields
+    let text: String
+    let json: JSONValue
+
+    init(_ response: TestResponse) throws {
+        status = response.status.code
+        headers = response.headers
+        text = String(buffer: response.body)
+        json = text.isEmpty ? .null : try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+    }
+
+    subscript(key: String) -> JSONValue? { json[key] }
+    var message: String? { self["message"]?.stringValue }
+    var description: String { "\(status) \(text)" }
+}
+
+extension NewApplication {
+    static func test(_ vault: some Vault, key: String = Stand.apiKey) throws -> Self {
+        NewApplication(
+            uuid: UUID(), name: "test", apiKeyHash: Array(SHA256.hash(data: Data(key.utf8))),
+            sharedSecret: try vault.seal(Array(Stand.sharedSecret.utf8), for: VaultPurpose.sharedSecret))
+    }
+}
+
+extension NewPlatform {
+    static func test(_ kind: PlatformKind, of application: BelfryCore.Application) -> Self {
+        NewPlatform(
+            uuid: UUID(), applicationKey: application.key, kind: kind, mode: .production, name: kind.rawValue,
+            secretHash: Array(SHA256.hash(data: Data(Stand.secret.utf8))), credentials: Sealed(bytes: []))
+    }
+}

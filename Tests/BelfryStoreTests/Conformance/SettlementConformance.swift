@@ -1,0 +1,124 @@
+import BelfryCore
+import Foundation
+import Testing
+
+@Suite struct SettlementConformance {
+    @Test(arguments: Engine.allCases)
+    func `a settlement said twice counts once`(engine: Engine) async throws {
+        try await Scene.play(on: engine) { scene in
+            _ = try await scene.registerMany(2)
+            let push = try await scene.push()
+            try await scene.spread()
+            let page = try await scene.claimOne()
+            let half = Settlement(page: page, answers: [.accepted, .pending], retryAt: scene.clock.now)
+            #expect(try await scene.store.settle(half))
+            #expect(try await scene.store.settle(half))
+            #expect(try await scene.counts(of: push) == [.accepted: 1, .pending: 1])
+            let whole = Settlement(try await scene.claimOne(), all: .refused(.badToken))
+            #expect(try await scene.store.settle(whole))
+            #expect(try await scene.store.settle(whole))
+            #expect(try await scene.store.settle(half) == false)
+            #expect(try await scene.counts(of: push) == [.accepted: 1, .refused(.badToken): 1])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a push is settled with its last page`(engine: Engine) async throws {
+        try await Scene.play(on: engine) { scene in
+            let keys = try await scene.registerMany(2)
+            let push = try await scene.push()
+            try await scene.spread(pagesOf: 1)
+            let pages = try await scene.claim(2)
+            scene.clock.advance(by: .seconds(1))
+            let first = scene.clock.now
+            #expect(try await scene.store.settle(Settlement(pages[0], all: .gone)))
+            scene.clock.advance(by: .seconds(1))
+            let half = try #require(try await scene.store.receipt(push.receiptID))
+            #expect(half.state == .delivering && half.firstAnswerAt == first && half.settledAt == nil)
+            #expect(half.devices == 2 && half.answered == 1)
+            #expect(try await scene.store.settle(Settlement(pages[1], all: .expired)))
+            let whole = try #require(try await scene.store.receipt(push.receiptID))
+            #expect(whole.state == .settled && whole.firstAnswerAt == first && whole.settledAt == scene.clock.now)
+            #expect(whole.push == push)
+            #expect(try await scene.store.answer(of: keys[0], in: push.key) == .gone)
+            #expect(try await scene.store.answer(of: keys[1], in: push.key) == .expired)
+            #expect(try await scene.store.answer(of: Key(999), in: push.key) == nil)
+            #expect(try await scene.store.receipt(UUID()) == nil)
+            #expect(try await scene.store.nextDue() == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `only devices that registered before the verdict die`(engine: Engine) async throws {
+        try await Scene.play(on: engine) { scene in
+            let topics = Registration.TopicChange.replace(["t"])
+            let dead = try await scene.register("dead", topics: topics)
+            let alive = try await scene.register("alive", topics: topics)
+            _ = try await scene.push()
+            try await scene.spread()
+            let page = try await scene.claimOne()
+            scene.clock.advance(by: .seconds(1))
+            let since = scene.clock.now
+            try await scene.register("alive")
+            let deaths = [dead, alive].map { Settlement.Death(device: $0.key, since: since) }
+            #expect(try await scene.store.settle(Settlement(page, all: .gone, deaths: deaths)))
+            #expect(try await scene.devices(.active) == [alive.key])
+            #expect(try await scene.devices(.topic("t")) == [alive.key])
+            let row = try #require(try await scene.store.device(dead.uuid, on: scene.platform.key))
+            #expect(!row.isActive && row.token == dead.token && row.topics == ["t"])
+            #expect(try await scene.register("dead").key == dead.key)
+            #expect(try await scene.devices(.topic("t")) == [dead.key, alive.key])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a late settlement kills nobody and parks nothing`(engine: Engine) async throws {
+        try await Scene.play(on: engine) { scene in
+            let device = try await scene.register("a")
+            _ = try await scene.push()
+            try await scene.spread()
+            let page = try await scene.claimOne()
+            scene.clock.advance(by: .seconds(61))
+            _ = try await scene.claimOne()
+            let late = Settlement(
+                page: page, answers: [.gone], retryAt: nil,
+                deaths: [.init(device: device.key, since: scene.clock.now)],
+                parking: Parking(cause: .deaths, detail: "many", since: scene.clock.now))
+            #expect(try await scene.store.settle(late) == false)
+            #expect(try await scene.devices(.active) == [device.key])
+            #expect(try await scene.store.platform(scene.platform.key)?.parked == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases, [11, 12, 13] as [UInt64])
+    func `whatever is settled, the counts equal the answers`(engine: Engine, seed: UInt64) async throws {
+        try await Scene.play(on: engine) { scene in
+            var dice = Dice(seed: seed)
+            let keys = try await scene.registerMany(40)
+            let push = try await scene.push()
+            try await scene.spread(pagesOf: 7)
+            let words: [Answer] = [.accepted, .gone, .expired, .unknown, .refused(.other), .skipped(.inactive)]
+            var isOver = false
+            while !isOver {
+                for page in try await scene.claim(Int.random(in: 1...3, using: &dice)) where !dice.chance(0.2) {
+                    let answers = page.answers.map { answer in
+                        answer == .pending && dice.chance(0.5) ? words.randomElement(using: &dice) ?? answer : answer
+                    }
+                    let retryAt = answers.contains(.pending) ? scene.clock.now : nil
+                    let settlement = Settlement(page: page, answers: answers, retryAt: retryAt)
+                    #expect(try await scene.store.settle(settlement))
+                    if dice.chance(0.3) { #expect(try await scene.store.settle(settlement)) }
+                }
+                if dice.chance(0.3) { scene.clock.advance(by: .seconds(61)) }
+                var sums: [Answer: Int] = [:]
+                for key in keys {
+                    sums[try #require(try await scene.store.answer(of: key, in: push.key)), default: 0] += 1
+                }
+                let receipt = try #require(try await scene.store.receipt(push.receiptID))
+                #expect(receipt.counts == sums)
+                isOver = sums[.pending] == nil
+                #expect((receipt.state == .settled) == isOver)
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import BelfryCore
+import Foundation
+import GRDB
+import Testing
+
+@testable import BelfryStoreSQLite
+
+@Suite struct TroubleTests {
+    @Test func `a commit waits for the disk`() async throws {
+        try await withSQLiteStore { store, path in
+            let (journal, synchronous, foreignKeys) = try await store.pool.writeWithoutTransaction { db in
+                (
+                    try String.fetchOne(db, sql: "PRAGMA journal_mode"), try Int.fetchOne(db, sql: "PRAGMA synchronous"),
+                    try Int.fetchOne(db, sql: "PRAGMA foreign_keys")
+                )
+            }
+            #expect(journal == "wal" && synchronous == 2 && foreignKeys == 1)
+            _ = try await store.create(.named("news"))
+            // What another process would find, were this one killed now.
+            let copy = path + ".copy"
+            for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix) }
+            let survivor = try SQLiteStore.open(at: copy, clock: HandClock(), logger: .strict, migrate: false)
+            #expect(try await survivor.applications().map(\.name) == ["news"])
+            try await survivor.close()
+        }
+    }
+
+    @Test func `on a full disk nothing is half written, and with room it goes on`() async throws {
+        try await withSQLiteStore { store, _ in
+            let scene = try await Scene(store: store, clock: HandClock())
+            _ = try await scene.registerMany(10)
+            try await store.limitPages(beyond: 20)
+            let long = String(repeating: "x", count: 200_000)
+            await #expect {
+                _ = try await scene.push(body: long)
+            } throws: { error in
+                if case .unavailable(let words) = error as? StoreError { words.contains("full") } else { false }
+            }
+            #expect(try await store.nextDue() == nil)
+            #expect(try await store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM push") } == 0)
+            #expect(try await scene.register("small").isActive)
+            try await store.limitPages(beyond: 1_000_000)
+            let push = try await scene.push(body: long)
+            try await scene.spread()
+            #expect(try await scene.counts(of: push) == [.pending: 11])
+        }
+    }
+
+    @Test func `a database that cannot be written says so and can still be read`() async throws {
+        try await withSQLiteStore { store, _ in
+            let scene = try await Scene(store: store, clock: HandClock())
+            let device = try await scene.register("a")
+            try await store.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA query_only = 1") }
+            await #expect {
+                try await scene.register("b")
+            } throws: { error in
+                if case .unavailable = error as? StoreError { true } else { false }
+            }
+            #expect(try await store.device(device.uuid, on: scene.platform.key) == device)
+            try await store.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA query_only = 0") }
+            #expect(try await scene.register("b").isActive)
+        }
+    }
+
+    @Test func `what is no database, or cannot be opened, is refused in words`() async throws {
+        try await withDirectory { directory in
+            let path = directory + "/belfry.sqlite"
+            try Data(repeating: 7, count: 8_192).write(to: URL(fileURLWithPath: path))
+            for path in [path, directory, directory + "/missing/belfry.sqlite"] {
+                #expect(throws: StoreError.self) {
+                    try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true)
+                }
+            }
+        }
+    }
+
+    @Test func `the invariants stand in the schema`() async throws {
+        try await withSQLiteStore { store, _ in
+            let scene = try await Scene(store: store, clock: HandClock())
+            _ = try await scene.registerMany(2)
+            _ = try await scene.push()
+            try await scene.spread()
+            for sql in [
+                "UPDATE device SET token = NULL", "UPDATE device SET reach = 3",
+                "UPDATE push_progress SET settled_at_ms = 1", "UPDATE page SET carry_count = 1",
+                "UPDATE platform SET parked_cause = 'deaths'", "UPDATE platform SET application_id = 99",
+                "INSERT INTO page (push_id, platform_id, lane, first_device_id, last_device_id, due_at_ms, devices, answers) "
+                    + "SELECT push_id, platform_id, lane, first_device_id, last_device_id, 0, devices, answers FROM page",
+            ] {
+                await #expect(throws: DatabaseError.self) {
+                    try await store.pool.write { try $0.execute(sql: sql) }
+                }
+            }
+        }
+    }
+}
+
+extension SQLiteStore {
+    fileprivate func limitPages(beyond more: Int) async throws {
+        try await pool.writeWithoutTransaction { db in
+            let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+            try db.execute(sql: "PRAGMA max_page_count = \(pages + more)")
+        }
+    }
+}

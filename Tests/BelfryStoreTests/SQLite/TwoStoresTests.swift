@@ -1,0 +1,45 @@
+import BelfryCore
+import Testing
+
+@testable import BelfryStoreSQLite
+
+/// Two stores on one file, as a command beside a running server is.
+@Suite struct TwoStoresTests {
+    @Test(.timeLimit(.minutes(1))) func `what one writes the other sees, and hears of`() async throws {
+        try await withSQLiteStore { server, path in
+            let clock = HandClock()
+            let command = try SQLiteStore.open(at: path, clock: clock, logger: .strict, migrate: false)
+            let scene = try await Scene(store: server, clock: clock)
+            #expect(try await command.platform(scene.platform.key) == scene.platform)
+            #expect(try await server.applications().count == 1)
+
+            var ear = server.hints().makeAsyncIterator()
+            let parking = Parking(cause: .deaths, detail: "many", since: clock.now)
+            try await command.park(scene.platform.key, parking)
+            while try await server.platform(scene.platform.key)?.parked == nil {
+                #expect(await ear.next(isolation: nil) != nil)
+            }
+            #expect(try await server.platform(scene.platform.key)?.parked == parking)
+            try await command.close()
+        }
+    }
+
+    @Test func `writers of two processes do not disturb each other's topics and devices`() async throws {
+        try await withSQLiteStore { first, path in
+            let clock = HandClock()
+            let second = try SQLiteStore.open(at: path, clock: clock, logger: .strict, migrate: false)
+            let here = try await Scene(store: first, clock: clock)
+            for number in 0..<40 {
+                let store: SQLiteStore = number.isMultiple(of: 2) ? first : second
+                let device = try await store.register(
+                    try Registration(
+                        token: DeviceToken(bytes: [UInt8(number / 2)]), about: .init(), customUserID: .keep,
+                        topics: .change(subscribe: ["t\(number / 2)"], unsubscribe: [])),
+                    as: nil, on: here.platform)
+                #expect(try await here.devices(.topic("t\(number / 2)")) == [device.key])
+            }
+            #expect(try await first.deviceCount(on: here.platform.key) == 20)
+            try await second.close()
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import BelfryCore
+import BelfryStoreSQLite
+import Foundation
+import Logging
+import Testing
+
+/// The fillings of the store that the conformance tests hold to the port.
+enum Engine: CaseIterable, Sendable {
+    case sqlite
+
+    /// Runs `body` with an empty store, and clears it away afterwards.
+    func withStore(clock: HandClock, _ body: (any Store) async throws -> Void) async throws {
+        switch self {
+        case .sqlite:
+            try await withDirectory { directory in
+                let store = try SQLiteStore.open(
+                    at: directory + "/belfry.sqlite", clock: clock, logger: .strict, migrate: true)
+                try await body(store)
+                try await store.close()
+            }
+        }
+    }
+}
+
+/// Runs `body` with the path of an empty directory that is removed afterwards.
+func withDirectory(_ body: (String) async throws -> Void) async throws {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("belfry-store-\(UUID())")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    defer {
+        do { try FileManager.default.removeItem(at: url) } catch { Issue.record(error) }
+    }
+    try await body(url.path)
+}
+
+extension Logger {
+    /// Fails the test that an error is logged in.
+    static var strict: Logger { Logger(label: "test") { _ in StrictLog() } }
+}
+
+private struct StrictLog: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.error
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        if event.level >= .error { Issue.record("\(event.message) \(event.metadata ?? [:])") }
+    }
+}

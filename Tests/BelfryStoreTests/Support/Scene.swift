@@ -1,0 +1,114 @@
+import BelfryCore
+import Foundation
+import Testing
+
+/// A store with one application and one iOS platform, and short words for what tests do with it.
+struct Scene {
+    let store: any Store
+    let clock: HandClock
+    let application: Application
+    let platform: Platform
+
+    static func play(on engine: Engine, _ body: (Scene) async throws -> Void) async throws {
+        let clock = HandClock()
+        try await engine.withStore(clock: clock) { store in
+            try await body(try await Scene(store: store, clock: clock))
+        }
+    }
+
+    init(store: any Store, clock: HandClock) async throws {
+        self.store = store
+        self.clock = clock
+        application = try await store.create(.named("news"))
+        platform = try await store.create(.of(application))
+    }
+
+    @discardableResult
+    func register(
+        _ token: String, as uuid: UUID? = nil, topics: Registration.TopicChange = .keep,
+        user: Registration.Change<String> = .keep, os: String? = nil, on platform: Platform? = nil
+    ) async throws -> Device {
+        try await store.register(
+            try Registration(
+                token: DeviceToken(bytes: Array(token.utf8)), about: .init(osVersion: os), customUserID: user,
+                topics: topics),
+            as: uuid, on: platform ?? self.platform)
+    }
+
+    /// Registers devices with tokens "1", "2", ...
+    func registerMany(_ count: Int, on platform: Platform? = nil) async throws -> [Key<Device>] {
+        try await withThrowingTaskGroup(of: Key<Device>.self) { group in
+            for number in 1...count { group.addTask { try await register("\(number)", on: platform).key } }
+            return try await group.reduce(into: []) { $0.append($1) }.sorted()
+        }
+    }
+
+    func push(
+        to audience: Audience = .list(.active), lane: Lane = .normal, guarantee: Push.Guarantee = .atLeastOnce,
+        on platforms: [Platform]? = nil, of application: Application? = nil, body: String = "hello"
+    ) async throws -> Push {
+        try await store.accept(
+            NewPush(
+                receiptID: UUID(), applicationKey: (application ?? self.application).key,
+                content: .init(body: body), audience: audience,
+                platformKeys: (platforms ?? [platform]).map(\.key), lane: lane, guarantee: guarantee))
+    }
+
+    /// Walks all due walks to their ends, with pages of `size` devices.
+    func spread(pagesOf size: Int = Page.devicesMax) async throws {
+        while true {
+            let walks = try await store.claimWalks(atMost: 4, lanes: Lane.allCases, for: .seconds(60))
+            guard !walks.isEmpty else { return }
+            for walk in walks {
+                let found = try await store.devices(in: walk, after: walk.cursor, limit: size)
+                let step = WalkStep(walk: walk, pages: found.isEmpty ? [] : [found], isLast: found.count < size)
+                #expect(try await store.advance(step))
+            }
+        }
+    }
+
+    func claim(
+        _ count: Int = 1, lanes: [Lane] = Lane.allCases, room: [Key<Platform>: Int] = [:], elsewhere: Int = .max,
+        lease: Duration = .seconds(60)
+    ) async throws -> [Page] {
+        try await store.claimPages(
+            PageClaim(pagesMax: count, lanes: lanes, room: room, roomElsewhere: elsewhere, lease: lease))
+    }
+
+    func claimOne() async throws -> Page { try #require(try await claim(1).first) }
+
+    func devices(_ list: PostingList) async throws -> [Key<Device>] { try await devices(of: .list(list)) }
+
+    /// The devices of an audience on the platform, as a walk finds them.
+    func devices(of audience: Audience, after: Key<Device>? = nil, limit: Int = 100_000) async throws -> [Key<Device>] {
+        let walk = Walk(
+            pushKey: Key(1), platformKey: platform.key, lane: .normal, audience: audience, cursor: nil, attempt: 1)
+        return try await store.devices(in: walk, after: after, limit: limit)
+    }
+
+    func counts(of push: Push) async throws -> [Answer: Int] {
+        try #require(try await store.receipt(push.receiptID)).counts
+    }
+}
+
+extension NewApplication {
+    static func named(_ name: String) -> NewApplication {
+        NewApplication(uuid: UUID(), name: name, apiKeyHash: [1, 2, 3], sharedSecret: Sealed(bytes: [4, 5]))
+    }
+}
+
+extension NewPlatform {
+    static func of(_ application: Application, kind: PlatformKind = .ios) -> NewPlatform {
+        NewPlatform(
+            uuid: UUID(), applicationKey: application.key, kind: kind, mode: .production, name: "phones",
+            secretHash: [6, 7], credentials: Sealed(bytes: [8, 9]))
+    }
+}
+
+extension Settlement {
+    /// Gives all pending devices the answer.
+    init(_ page: Page, all answer: Answer, deaths: [Death] = []) {
+        self.init(
+            page: page, answers: page.answers.map { $0 == .pending ? answer : $0 }, retryAt: nil, deaths: deaths)
+    }
+}

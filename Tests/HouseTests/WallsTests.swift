@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+
+/// The table of docs/Architecture.md, "Who may import whom", held against the imports in Sources.
+@Suite struct WallsTests {
+    private static let foundation: Set = ["Foundation", "FoundationEssentials", "Synchronization", "Dispatch"]
+    private static let nio: Set = [
+        "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "NIOConcurrencyHelpers", "NIOHTTP1", "NIOFoundationCompat",
+    ]
+
+    private static let allowed: [String: Set<String>] = [
+        "HTTP2Client": nio.union(["CNghttp2", "Logging"]),
+        "APNs": nio.union(["HTTP2Client", "Logging", "Crypto", "X509", "SwiftASN1", "JWTKit"]),
+        "BelfryCore": [],
+        "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
+        "BelfryProviders": nio.union(["BelfryCore", "APNs", "HTTP2Client", "Logging"]),
+        "BelfryDelivery": ["BelfryCore", "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle"],
+        "BelfryAPI": nio.union([
+            "BelfryCore", "Hummingbird", "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto",
+        ]),
+        "BelfryServer": nio.union([
+            "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Hummingbird",
+            "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto", "ServiceLifecycle", "Configuration",
+            "SystemPackage", "UnixSignals",
+        ]),
+        "BelfrySimulators": nio.union(["CNghttp2", "Logging", "Crypto", "X509", "SwiftASN1"]),
+        "BelfryTesting": ["BelfryCore", "Logging"],
+    ]
+
+    @Test(arguments: allowed.keys.sorted())
+    func `a room imports only what its floor allows`(room: String) throws {
+        let allowed = try #require(Self.allowed[room]).union(Self.foundation)
+        let files = try Self.swiftFiles(below: "Sources/\(room)")
+        #expect(!files.isEmpty)
+        for file in files {
+            let strangers = try Self.imports(of: file).subtracting(allowed)
+            #expect(strangers.isEmpty, "\(file.lastPathComponent) imports \(strangers.sorted())")
+        }
+    }
+
+    @Test func `only the stores speak SQL`() throws {
+        let statements = /"""\s*(SELECT|INSERT|UPDATE|DELETE|CREATE) /
+        for room in Self.allowed.keys where !room.hasPrefix("BelfryStore") {
+            for file in try Self.swiftFiles(below: "Sources/\(room)") {
+                let text = try String(contentsOf: file, encoding: .utf8)
+                #expect(text.firstMatch(of: statements) == nil, "\(file.lastPathComponent)")
+            }
+        }
+    }
+
+    private static func imports(of file: URL) throws -> Set<String> {
+        let line = /^(?:@testable |@preconcurrency )*(?:(?:public|package|internal|private) )?import (?:struct |class |enum |func |protocol )?(\w+)/
+        let text = try String(contentsOf: file, encoding: .utf8)
+        return Set(text.split(separator: "\n").compactMap { $0.firstMatch(of: line).map { String($0.1) } })
+    }
+
+    private static func swiftFiles(below folder: String) throws -> [URL] {
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+        let files = FileManager.default.enumerator(at: root.appending(path: folder), includingPropertiesForKeys: nil)
+        return (files?.allObjects as? [URL] ?? []).filter { $0.pathExtension == "swift" }
+    }
+}
