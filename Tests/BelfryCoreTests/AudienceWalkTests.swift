@@ -80,7 +80,9 @@ import Testing
     }
 
     @Test func `one walk goes on where it stopped`() throws {
-        let lists = Lists(members: [.active: Array(1...1_000), .interactive: Array(stride(from: 3, through: 1_000, by: 3))])
+        let lists = Lists(members: [
+            .active: Array(1...1_000), .interactive: Array(stride(from: 3, through: 1_000, by: 3)),
+        ])
         let walk = AudienceWalk(.except(.list(.active), .list(.interactive)), reader: lists)
         let first = try walk.devices(after: nil, limit: 10)
         let second = try walk.devices(after: first.last, limit: 10)

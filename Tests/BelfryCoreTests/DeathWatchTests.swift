@@ -20,7 +20,8 @@ import Testing
     @Test func `a wave beyond the share is told in words`() {
         var watch = DeathWatch(shareMax: 0.2, answersMin: 100)
         #expect(
-            watch.observe(page(dead: 21, of: 100)) == "21 of the last 100 devices were declared dead, the limit is 20 %")
+            watch.observe(page(dead: 21, of: 100)) == "21 of the last 100 devices were declared dead, the limit is 20 %"
+        )
     }
 
     @Test func `the share itself is still believed`() {

@@ -26,12 +26,13 @@ import Testing
         #expect(DeviceList.encode((1...500).map { Key($0 * 100) }).count == 500)
     }
 
-    @Test(arguments: [
-        [0x80], [0x05, 0x80], [0x00], [0x05, 0x00],
-        Array(repeating: 0xFF, count: 9) + [0x01], Array(repeating: 0xFF, count: 9) + [0x02],
-        Array(repeating: 0x80, count: 9) + [0x01], Array(repeating: 0x80, count: 12) + [0x01],
-        Array(repeating: 0xFF, count: 8) + [0x7F, 0x01],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0x80], [0x05, 0x80], [0x00], [0x05, 0x00],
+            Array(repeating: 0xFF, count: 9) + [0x01], Array(repeating: 0xFF, count: 9) + [0x02],
+            Array(repeating: 0x80, count: 9) + [0x01], Array(repeating: 0x80, count: 12) + [0x01],
+            Array(repeating: 0xFF, count: 8) + [0x7F, 0x01],
+        ] as [[UInt8]])
     func `bytes that are no list are told from one`(bytes: [UInt8]) {
         #expect(DeviceList.decode(bytes) == nil)
     }

@@ -10,7 +10,10 @@ import Testing
 
     @Test(arguments: ["abc", "zz", "0x", "ab cd", "<abcd>", "ａｂ", "ab\n", "/0", ":0", "@0", "G0", "`0", "g0"])
     func `an APNs token of anything but pairs of hex digits is refused`(text: String) {
-        #expect(throws: InvalidInput(field: "registration_token", "is no APNs token: it has to be an even number of hex digits")) {
+        #expect(
+            throws: InvalidInput(
+                field: "registration_token", "is no APNs token: it has to be an even number of hex digits")
+        ) {
             try DeviceToken(text, for: .ios)
         }
     }

@@ -5,13 +5,14 @@ import Testing
     private static let one = Key<Device>(1)
     private static let two = Key<Device>(2)
 
-    @Test(arguments: [
-        (nil, nil, .create),
-        (nil, one, .update(one, evicted: nil)),
-        (one, nil, .update(one, evicted: nil)),
-        (one, one, .update(one, evicted: nil)),
-        (one, two, .update(one, evicted: two)),
-    ] as [(Key<Device>?, Key<Device>?, Enrolment)])
+    @Test(
+        arguments: [
+            (nil, nil, .create),
+            (nil, one, .update(one, evicted: nil)),
+            (one, nil, .update(one, evicted: nil)),
+            (one, one, .update(one, evicted: nil)),
+            (one, two, .update(one, evicted: two)),
+        ] as [(Key<Device>?, Key<Device>?, Enrolment)])
     func `the named device goes before the holder of the token, who loses it`(
         named: Key<Device>?, holder: Key<Device>?, expected: Enrolment
     ) {

@@ -35,7 +35,8 @@ import Testing
         #expect(FairShare.divide(9, among: [Self.bidder(1, 1, room: 0)], turn: 3).isEmpty)
     }
 
-    @Test func `any bids: all is given, none over its room, and no application gets two more than another that wants`() {
+    @Test func `any bids: all is given, none over its room, and no application gets two more than another that wants`()
+    {
         for seed in 0..<500 as Range<UInt64> {
             var random = SplitMix64(seed: seed)
             let bidders = (0..<random.draw(1...12)).map { platform in
@@ -52,7 +53,10 @@ import Testing
 
     private func checkFairness(_ shares: [Key<Platform>: Int], among bidders: [FairShare.Bidder], seed: UInt64) {
         let applications = Dictionary(grouping: bidders, by: \.application).mapValues { bidders in
-            (given: bidders.map { shares[$0.platform, default: 0] }.reduce(0, +), room: bidders.map(\.room).reduce(0, +))
+            (
+                given: bidders.map { shares[$0.platform, default: 0] }.reduce(0, +),
+                room: bidders.map(\.room).reduce(0, +)
+            )
         }
         for hungry in applications.values where hungry.given < hungry.room {
             for other in applications.values { #expect(other.given <= hungry.given + 1, "seed \(seed)") }

@@ -19,32 +19,39 @@ import Testing
 
     // MARK: What goes where
 
-    @Test(arguments: [
-        (nil, #"{"aps":{"alert":"hello"}}"#),
-        ("{}", #"{"aps":{"alert":"hello"}}"#),
-        ("null", #"{"aps":{"alert":"hello"}}"#),
-        (#"{"alert":"mine"}"#, #"{"aps":{"alert":"mine"}}"#),
-        (#"{"alert":{"title":"t"}}"#, #"{"aps":{"alert":{"body":"hello","title":"t"}}}"#),
-        (#"{"alert":{"body":"mine"}}"#, #"{"aps":{"alert":{"body":"mine"}}}"#),
-        (#"{"alert":{"title-loc-key":null,"body":"b"}}"#, #"{"aps":{"alert":{"body":"b"}}}"#),
-        (
-            #"{"alert":{"body":"b","action-loc-key":"a","loc-key":"l","loc-args":["1"],"title":"t","title-loc-key":"tl","title-loc-args":["2"],"launch-image":"i.png"}}"#,
-            #"{"aps":{"alert":{"body":"b","action-loc-key":"a","loc-key":"l","loc-args":["1"],"title":"t","title-loc-key":"tl","title-loc-args":["2"],"launch-image":"i.png"}}}"#
-        ),
-        (#"{"badge":3}"#, #"{"aps":{"alert":"hello","badge":3}}"#),
-        (#"{"badge":0}"#, #"{"aps":{"alert":"hello","badge":0}}"#),
-        (#"{"badge":"3"}"#, #"{"aps":{"alert":"hello","badge":3}}"#),
-        (#"{"badge":null}"#, #"{"aps":{"alert":"hello"}}"#),
-        (#"{"sound":"default"}"#, #"{"aps":{"alert":"hello","sound":"default"}}"#),
-        (#"{"category":"mail"}"#, #"{"aps":{"alert":"hello","category":"mail"}}"#),
-        (#"{"content-available":true}"#, #"{"aps":{"alert":"hello","content-available":1}}"#),
-        (#"{"content-available":false}"#, #"{"aps":{"alert":"hello","content-available":0}}"#),
-        (#"{"content-available":1}"#, #"{"aps":{"alert":"hello","content-available":1}}"#),
-        (#"{"content-available":null}"#, #"{"aps":{"alert":"hello"}}"#),
-        (#"{"mutable-content":1,"thread-id":"x"}"#, #"{"aps":{"alert":"hello","mutable-content":1,"thread-id":"x"}}"#),
-        (#"{"extra":{"a":1,"b":{"c":[true,null,2.5]}}}"#, #"{"aps":{"alert":"hello"},"a":1,"b":{"c":[true,null,2.5]}}"#),
-        (#"{"extra":null}"#, #"{"aps":{"alert":"hello"}}"#),
-    ] as [(String?, String)])
+    @Test(
+        arguments: [
+            (nil, #"{"aps":{"alert":"hello"}}"#),
+            ("{}", #"{"aps":{"alert":"hello"}}"#),
+            ("null", #"{"aps":{"alert":"hello"}}"#),
+            (#"{"alert":"mine"}"#, #"{"aps":{"alert":"mine"}}"#),
+            (#"{"alert":{"title":"t"}}"#, #"{"aps":{"alert":{"body":"hello","title":"t"}}}"#),
+            (#"{"alert":{"body":"mine"}}"#, #"{"aps":{"alert":{"body":"mine"}}}"#),
+            (#"{"alert":{"title-loc-key":null,"body":"b"}}"#, #"{"aps":{"alert":{"body":"b"}}}"#),
+            (
+                #"{"alert":{"body":"b","action-loc-key":"a","loc-key":"l","loc-args":["1"],"title":"t","title-loc-key":"tl","title-loc-args":["2"],"launch-image":"i.png"}}"#,
+                #"{"aps":{"alert":{"body":"b","action-loc-key":"a","loc-key":"l","loc-args":["1"],"title":"t","title-loc-key":"tl","title-loc-args":["2"],"launch-image":"i.png"}}}"#
+            ),
+            (#"{"badge":3}"#, #"{"aps":{"alert":"hello","badge":3}}"#),
+            (#"{"badge":0}"#, #"{"aps":{"alert":"hello","badge":0}}"#),
+            (#"{"badge":"3"}"#, #"{"aps":{"alert":"hello","badge":3}}"#),
+            (#"{"badge":null}"#, #"{"aps":{"alert":"hello"}}"#),
+            (#"{"sound":"default"}"#, #"{"aps":{"alert":"hello","sound":"default"}}"#),
+            (#"{"category":"mail"}"#, #"{"aps":{"alert":"hello","category":"mail"}}"#),
+            (#"{"content-available":true}"#, #"{"aps":{"alert":"hello","content-available":1}}"#),
+            (#"{"content-available":false}"#, #"{"aps":{"alert":"hello","content-available":0}}"#),
+            (#"{"content-available":1}"#, #"{"aps":{"alert":"hello","content-available":1}}"#),
+            (#"{"content-available":null}"#, #"{"aps":{"alert":"hello"}}"#),
+            (
+                #"{"mutable-content":1,"thread-id":"x"}"#,
+                #"{"aps":{"alert":"hello","mutable-content":1,"thread-id":"x"}}"#
+            ),
+            (
+                #"{"extra":{"a":1,"b":{"c":[true,null,2.5]}}}"#,
+                #"{"aps":{"alert":"hello"},"a":1,"b":{"c":[true,null,2.5]}}"#
+            ),
+            (#"{"extra":null}"#, #"{"aps":{"alert":"hello"}}"#),
+        ] as [(String?, String)])
     func `each field has its place`(ios: String?, expected: String) throws {
         #expect(try Self.decoded(Self.payload(ios, body: "hello")) == Self.json(expected))
     }
@@ -69,14 +76,17 @@ import Testing
 
     // MARK: Background
 
-    @Test(arguments: [
-        (#"{"content-available":true}"#, nil, true), (#"{"content-available":true,"extra":{"a":1}}"#, nil, true),
-        (#"{"content-available":true,"category":"c"}"#, nil, true),
-        (#"{"content-available":true}"#, "hello", false), (#"{"content-available":true,"badge":0}"#, nil, false),
-        (#"{"content-available":true,"sound":"s"}"#, nil, false), (#"{"content-available":false}"#, nil, false),
-        (#"{"content-available":true,"alert":"a"}"#, nil, false), ("{}", "hello", false),
-    ] as [(String, String?, Bool)])
-    func `a push is a background one with nothing to show, play or count`(ios: String, body: String?, expected: Bool) throws {
+    @Test(
+        arguments: [
+            (#"{"content-available":true}"#, nil, true), (#"{"content-available":true,"extra":{"a":1}}"#, nil, true),
+            (#"{"content-available":true,"category":"c"}"#, nil, true),
+            (#"{"content-available":true}"#, "hello", false), (#"{"content-available":true,"badge":0}"#, nil, false),
+            (#"{"content-available":true,"sound":"s"}"#, nil, false), (#"{"content-available":false}"#, nil, false),
+            (#"{"content-available":true,"alert":"a"}"#, nil, false), ("{}", "hello", false),
+        ] as [(String, String?, Bool)])
+    func `a push is a background one with nothing to show, play or count`(ios: String, body: String?, expected: Bool)
+        throws
+    {
         #expect(try Self.payload(ios, body: body).isBackground == expected)
     }
 
@@ -89,10 +99,22 @@ import Testing
         (#"{"alert":{"body":5}}"#, "message.custom.ios.alert.body", "has to be a string, it is a number"),
         (#"{"alert":{"title":true}}"#, "message.custom.ios.alert.title", "has to be a string, it is a boolean"),
         (#"{"alert":{"loc-key":[]}}"#, "message.custom.ios.alert.loc-key", "has to be a string, it is an array"),
-        (#"{"alert":{"loc-args":"a"}}"#, "message.custom.ios.alert.loc-args", "has to be an array of strings, it is a string"),
-        (#"{"alert":{"loc-args":["a",1]}}"#, "message.custom.ios.alert.loc-args[1]", "has to be a string, it is a number"),
-        (#"{"alert":{"title-loc-args":[{}]}}"#, "message.custom.ios.alert.title-loc-args[0]", "has to be a string, it is an object"),
-        (#"{"content-available":"yes"}"#, "message.custom.ios.content-available", "has to be a boolean, it is a string"),
+        (
+            #"{"alert":{"loc-args":"a"}}"#, "message.custom.ios.alert.loc-args",
+            "has to be an array of strings, it is a string"
+        ),
+        (
+            #"{"alert":{"loc-args":["a",1]}}"#, "message.custom.ios.alert.loc-args[1]",
+            "has to be a string, it is a number"
+        ),
+        (
+            #"{"alert":{"title-loc-args":[{}]}}"#, "message.custom.ios.alert.title-loc-args[0]",
+            "has to be a string, it is an object"
+        ),
+        (
+            #"{"content-available":"yes"}"#, "message.custom.ios.content-available",
+            "has to be a boolean, it is a string"
+        ),
         (#"{"content-available":2}"#, "message.custom.ios.content-available", "has to be a boolean, it is a number"),
         (#"{"badge":1.5}"#, "message.custom.ios.badge", "has to be a whole number, it is a number"),
         (#"{"badge":"many"}"#, "message.custom.ios.badge", "has to be a whole number, it is a string"),

@@ -2,10 +2,11 @@ import BelfryCore
 import Testing
 
 @Suite struct InstantTests {
-    @Test(arguments: [
-        (0, .milliseconds(5), 5), (1_000, .seconds(-1), 0), (7, .zero, 7), (0, .microseconds(1_999), 1),
-        (.max, .milliseconds(1), .max), (.max - 1, .seconds(1), .max), (.max, .zero, .max),
-    ] as [(Int64, Duration, Int64)])
+    @Test(
+        arguments: [
+            (0, .milliseconds(5), 5), (1_000, .seconds(-1), 0), (7, .zero, 7), (0, .microseconds(1_999), 1),
+            (.max, .milliseconds(1), .max), (.max - 1, .seconds(1), .max), (.max, .zero, .max),
+        ] as [(Int64, Duration, Int64)])
     func `a sum ends at the distant future`(start: Int64, duration: Duration, sum: Int64) {
         #expect(Instant(milliseconds: start) + duration == Instant(milliseconds: sum))
     }

@@ -5,7 +5,9 @@ import Testing
 @Suite struct RetryPolicyTests {
     private let policy = RetryPolicy(firstDelay: .seconds(2), longestDelay: .seconds(60), patience: .seconds(3_600))
 
-    @Test(arguments: [(1, 2), (2, 4), (3, 8), (4, 16), (5, 32), (6, 60), (7, 60), (1_000, 60), (Int64.max, 60), (0, 2), (-3, 2)])
+    @Test(arguments: [
+        (1, 2), (2, 4), (3, 8), (4, 16), (5, 32), (6, 60), (7, 60), (1_000, 60), (Int64.max, 60), (0, 2), (-3, 2),
+    ])
     func `each wait doubles up to the longest`(attempt: Int64, seconds: Int) {
         #expect(policy.delay(after: attempt, asked: nil, jitter: 0) == .seconds(seconds))
     }
@@ -29,7 +31,9 @@ import Testing
 
     @Test func `a push ends at its expiry, or when patience does`() {
         let accepted = Instant(milliseconds: 1_000)
-        #expect(policy.end(of: .sample(acceptedAt: accepted, expiresAt: Instant(milliseconds: 5))) == Instant(milliseconds: 5))
+        #expect(
+            policy.end(of: .sample(acceptedAt: accepted, expiresAt: Instant(milliseconds: 5)))
+                == Instant(milliseconds: 5))
         #expect(policy.end(of: .sample(acceptedAt: accepted)) == Instant(milliseconds: 3_601_000))
     }
 }

@@ -14,9 +14,10 @@ package final class FakeProvider: Provider {
     }
 
     /// What is said of a device at the attempt of that number, counted from 0, and whether the device is told.
-    package typealias Answering = @Sendable (
-        _ push: Key<Push>, _ device: Key<Device>, _ attempt: Int, _ now: Instant
-    ) -> (outcome: Outcome, isTold: Bool)
+    package typealias Answering =
+        @Sendable (
+            _ push: Key<Push>, _ device: Key<Device>, _ attempt: Int, _ now: Instant
+        ) -> (outcome: Outcome, isTold: Bool)
 
     package let ledger: Ledger
     private let answer: Answering

@@ -1,11 +1,11 @@
 package import BelfryCore
 import Synchronization
 
-/// Hands out one fake provider for each platform.
+/// Hands out one fake provider for each platform, and another when its credentials change.
 package final class FakeProviders: ProviderDirectory {
     private let objection: @Sendable (Platform) -> String?
     private let make: @Sendable (Platform) -> any Provider
-    private let made = Mutex<[Key<Platform>: any Provider]>([:])
+    private let made = Mutex<[Key<Platform>: (version: Int64, provider: any Provider)]>([:])
 
     /// - Parameter objection: why the platform's credentials cannot be used; nil while they can.
     package init(
@@ -19,11 +19,16 @@ package final class FakeProviders: ProviderDirectory {
     package func provider(for platform: Platform) async throws -> any Provider {
         if let words = objection(platform) { throw ProviderError.credentials(words) }
         return made.withLock { made in
-            let provider = made[platform.key] ?? make(platform)
-            made[platform.key] = provider
+            if let kept = made[platform.key], kept.version == platform.credentialsVersion { return kept.provider }
+            let provider = make(platform)
+            made[platform.key] = (platform.credentialsVersion, provider)
             return provider
         }
     }
 
-    package func room() -> [Key<Platform>: Int] { made.withLock { $0.mapValues(\.room) } }
+    /// Asked in the order of the platforms, so that a room that is drawn can be drawn again.
+    package func room() -> [Key<Platform>: Int] {
+        let providers = made.withLock { $0 }.sorted { $0.key < $1.key }
+        return Dictionary(uniqueKeysWithValues: providers.map { ($0.key, $0.value.provider.room) })
+    }
 }

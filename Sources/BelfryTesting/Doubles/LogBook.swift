@@ -27,7 +27,9 @@ package final class LogBook: Sendable {
 
         func log(event: LogEvent) {
             let details = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-            book.lines.withLock { $0.append((event.level, ([event.message.description] + details).joined(separator: " "))) }
+            book.lines.withLock {
+                $0.append((event.level, ([event.message.description] + details).joined(separator: " ")))
+            }
         }
     }
 }

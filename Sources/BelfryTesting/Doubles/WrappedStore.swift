@@ -10,6 +10,7 @@ extension WrappedStore {
     package func create(_ new: NewApplication) async throws -> Application { try await base.create(new) }
     package func applications() async throws -> [Application] { try await base.applications() }
     package func application(_ uuid: UUID) async throws -> Application? { try await base.application(uuid) }
+    package func application(_ key: Key<Application>) async throws -> Application? { try await base.application(key) }
     package func delete(_ application: Key<Application>, force: Bool) async throws {
         try await base.delete(application, force: force)
     }

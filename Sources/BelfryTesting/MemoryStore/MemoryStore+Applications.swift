@@ -21,6 +21,8 @@ extension MemoryStore {
         contents.applications.values.first { $0.uuid == uuid }
     }
 
+    package func application(_ key: Key<Application>) async throws -> Application? { contents.applications[key] }
+
     package func delete(_ application: Key<Application>, force: Bool) async throws {
         try transaction { contents in
             guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
@@ -54,31 +56,41 @@ extension MemoryStore {
     package func platform(_ key: Key<Platform>) async throws -> Platform? { contents.platforms[key] }
 
     package func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws {
-        try change(platform) { old in
-            let parked = old.parked?.cause == .credentials ? nil : old.parked
-            return old.with(credentials, version: old.credentialsVersion + 1, parked: parked)
+        try transaction { contents in
+            try contents.change(platform) {
+                $0.with(credentials, version: $0.credentialsVersion + 1, parked: $0.parked)
+            }
+            if contents.platforms[platform]?.parked?.cause == .credentials { try contents.resume(platform) }
         }
         hint()
     }
 
     package func park(_ platform: Key<Platform>, _ parking: Parking) async throws {
-        try change(platform) { $0.with(parked: parking) }
+        try transaction { try $0.change(platform) { $0.with(parked: parking) } }
     }
 
     package func resume(_ platform: Key<Platform>) async throws {
-        try change(platform) { $0.with(parked: nil) }
+        try transaction { try $0.resume(platform) }
         hint()
-    }
-
-    private func change(_ platform: Key<Platform>, _ change: (Platform) -> Platform) throws {
-        try transaction { contents in
-            guard let old = contents.platforms[platform] else { throw StoreError.unknown("platform") }
-            contents.platforms[platform] = change(old)
-        }
     }
 }
 
 extension Contents {
+    fileprivate mutating func change(_ platform: Key<Platform>, _ change: (Platform) -> Platform) throws {
+        guard let old = platforms[platform] else { throw StoreError.unknown("platform") }
+        platforms[platform] = change(old)
+    }
+
+    /// Pages that wait for a later time are due at once, the oldest push first; leases stay.
+    fileprivate mutating func resume(_ platform: Key<Platform>) throws {
+        guard isParked(platform) || platforms[platform] == nil else { return }
+        try change(platform) { $0.with(parked: nil) }
+        for (key, row) in pages where row.page.platformKey == platform && !row.lease.isHeld {
+            guard let dueAt = row.lease.dueAt, let push = pushes[row.page.pushKey]?.push else { continue }
+            pages[key]?.lease.dueAt = min(dueAt, push.acceptedAt)
+        }
+    }
+
     fileprivate mutating func remove(_ application: Key<Application>, platforms: Set<Key<Platform>>) {
         let pushes = Set(self.pushes.values.map(\.push).filter { $0.applicationKey == application }.map(\.key))
         pages = pages.filter { !pushes.contains($0.value.page.pushKey) }

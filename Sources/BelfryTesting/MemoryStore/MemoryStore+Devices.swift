@@ -14,6 +14,7 @@ extension MemoryStore {
             case .create:
                 return contents.enrol(registration, as: contents.nextKey(), on: platform.key, now: now)
             case .update(let device, let evicted):
+                try registration.checkTopics(after: contents.devices[device]?.topics ?? [])
                 if let evicted { contents.evict(evicted) }
                 return contents.enrol(registration, as: device, on: platform.key, now: now)
             }
@@ -80,6 +81,17 @@ extension Device {
         Device(
             key: key, uuid: uuid, platformKey: platformKey, token: token, isActive: isActive, about: about,
             customUserID: customUserID, topics: topics, registeredAt: registeredAt)
+    }
+}
+
+extension Registration {
+    /// The limit holds for what a device has in the end, too.
+    fileprivate func checkTopics(after topics: [String]) throws(InvalidInput) {
+        let count = self.topics.applied(to: Set(topics)).count
+        guard count <= Self.topicsMax else {
+            throw InvalidInput(
+                field: "tags", "has \(count) topics with those before, the limit is \(Self.topicsMax)")
+        }
     }
 }
 

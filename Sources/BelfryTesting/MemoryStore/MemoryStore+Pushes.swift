@@ -49,7 +49,8 @@ extension Contents {
     fileprivate func receipt(of row: PushRow) -> Receipt {
         Receipt(
             push: row.push, isSpread: !isSpreading(row.push.key), counts: row.counts, settledAt: row.settledAt,
-            firstAnswerAt: row.firstAnswerAt, parked: openPlatforms(of: row.push.key).compactMap { platforms[$0]?.parked })
+            firstAnswerAt: row.firstAnswerAt,
+            parked: openPlatforms(of: row.push.key).compactMap { platforms[$0]?.parked })
     }
 
     /// The platforms on which the push still has something to do.

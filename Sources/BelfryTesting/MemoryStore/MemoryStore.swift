@@ -17,6 +17,9 @@ package final class MemoryStore: Store {
     /// A copy of all that is kept.
     package var contents: Contents { held.withLock { $0 } }
 
+    /// Changes what is kept past all rules, to plant a fault.
+    package func tamper(_ change: @Sendable (inout Contents) -> Void) { held.withLock { change(&$0) } }
+
     /// What of DESIGN.md §1 does not hold at present; empty while all is well.
     package func violations() -> [String] { contents.violations }
 

@@ -51,7 +51,9 @@ struct Verdict {
     private func lost(from accepted: Chronicle.AcceptedPush, answers: [Key<Device>: Answer]) -> [String] {
         let push = accepted.push.key
         return devices.compactMap { device in
-            guard accepted.platforms.contains(device.platformKey), isUnchanged(device, since: accepted) else { return nil }
+            guard accepted.platforms.contains(device.platformKey), isUnchanged(device, since: accepted) else {
+                return nil
+            }
             let answer = answers[device.key]
             switch (accepted.audience.contains(device.key), answer) {
             case (true, nil): return "push \(push): device \(device.key) is lost"
@@ -79,8 +81,11 @@ struct Verdict {
         if entry.told > 1 + doubts + unanswered {
             found.append("\(name) was told \(entry.told) times, with \(doubts) crashes and \(unanswered) unanswered")
         }
-        if push.guarantee == .atMostOnce, entry.told > 1 { found.append("\(name) was told \(entry.told) times, not once") }
-        if !isFounded(answer, on: entry, of: push, isInDoubt: isLapsed || doubts + unanswered > 0, settledAt: settledAt) {
+        if push.guarantee == .atMostOnce, entry.told > 1 {
+            found.append("\(name) was told \(entry.told) times, not once")
+        }
+        if !isFounded(answer, on: entry, of: push, isInDoubt: isLapsed || doubts + unanswered > 0, settledAt: settledAt)
+        {
             found.append("\(name) is \(answer.name), its provider said \(entry.outcomes)")
         }
         return found

@@ -88,7 +88,16 @@ extension World {
         policy = RetryPolicy(
             firstDelay: .seconds(random.draw(1...4)), longestDelay: .seconds(random.draw(10...60)),
             patience: .seconds(random.draw(60...1_200)))
-        events = Self.events(&random, applications: (platforms.map(\.application).max() ?? 0) + 1, platforms: platforms.count)
+        events = Self.events(
+            &random, applications: (platforms.map(\.application).max() ?? 0) + 1, platforms: platforms.count)
+    }
+
+    /// This world, in which nothing goes wrong.
+    package var calm: World {
+        var world = self
+        world.faults = Faults(
+            rates: OutcomePlan.Rates(), store: 0, stall: 0, isDeaf: false, death: 0, deathsMax: 0, full: 0)
+        return world
     }
 
     private static func platforms(_ random: inout SplitMix64) -> [PlannedPlatform] {
@@ -114,7 +123,8 @@ extension World {
         return Faults(
             rates: OutcomePlan.Rates(
                 refused: rate(0.1), gone: rate(0.3), throttled: rate(0.2), failed: rate(0.2), unanswered: rate(0.1)),
-            store: rate(0.05), stall: random.chance(0.3) ? 0.01 : 0, isDeaf: random.chance(0.2), death: random.chance(0.6) ? random.pick([0.0005, 0.003, 0.02]) : 0,
+            store: rate(0.05), stall: random.chance(0.3) ? 0.01 : 0, isDeaf: random.chance(0.2),
+            death: random.chance(0.6) ? random.pick([0.0005, 0.003, 0.02]) : 0,
             deathsMax: random.draw(1...6), full: rate(0.3))
     }
 

@@ -1,0 +1,84 @@
+package import BelfryCore
+
+/// A store with a planted fault, to prove that somebody notices.
+package struct Sabotage: WrappedStore {
+    package let base: any Store
+    private let memory: MemoryStore
+    private let planted: Fault
+
+    package enum Fault: String, Sendable, CaseIterable {
+        case settlesWithoutFence, forgetsSettlements, leasesNothing, forgetsLapses, losesDevices, writesPagesTwice
+        case believesEveryDeath, killsTheBarred, skipsTheReachable, refusesToAdvance
+    }
+
+    package init(_ base: MemoryStore, _ planted: Fault) {
+        self.base = base
+        self.planted = planted
+        memory = base
+    }
+
+    package func claimPages(_ claim: PageClaim) async throws -> [Page] {
+        switch planted {
+        case .leasesNothing:
+            let claim = PageClaim(
+                pagesMax: claim.pagesMax, lanes: claim.lanes, room: claim.room, roomElsewhere: claim.roomElsewhere,
+                lease: .milliseconds(100))
+            return try await base.claimPages(claim)
+        case .forgetsLapses:
+            return try await base.claimPages(claim).map {
+                $0.with(answers: $0.answers, attempt: $0.attempt, isLapsed: false)
+            }
+        default:
+            return try await base.claimPages(claim)
+        }
+    }
+
+    package func load(_ page: Page) async throws -> PageLoad? {
+        guard let load = try await base.load(page), planted == .skipsTheReachable else {
+            return try await base.load(page)
+        }
+        return PageLoad(push: load.push, platform: load.platform, recipients: Array(load.recipients.dropLast()))
+    }
+
+    package func advance(_ step: WalkStep) async throws -> Bool {
+        switch planted {
+        case .losesDevices:
+            let pages = step.pages.map { Array($0.dropFirst()) }
+            return try await base.advance(WalkStep(walk: step.walk, pages: pages, isLast: step.isLast))
+        case .writesPagesTwice:
+            return try await base.advance(
+                WalkStep(walk: step.walk, pages: step.pages + step.pages, isLast: step.isLast))
+        case .refusesToAdvance:
+            return false
+        default:
+            return try await base.advance(step)
+        }
+    }
+
+    package func settle(_ settlement: Settlement) async throws -> Bool {
+        switch planted {
+        case .settlesWithoutFence: try await base.settle(forged(settlement))
+        case .forgetsSettlements: true
+        case .believesEveryDeath: try await base.settle(deadly(settlement) { $0 == .gone })
+        case .killsTheBarred:
+            try await base.settle(settlement.parking == nil ? settlement : deadly(settlement) { $0 == .pending })
+        default: try await base.settle(settlement)
+        }
+    }
+
+    /// The settlement, as if its page had been claimed by its courier last.
+    private func forged(_ settlement: Settlement) -> Settlement {
+        memory.tamper { $0.pages[settlement.page.key]?.lease.isHeld = true }
+        guard let page = memory.contents.pages[settlement.page.key]?.page else { return settlement }
+        return Settlement(
+            page: page, answers: settlement.answers, retryAt: settlement.retryAt, deaths: settlement.deaths,
+            parking: settlement.parking)
+    }
+
+    private func deadly(_ settlement: Settlement, where isDead: (Answer) -> Bool) -> Settlement {
+        let dead = zip(settlement.page.devices, settlement.answers).filter { isDead($0.1) }.map(\.0)
+        return Settlement(
+            page: settlement.page, answers: settlement.answers, retryAt: settlement.retryAt,
+            deaths: dead.map { Settlement.Death(device: $0, since: .distantFuture) }, parking: settlement.parking)
+    }
+}

@@ -1,0 +1,55 @@
+import BelfryCore
+import BelfryTesting
+import Testing
+
+/// The harness proves something only if it notices what is wrong.
+@Suite struct PlantedFaultTests {
+    /// Seeds until the fault is noticed; then what was said.
+    private func firstViolation(of fault: Sabotage.Fault) -> String? {
+        for seed in 1...400 as ClosedRange<UInt64> {
+            let simulation = Simulation(delivering: World(smallWithSeed: seed)) { Sabotage($0, fault) }
+            if let violation = simulation.run().first { return violation }
+        }
+        return nil
+    }
+
+    @Test(
+        arguments: [
+            (.settlesWithoutFence, "had"), (.forgetsSettlements, "hang"), (.leasesNothing, "was told"),
+            (.forgetsLapses, "times, not once"), (.losesDevices, "is lost"), (.writesPagesTwice, "stand in two places"),
+            (.believesEveryDeath, "is inactive"), (.killsTheBarred, "is inactive"), (.skipsTheReachable, "was skipped"),
+            (.refusesToAdvance, "hang"),
+        ] as [(Sabotage.Fault, String)])
+    func `a planted fault is noticed`(fault: Sabotage.Fault, words: String) throws {
+        let violation = try #require(firstViolation(of: fault))
+        #expect(violation.contains(words))
+    }
+
+    @Test func `a process that does nothing is a hang`() {
+        let simulation = Simulation(World(smallWithSeed: 1)) { _ in }
+        #expect(simulation.run().first?.hasPrefix("hang") ?? false)
+    }
+
+    @Test func `a process that does not end when told to is a hang`() {
+        let simulation = Simulation(World(smallWithSeed: 1).calm) { process in
+            async let stubborn: Void = withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+            try await Simulation.deliver(process)
+            await stubborn
+        }
+        #expect(simulation.run().first?.hasPrefix("hang: the house did not end") ?? false)
+    }
+
+    @Test func `a process that fails is named`() {
+        let simulation = Simulation(World(smallWithSeed: 1)) { _ in throw StoreError.unavailable("planted") }
+        #expect(simulation.run().contains { $0.hasPrefix("the process ended with an error") })
+    }
+}
+
+extension World {
+    /// Few devices, and soon a hang.
+    fileprivate init(smallWithSeed seed: UInt64) {
+        self.init(seed: seed)
+        devices = min(devices, 30)
+        limits.jobsMax = 10_000
+    }
+}
