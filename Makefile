@@ -1,10 +1,11 @@
 # One door to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run test check format lint bench simulate fuzz tsan clean
+.PHONY: help run install test check format lint bench simulate fuzz tsan clean
 
 RELEASE := --configuration release --scratch-path .build-release
 DEBUG := --scratch-path .build
 SEEDS ?= 5000
+PREFIX ?= /usr/local
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,6 +14,11 @@ run: ## Set up, build, and show the main job: belfry demo
 	@Scripts/setup run
 	swift build $(RELEASE) --product belfry
 	.build-release/release/belfry demo $(ARGS)
+
+install: ## Build and put belfry into PREFIX/bin, /usr/local by default
+	@Scripts/setup run
+	swift build $(RELEASE) --product belfry
+	install -D .build-release/release/belfry $(DESTDIR)$(PREFIX)/bin/belfry
 
 test: ## Set up and run all tests
 	@Scripts/setup test

@@ -3,11 +3,15 @@ import PackageDescription
 
 // The house and who may import whom: docs/Architecture.md. `WallsTests` holds the imports to it.
 
-let settings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-]
+/// Set by Scripts/fuzz: our code is built to report its coverage to libFuzzer.
+let isFuzzing = Context.environment["BELFRY_FUZZING"] != nil
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ] + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
@@ -139,3 +143,13 @@ let package = Package(
             ]),
     ]
 )
+
+func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: "\(name)Fuzzer", dependencies: dependencies, path: "Fuzzers/\(name)", swiftSettings: settings,
+        linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])])
+}
+
+if isFuzzing {
+    package.targets += [fuzzer("PCFDoor", ["BelfryAPI", "BelfryCore"]), fuzzer("APNsAnswers", ["APNs"])]
+}
