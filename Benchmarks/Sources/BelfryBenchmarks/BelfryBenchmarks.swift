@@ -1,0 +1,8 @@
+import ArgumentParser
+
+@main
+struct BelfryBenchmarks: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Measure Belfry against references within one run, and print one table.",
+        subcommands: [Measure.self, ClientRole.self, DecoderRole.self], defaultSubcommand: Measure.self)
+}

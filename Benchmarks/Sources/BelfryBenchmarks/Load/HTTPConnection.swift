@@ -1,0 +1,156 @@
+import Foundation
+import NIOCore
+import NIOPosix
+
+/// An answer of HTTP/1.1, as far as a load generator looks.
+struct HTTPReply: Sendable {
+    let status: Int
+    let body: ByteBuffer
+    /// Milliseconds since 1970, when its last byte was read.
+    let at: Double
+
+    var text: String { String(buffer: body) }
+
+    /// The string behind a key of a flat JSON object.
+    func string(_ key: String) -> String? {
+        text.range(of: "\"\(key)\":\"").flatMap { start in
+            text[start.upperBound...].split(separator: "\"", maxSplits: 1, omittingEmptySubsequences: false).first
+        }.map(String.init)
+    }
+}
+
+enum WallClock {
+    /// Milliseconds since 1970.
+    static var now: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Double(time.tv_sec) * 1_000 + Double(time.tv_nsec) / 1_000_000
+    }
+}
+
+/// Reads the answers of a keep-alive connection, each with a Content-Length, and hands them on.
+final class ReplyReader: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private var unread = ByteBuffer()
+    private var onReply: (HTTPReply) -> Void
+    private var onEnd: (any Error) -> Void
+
+    init(onReply: @escaping (HTTPReply) -> Void, onEnd: @escaping (any Error) -> Void) {
+        self.onReply = onReply
+        self.onEnd = onEnd
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        unread.writeImmutableBuffer(unwrapInboundIn(data))
+        while let reply = next() { onReply(reply) }
+        unread.discardReadBytes()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        onEnd(error)
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { onEnd(BenchmarkFault("the server closed a connection")) }
+
+    private func next() -> HTTPReply? {
+        let parsed = unread.withUnsafeReadableBytes { bytes -> (status: Int, head: Int, body: Int)? in
+            guard let head = Self.headEnd(bytes) else { return nil }
+            var status = 0
+            for digit in bytes[9..<12] { status = status * 10 + Int(digit) - 48 }
+            return (status, head, Self.contentLength(UnsafeRawBufferPointer(rebasing: bytes[..<head])))
+        }
+        guard let parsed, unread.readableBytes >= parsed.head + parsed.body else { return nil }
+        unread.moveReaderIndex(forwardBy: parsed.head)
+        let body = unread.readSlice(length: parsed.body) ?? ByteBuffer()
+        return HTTPReply(status: parsed.status, body: body, at: WallClock.now)
+    }
+
+    private static let blankLine = Array("\r\n\r\n".utf8)
+    private static let lengthNames = ["Content-Length: ", "content-length: "].map { Array($0.utf8) }
+
+    private static func headEnd(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        bytes.end(of: blankLine)
+    }
+
+    private static func contentLength(_ head: UnsafeRawBufferPointer) -> Int {
+        guard let start = lengthNames.lazy.compactMap({ head.end(of: $0) }).first else { return 0 }
+        var length = 0
+        for byte in head[start...] {
+            guard 48...57 ~= byte else { break }
+            length = length * 10 + Int(byte) - 48
+        }
+        return length
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Where the first occurrence of a word ends.
+    fileprivate func end(of word: [UInt8]) -> Int? {
+        guard count >= word.count else { return nil }
+        for start in 0...count - word.count where self[start] == word[0] {
+            if self[start..<start + word.count].elementsEqual(word) { return start + word.count }
+        }
+        return nil
+    }
+}
+
+/// One connection for one request after the other.
+final class HTTPCaller: Sendable {
+    private let channel: any Channel
+    private let waiting: NIOLoopBound<Waiting>
+    private let port: Int
+
+    private final class Waiting {
+        var promises: [EventLoopPromise<HTTPReply>] = []
+    }
+
+    init(port: Int) async throws {
+        self.port = port
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        (channel, waiting) = try await ClientBootstrap(group: loop)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .connect(host: "127.0.0.1", port: port)
+            .flatMapThrowing { channel in
+                let waiting = Waiting()
+                let reader = ReplyReader(
+                    onReply: { waiting.promises.removeFirst().succeed($0) },
+                    onEnd: { error in
+                        for promise in waiting.promises { promise.fail(error) }
+                        waiting.promises = []
+                    })
+                try channel.pipeline.syncOperations.addHandler(reader)
+                return (channel, NIOLoopBound(waiting, eventLoop: loop))
+            }.get()
+    }
+
+    func get(_ path: String) async throws -> HTTPReply { try await send("GET", path, nil, "") }
+
+    @discardableResult
+    func delete(_ path: String) async throws -> HTTPReply { try await send("DELETE", path, nil, "") }
+
+    func post(_ path: String, credentials: String, _ body: String) async throws -> HTTPReply {
+        let reply = try await send("POST", path, credentials, body)
+        guard reply.status == 200 else {
+            throw BenchmarkFault("POST \(path) was answered \(reply.status): \(reply.text)")
+        }
+        return reply
+    }
+
+    func close() async throws { try await channel.close() }
+
+    private func send(
+        _ method: String, _ path: String, _ credentials: String?, _ body: String
+    ) async throws -> HTTPReply {
+        var head = "\(method) \(path) HTTP/1.1\r\nHost: localhost:\(port)\r\nContent-Length: \(body.utf8.count)\r\n"
+        if let credentials { head += "Authorization: Basic \(credentials)\r\n" }
+        let request = ByteBuffer(string: head + "\r\n" + body)
+        let promise = channel.eventLoop.makePromise(of: HTTPReply.self)
+        channel.eventLoop.execute { [waiting, channel] in
+            waiting.value.promises.append(promise)
+            channel.writeAndFlush(request, promise: nil)
+        }
+        return try await promise.futureResult.get()
+    }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import Foundation
+
+struct Measure: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Measure all rows, or one.")
+
+    enum Name: String, CaseIterable, ExpressibleByArgument {
+        case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations
+    }
+
+    @Flag(help: "100,000 devices instead of 1,000,000, and fewer rounds.") var quick = false
+    @Option(help: "Measure this row alone; may be given several times.") var only: [Name] = []
+    @Option(help: "The program to measure.") var belfry = ".build-release/release/belfry"
+    @Option(help: "Where databases and logs go; it has to be on a real disk.") var directory = ".build-bench/stage"
+    @Flag(help: "Keep the database with its devices for the next run.") var keep = false
+
+    func run() async throws {
+        // The programs that are started must not be asked to go on when one of them has died.
+        signal(SIGPIPE, SIG_IGN)
+        let machine = Machine.description
+        let stage = try await Stage(
+            options: Stage.Options(belfry: belfry, quick: quick, keeps: keep), directory: directory)
+        var table = Table(heads: Row.heads)
+        for name in only.isEmpty ? Name.allCases : only {
+            note("→ \(name.rawValue)")
+            let rows = try await measure(name, stage)
+            for row in rows { note("  " + row.cells.joined(separator: " | ")) }
+            table.rows += rows.map(\.cells)
+        }
+        try await stage.strike()
+        print("\(machine)\n\n\(table.text)")
+    }
+
+    private func measure(_ name: Name, _ stage: Stage) async throws -> [Row] {
+        switch name {
+        case .client: try await ClientRows(stage: stage, connections: 1, latency: 0).measure()
+        case .slowAnswers: try await ClientRows(stage: stage, connections: 8, latency: 50).measure()
+        case .wholePath: try await WholePathRows(stage: stage).measure()
+        case .idle: try await LatencyRows(stage: stage, isBusy: false).measure()
+        case .urgent: try await LatencyRows(stage: stage, isBusy: true).measure()
+        case .registrations: try await RegistrationRow(stage: stage).measure()
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+
+/// What the system says of a running process. Source: proc(5).
+struct ProcessMeter: Sendable {
+    let pid: pid_t
+
+    /// User and system time of all threads since the start.
+    var cpuMilliseconds: Double {
+        let stat = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
+        // The name of the program is in brackets and may hold spaces; utime and stime are the 12th and 13th behind it.
+        let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+        guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
+        return (user + system) * 1_000 / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    /// The most memory that was resident since the last reset.
+    var peakMiB: Double {
+        let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return (line?.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0) / 1_024
+    }
+
+    func resetPeak() throws {
+        try "5".write(toFile: "/proc/\(pid)/clear_refs", atomically: false, encoding: .utf8)
+    }
+}

@@ -1,0 +1,102 @@
+import APNs
+import ArgumentParser
+import Foundation
+import HTTP2Client
+import Logging
+import NIOPosix
+
+/// The APNs client alone, in a process of its own, so that its CPU is counted alone.
+struct ClientRole: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "client", shouldDisplay: false)
+
+    @Option var port: Int
+    @Option var keys: String
+    @Option var requests: Int
+    @Option var connections: Int
+    /// Sends until all connections are open, before the clock starts: they are opened half a second apart.
+    @Flag var warmsUp = false
+
+    struct Result: Codable {
+        let rate: Double
+        let cpuPerThousand: Double
+    }
+
+    func run() async throws {
+        let keys = try Keys.read(self.keys)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        var configuration = APNsClient.Configuration()
+        configuration.pool.connectionsMax = connections
+        let client = try APNsClient(
+            credentials: .token(p8: keys.p8, keyID: keys.keyID, teamID: keys.teamID),
+            endpoint: APNsEndpoint(host: "localhost", port: port, trustRoots: Array(keys.authority.utf8)),
+            configuration: configuration, eventLoopGroup: group, logger: Logger(label: "client"))
+        let crew = Crew(client: client, size: 4 * connections, batches: try Workload.batches())
+        if warmsUp {
+            while client.snapshot.connectionsOpen < connections { try await crew.send(20 * crew.size) }
+            try await crew.send(4 * crew.size)
+        }
+        let cpu = Self.cpuMilliseconds
+        let started = ContinuousClock.now
+        try await crew.send(requests / Workload.batchSize)
+        let seconds = (ContinuousClock.now - started) / .seconds(1)
+        let thousands = Double(requests / Workload.batchSize * Workload.batchSize) / 1_000
+        let result = Result(rate: thousands * 1_000 / seconds, cpuPerThousand: (Self.cpuMilliseconds - cpu) / thousands)
+        print(String(decoding: try JSONEncoder().encode(result), as: UTF8.self))
+        await client.shutdown(within: .seconds(2))
+    }
+
+    private static var cpuMilliseconds: Double {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return usage.ru_utime.milliseconds + usage.ru_stime.milliseconds
+    }
+}
+
+/// Tasks that each send one batch after the other.
+private struct Crew: Sendable {
+    let client: APNsClient
+    let size: Int
+    let batches: [APNsBatch]
+
+    func send(_ count: Int) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for member in 0..<size {
+                group.addTask {
+                    for number in stride(from: member, to: count, by: size) {
+                        let answers = await client.send(batches[number % batches.count])
+                        guard answers.allSatisfy(\.isAccepted) else {
+                            throw BenchmarkFault("a batch was answered \(answers.first { !$0.isAccepted } as Any)")
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
+
+extension APNsAnswer {
+    fileprivate var isAccepted: Bool { if case .accepted = self { true } else { false } }
+}
+
+/// What both the client and h2load send: the same payload to the same tokens.
+enum Workload {
+    static let batchSize = 500
+    static let tokenCount = 20_000
+    static let topic = "org.example.belfry-bench"
+
+    /// 227 bytes.
+    static let payload: String = {
+        let (start, end) = (#"{"aps":{"alert":{"title":"News","body":""#, #""}}}"#)
+        return start + String(repeating: "x", count: 227 - start.utf8.count - end.utf8.count) + end
+    }()
+
+    static func batches() throws -> [APNsBatch] {
+        let message = try APNsMessage(topic: topic, payload: Array(payload.utf8))
+        return try stride(from: 0, to: tokenCount, by: batchSize).map { first in
+            APNsBatch(
+                message: message,
+                devices: try (first..<first + batchSize).map { try APNsDevice(token: Devices.token($0)) })
+        }
+    }
+}

@@ -1,0 +1,76 @@
+/// How soon one device is told: by an idle server, and by one that carries a push to everybody.
+struct LatencyRows {
+    let stage: Stage
+    let isBusy: Bool
+
+    func measure() async throws -> [Row] {
+        let (server, crowd) = try await stage.serverWithCrowd()
+        let sender = try await Sender(server)
+        try await Task.sleep(for: .seconds(1))
+        return [isBusy ? try await busy(sender, crowd) : try await idle(sender, crowd)]
+    }
+
+    private func idle(_ sender: Sender, _ crowd: Crowd) async throws -> Row {
+        let cpu = sender.server.child.meter.cpuMilliseconds
+        let samples = try await tell(crowd.singles.indices.prefix(250), pace: .milliseconds(40), sender, crowd)
+        let used = (sender.server.child.meter.cpuMilliseconds - cpu) / Double(samples.count) * 1_000
+        let waits = samples.map { $0.toldAt - $0.posted.answeredAt }
+        return row("one device, idle server: 200 → told, \(waits.count) pushes", waits, limit: 10, cpu: used.fixed(0))
+    }
+
+    private func busy(_ sender: Sender, _ crowd: Crowd) async throws -> Row {
+        let server = sender.server
+        var waits: [Double] = []
+        while waits.count < 200 {
+            try await stage.simulator.forget()
+            let end = try await server.answered() + crowd.count
+            _ = try await sender.push(to: .all)
+            while try await stage.simulator.toldCount() < crowd.count / 50 {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            var samples: [Single] = []
+            for place in crowd.singles.indices {
+                // Those of the tail, when the push to everybody is all but over, do not count.
+                guard try await stage.simulator.toldCount() < crowd.count * 49 / 50 else { break }
+                samples += try await tell([place], pace: .milliseconds(stage.options.quick ? 10 : 40), sender, crowd)
+            }
+            waits += samples.map { $0.toldAt - $0.posted.sentAt }
+            while try await server.answered() < end + samples.count { try await Task.sleep(for: .milliseconds(20)) }
+        }
+        let what = "one device while \(crowd.count.grouped) are told: POST → told, \(waits.count) pushes"
+        return row(what, waits, limit: 50, cpu: "–")
+    }
+
+    private struct Single {
+        let posted: Sender.Posted
+        let toldAt: Double
+    }
+
+    private func tell(
+        _ places: some Sequence<Int>, pace: Duration, _ sender: Sender, _ crowd: Crowd
+    ) async throws -> [Single] {
+        var samples: [Single] = []
+        for place in places {
+            let posted = try await sender.push(toDevice: crowd.singles[place])
+            try await Task.sleep(for: pace)
+            samples.append(Single(posted: posted, toldAt: try await toldAt(place)))
+        }
+        return samples
+    }
+
+    private func toldAt(_ place: Int) async throws -> Double {
+        for _ in 0..<1_000 {
+            // The ledger cuts off fractions of a millisecond, which are counted against us.
+            if let at = try await stage.simulator.firstTold(Crowd.single(place)) { return at + 1 }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        throw BenchmarkFault("a device was not told within five seconds")
+    }
+
+    private func row(_ what: String, _ waits: [Double], limit: Double, cpu: String) -> Row {
+        let (half, most, last) = (waits.quantile(0.5), waits.quantile(0.99), waits.max() ?? 0)
+        return Row(
+            what: what, ours: "p50 \(half.fixed(1)), p99 \(most.fixed(1)), max \(last.fixed(1)) ms",
+            target: "p99 ≤ \(limit.whole) ms", isReached: most <= limit, cpu: cpu)
+    }
+}

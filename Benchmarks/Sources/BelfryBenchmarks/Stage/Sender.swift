@@ -1,0 +1,29 @@
+/// The back end that posts pushes.
+struct Sender: Sendable {
+    let server: Server
+    private let http: HTTPCaller
+
+    struct Posted: Sendable {
+        let receipt: String
+        /// Milliseconds since 1970: when the request left, and when its answer was read.
+        let sentAt: Double
+        let answeredAt: Double
+    }
+
+    init(_ server: Server) async throws {
+        self.server = server
+        http = try await HTTPCaller(port: server.port)
+    }
+
+    func push(to part: Crowd.Part) async throws -> Posted { try await post(#"{"topics":["\#(part.rawValue)"]}"#) }
+
+    func push(toDevice uuid: String) async throws -> Posted { try await post(#"{"devices":["\#(uuid)"]}"#) }
+
+    private func post(_ target: String) async throws -> Posted {
+        let text = String(repeating: "x", count: 120)
+        let sentAt = WallClock.now
+        let reply = try await http.post(
+            "/v1/push", credentials: server.identity.sender, #"{"message":{"body":"\#(text)"},"target":\#(target)}"#)
+        return Posted(receipt: reply.string("receipt_id") ?? "", sentAt: sentAt, answeredAt: reply.at)
+    }
+}

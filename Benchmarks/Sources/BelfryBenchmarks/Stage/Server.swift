@@ -1,0 +1,119 @@
+import Foundation
+
+/// A Belfry server, in a process of its own, with one application and one platform.
+struct Server: Sendable {
+    let child: Child
+    let port: Int
+    let identity: Identity
+    private let belfry: String
+    private let directory: String
+    private let metrics: HTTPCaller
+
+    /// Who its callers are. Kept beside the database, so that a later run can go on with the same devices.
+    struct Identity: Codable, Sendable {
+        var app_uuid: String
+        var api_key: String
+        var platform_uuid: String
+        var platform_secret: String
+
+        /// For back ends, and for apps.
+        var sender: String { Data("\(app_uuid):\(api_key)".utf8).base64EncodedString() }
+        var app: String { Data("\(platform_uuid):\(platform_secret)".utf8).base64EncodedString() }
+    }
+
+    static func start(belfry: String, directory: String, simulator: Simulator) async throws -> Server {
+        let identity = try await identity(belfry, directory, simulator)
+        let (port, management) = (try freePort(), try freePort())
+        let child = try Child(
+            [
+                belfry, "serve", "--data-directory", "\(directory)/data", "--port", "\(port)",
+                "--management-port", "\(management)", "--log-level", "info",
+            ], log: "\(directory)/log")
+        _ = try await child.expect("the server") { $0.contains("serving") ? true : nil }
+        return Server(
+            child: child, port: port, identity: identity, belfry: belfry, directory: directory,
+            metrics: try await HTTPCaller(port: management))
+    }
+
+    /// How many devices have their answer, over all pushes.
+    func answered() async throws -> Int {
+        let lines = try await metrics.get("/metrics").text.split(separator: "\n")
+        let counts = lines.filter { $0.hasPrefix("belfry_devices_answered_total") }
+        return counts.reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
+    }
+
+    struct Receipt: Decodable, Sendable {
+        let state: String
+        let counts: [String: Int]
+        let accepted_at: String
+        let settled_at: String?
+
+        /// From acceptance to the last answer.
+        func seconds() throws -> Double {
+            let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+            guard let settled_at else { throw BenchmarkFault("the push is not settled") }
+            return try format.parse(settled_at).timeIntervalSince(try format.parse(accepted_at))
+        }
+    }
+
+    func receipt(_ id: String) async throws -> Receipt {
+        let ended = try await Child.run(
+            [belfry, "receipt", "--json", "--data-directory", "\(directory)/data", id], log: "\(directory)/receipt")
+        return try JSONDecoder().decode(Receipt.self, from: Data(ended.output.utf8))
+    }
+
+    func stop() async throws {
+        try await metrics.close()
+        try await child.stop()
+    }
+
+    private static func identity(
+        _ belfry: String, _ directory: String, _ simulator: Simulator
+    ) async throws -> Identity {
+        let file = "\(directory)/identity.json"
+        let data = ["--data-directory", "\(directory)/data"]
+        let keys = simulator.keys
+        let credentials = [
+            "--apns-key", keys.keyFile, "--key-id", keys.keyID, "--team-id", keys.teamID, "--topic", Workload.topic,
+            "--endpoint", "https://localhost:\(simulator.port)", "--trust-root", keys.authorityFile,
+        ]
+        func json(_ command: [String]) async throws -> [String: String] {
+            let ended = try await Child.run([belfry] + command + data, log: "\(directory)/command")
+            return try JSONDecoder().decode([String: String].self, from: Data(ended.output.utf8))
+        }
+        if let known = FileManager.default.contents(atPath: file) {
+            let identity = try JSONDecoder().decode(Identity.self, from: known)
+            _ = try await Child.run(
+                [belfry, "platform", "credentials", identity.platform_uuid] + credentials + data,
+                log: "\(directory)/command")
+            return identity
+        }
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let app = try await json(["app", "create", "--json", "--name", "Benchmarks"])
+        let platform = try await json(
+            ["platform", "create", "--json", "--app", app["app_uuid"] ?? "", "--type", "ios", "--mode", "development"]
+                + ["--name", "iOS"] + credentials)
+        let identity = Identity(
+            app_uuid: app["app_uuid"] ?? "", api_key: app["api_key"] ?? "",
+            platform_uuid: platform["platform_uuid"] ?? "", platform_secret: platform["platform_secret"] ?? "")
+        try JSONEncoder().encode(identity).write(to: URL(fileURLWithPath: file))
+        return identity
+    }
+}
+
+/// A port that is free now.
+func freePort() throws -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let port = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+            bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+        } ? Int(UInt16(bigEndian: pointer.pointee.sin_port)) : 0
+    }
+    guard port > 0 else { throw BenchmarkFault("there is no free port") }
+    return port
+}
