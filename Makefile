@@ -28,10 +28,10 @@ check: ## Everything that CI does
 	@Scripts/check
 
 format: ## Format all Swift code in place
-	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+	swift format --in-place --recursive --parallel Package.swift Sources Tests Fuzzers Benchmarks/Package.swift Benchmarks/Sources
 
 lint: ## Check the format of all Swift code
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests Fuzzers Benchmarks/Package.swift Benchmarks/Sources
 
 bench: ## Measure: one table, ratios within one run
 	@Scripts/setup bench

@@ -127,7 +127,10 @@ let package = Package(
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests(
             "BelfryStoreTests",
-            ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging, .product(name: "GRDB", package: "GRDB.swift")]),
+            [
+                "BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging, lifecycle]),
         tests(
             "BelfryAPITests",

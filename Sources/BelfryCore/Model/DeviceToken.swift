@@ -24,7 +24,8 @@ package struct DeviceToken: Sendable, Hashable {
             return
         }
         guard let decoded = [UInt8](hex: text.utf8) else {
-            throw InvalidInput(field: "registration_token", "is no APNs token: it has to be an even number of hex digits")
+            throw InvalidInput(
+                field: "registration_token", "is no APNs token: it has to be an even number of hex digits")
         }
         guard decoded.count <= Self.apnsBytesMax else {
             throw InvalidInput(

@@ -24,7 +24,8 @@ package struct DeathWatch: Sendable, Hashable {
         guard answers >= answersMin else { return nil }
         let share = Double(deaths) / Double(answers)
         guard share <= shareMax else {
-            let words = "\(deaths) of the last \(answers) devices were declared dead, the limit is \(Int(shareMax * 100)) %"
+            let words =
+                "\(deaths) of the last \(answers) devices were declared dead, the limit is \(Int(shareMax * 100)) %"
             (answers, deaths) = (0, 0)
             return words
         }

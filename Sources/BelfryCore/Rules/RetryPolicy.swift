@@ -7,7 +7,8 @@ package struct RetryPolicy: Sendable, Hashable {
     package let patience: Duration
 
     package init(
-        firstDelay: Duration = .seconds(2), longestDelay: Duration = .seconds(15 * 60), patience: Duration = .seconds(24 * 3600)
+        firstDelay: Duration = .seconds(2), longestDelay: Duration = .seconds(15 * 60),
+        patience: Duration = .seconds(24 * 3600)
     ) {
         self.firstDelay = firstDelay
         self.longestDelay = longestDelay

@@ -13,7 +13,8 @@ package struct SipHash: Sendable, Hashable {
     /// Takes the first 16 bytes as the key, in little-endian order.
     package init(key: some Collection<UInt8>) {
         precondition(key.count >= 16, "a SipHash key is 16 bytes")
-        self.init(key0: UInt64(littleEndianBytes: key.prefix(8)), key1: UInt64(littleEndianBytes: key.dropFirst(8).prefix(8)))
+        self.init(
+            key0: UInt64(littleEndianBytes: key.prefix(8)), key1: UInt64(littleEndianBytes: key.dropFirst(8).prefix(8)))
     }
 
     package func hash(_ word: UInt64) -> UInt64 {

@@ -62,7 +62,10 @@ package struct APNsPlatformCredentials: Sendable, Hashable, Codable {
         var address: APNsEndpoint = mode == .production ? .production : .sandbox
         if let endpoint {
             guard let url = URL(string: endpoint), url.scheme == "https", let host = url.host(), url.path().count <= 1
-            else { throw InvalidInput(field: "endpoint", "is `\(endpoint)`, it has to be https://host or https://host:port") }
+            else {
+                throw InvalidInput(
+                    field: "endpoint", "is `\(endpoint)`, it has to be https://host or https://host:port")
+            }
             address = APNsEndpoint(host: host, port: url.port ?? 443)
         }
         address.trustRoots = trustRootsPEM.map { Array($0.utf8) }

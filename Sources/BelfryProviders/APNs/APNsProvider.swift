@@ -42,7 +42,8 @@ struct APNsProvider: DrainableProvider {
         do {
             batch = try makeBatch(push, recipients)
         } catch {
-            logger.error("push cannot be rendered for APNs", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
+            logger.error(
+                "push cannot be rendered for APNs", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
             return recipients.map { _ in .refused(.other) }
         }
         let answers = await client.send(batch, urgent: push.lane == .urgent, deadline: options.deadline)

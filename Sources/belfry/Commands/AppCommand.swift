@@ -1,7 +1,7 @@
-public import ArgumentParser
+import ArgumentParser
 import BelfryCore
 import BelfryServer
-public import Foundation
+import Foundation
 
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -48,7 +48,7 @@ struct AppCommand: AsyncParsableCommand {
 
         @OptionGroup var common: CommonOptions
         @OptionGroup var output: OutputOptions
-        @Argument(help: "The application's UUID.") var app: UUID
+        @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
 
         func run() async throws {
             let (application, platforms) = try await common.withAdministration { administration in
@@ -77,7 +77,7 @@ struct AppCommand: AsyncParsableCommand {
             abstract: "Delete an application; with --force also its platforms, devices and pushes.")
 
         @OptionGroup var common: CommonOptions
-        @Argument(help: "The application's UUID.") var app: UUID
+        @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
         @Flag(help: "Delete it although it has platforms.") var force = false
 
         func run() async throws {
@@ -128,8 +128,12 @@ struct PlatformRow: Encodable {
     }
 }
 
-extension UUID: @retroactive ExpressibleByArgument {
-    public init?(argument: String) { self.init(uuidString: argument) }
+extension UUID {
+    /// As an argument of a command.
+    static func parse(_ text: String) throws -> UUID {
+        guard let uuid = UUID(uuidString: text) else { throw ValidationError("`\(text)` is no UUID") }
+        return uuid
+    }
 }
 
 extension Instant {

@@ -7,7 +7,8 @@ struct CommonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A JSON file with settings.", valueName: "file"))
     var config: String?
 
-    @Option(help: ArgumentHelp("Where the database and the key ring are. [default: belfry-data]", valueName: "directory"))
+    @Option(
+        help: ArgumentHelp("Where the database and the key ring are. [default: belfry-data]", valueName: "directory"))
     var dataDirectory: String?
 
     @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical. [default: info]"))

@@ -16,7 +16,7 @@ struct PlatformCommand: AsyncParsableCommand {
 
         @OptionGroup var common: CommonOptions
         @OptionGroup var output: OutputOptions
-        @Option(help: "The application's UUID.") var app: UUID
+        @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
         @Option(help: "ios.") var type: String
         @Option(help: "development or production.") var mode: String
         @Option(help: "What people call it.") var name: String
@@ -44,7 +44,8 @@ struct PlatformCommand: AsyncParsableCommand {
         private func unknown<Choice: RawRepresentable<String>>(
             _ field: String, _ value: String, _ choices: [Choice]
         ) -> ValidationError {
-            ValidationError("--\(field) is `\(value)`, it has to be one of: \(choices.map(\.rawValue).joined(separator: ", "))")
+            ValidationError(
+                "--\(field) is `\(value)`, it has to be one of: \(choices.map(\.rawValue).joined(separator: ", "))")
         }
     }
 
@@ -53,7 +54,7 @@ struct PlatformCommand: AsyncParsableCommand {
             abstract: "Replace a platform's credentials; pages that waited for them go on.")
 
         @OptionGroup var common: CommonOptions
-        @Argument(help: "The platform's UUID.") var platform: UUID
+        @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
         @OptionGroup(title: "APNs credentials") var credentials: APNsArguments
 
         func run() async throws {
@@ -70,7 +71,7 @@ struct PlatformCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Let a parked platform's pages run again.")
 
         @OptionGroup var common: CommonOptions
-        @Argument(help: "The platform's UUID.") var platform: UUID
+        @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
 
         func run() async throws {
             try await common.withAdministration { administration in

@@ -8,8 +8,9 @@ struct PushCommand: AsyncParsableCommand {
 
     @OptionGroup var common: CommonOptions
     @OptionGroup var output: OutputOptions
-    @Option(help: "The application's UUID.") var app: UUID
-    @Option(help: "A topic; may be given several times. Without one the push goes to everyone.") var topic: [String] = []
+    @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
+    @Option(help: "A topic; may be given several times. Without one the push goes to everyone.") var topic: [String] =
+        []
     @Option(help: "The text.") var body: String
     @Flag(help: "Show the progress until every device has its answer.") var follow = false
 

@@ -9,8 +9,8 @@ struct ReceiptCommand: AsyncParsableCommand {
 
     @OptionGroup var common: CommonOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: "The receipt's id.") var receiptID: UUID
-    @Option(help: "A device's UUID: show its answer alone.") var device: UUID?
+    @Argument(help: "The receipt's id.", transform: UUID.parse) var receiptID: UUID
+    @Option(help: "A device's UUID: show its answer alone.", transform: UUID.parse) var device: UUID?
 
     func run() async throws {
         try await common.withAdministration { administration in

@@ -21,7 +21,8 @@ struct SimulateAPNs: AsyncParsableCommand {
     @Option(help: "The port of the script and the ledger; 0 takes any free one.") var controlPort: Int?
     @Option(help: ArgumentHelp("Write the CA certificate to trust here.", valueName: "ca.pem")) var caOut: String?
     @Option(help: ArgumentHelp("Write a signing key that is known here.", valueName: "key.p8")) var keyOut: String?
-    @Option(help: ArgumentHelp("Keep `tokens` or `everything` that arrives.", valueName: "detail")) var ledger = "tokens"
+    @Option(help: ArgumentHelp("Keep `tokens` or `everything` that arrives.", valueName: "detail")) var ledger =
+        "tokens"
     @Option(help: "How long each answer takes, in milliseconds.") var latency = 0
 
     func run() async throws {

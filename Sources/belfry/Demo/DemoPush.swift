@@ -24,7 +24,8 @@ struct DemoPush: Sendable {
         }
         let mail = Audience { $0.index == crowd.addressee.index }
         return [
-            DemoPush("Town hall, to topic local_seminars", townHallBody(expiry: now + .seconds(86_400)), townHall, crowd),
+            DemoPush(
+                "Town hall, to topic local_seminars", townHallBody(expiry: now + .seconds(86_400)), townHall, crowd),
             DemoPush("Cheese, to topics breaking_news, local, dairy on iOS and Android", cheeseBody, cheese, crowd),
             DemoPush("Mail, to one device", mailBody(to: addressee), mail, crowd),
         ]

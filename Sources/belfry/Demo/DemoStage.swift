@@ -37,7 +37,9 @@ struct DemoStage: Sendable {
         DemoRow.show(rows)
         let isRight = rows.allSatisfy(\.isRight)
         print(isRight ? "\n✓ Every device has the answer it must have." : "\n✗ Some counts are not what they must be.")
-        if staysUp { client.explain(addressee: addressee, management: addresses.management, dataDirectory: dataDirectory) }
+        if staysUp {
+            client.explain(addressee: addressee, management: addresses.management, dataDirectory: dataDirectory)
+        }
         try await client.shutdown()
         return isRight
     }

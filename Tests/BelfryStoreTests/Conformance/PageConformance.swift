@@ -165,7 +165,9 @@ import Testing
             let page = try await scene.claimOne()
             let parking = Parking(cause: .credentials, detail: "revoked", since: scene.clock.now)
             let later = scene.clock.now + .seconds(3_600)
-            #expect(try await scene.store.settle(Settlement(handingBack: page, at: later, halt: .init(parking, of: scene.platform))))
+            #expect(
+                try await scene.store.settle(
+                    Settlement(handingBack: page, at: later, halt: .init(parking, of: scene.platform))))
             #expect(try await scene.store.platform(scene.platform.key)?.parked == parking)
             #expect(try await scene.store.receipt(push.receiptID)?.parked == [parking])
             #expect(try await scene.store.receipt(push.receiptID)?.state == .parked)

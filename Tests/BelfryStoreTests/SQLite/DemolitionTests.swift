@@ -1,9 +1,9 @@
 import BelfryCore
+import BelfryTesting
 import GRDB
 import Testing
 
 @testable import BelfryStoreSQLite
-import BelfryTesting
 
 @Suite struct DemolitionTests {
     private static let tables = [

@@ -1,11 +1,11 @@
 import BelfryCore
+import BelfryTesting
 import Foundation
 import GRDB
 import Synchronization
 import Testing
 
 @testable import BelfryStoreSQLite
-import BelfryTesting
 
 @Suite struct GroupCommitTests {
     private struct Mishap: Error, Equatable { let number: Int }

@@ -1,9 +1,9 @@
 import BelfryCore
+import BelfryTesting
 import GRDB
 import Logging
 
 @testable import BelfryStoreSQLite
-import BelfryTesting
 
 /// Runs `body` with an empty store and its path.
 func withSQLiteStore(

@@ -1,9 +1,9 @@
 import BelfryCore
+import BelfryTesting
 import GRDB
 import Testing
 
 @testable import BelfryStoreSQLite
-import BelfryTesting
 
 /// The posting lists hold what the devices' rows say, swept or not.
 @Suite struct SubscriptionTests {

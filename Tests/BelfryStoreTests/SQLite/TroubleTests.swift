@@ -1,10 +1,10 @@
 import BelfryCore
+import BelfryTesting
 import Foundation
 import GRDB
 import Testing
 
 @testable import BelfryStoreSQLite
-import BelfryTesting
 
 @Suite struct TroubleTests {
     @Test func `a commit waits for the disk`() async throws {

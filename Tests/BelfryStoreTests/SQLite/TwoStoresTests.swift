@@ -1,8 +1,8 @@
 import BelfryCore
+import BelfryTesting
 import Testing
 
 @testable import BelfryStoreSQLite
-import BelfryTesting
 
 /// Two stores on one file, as a command beside a running server is.
 @Suite struct TwoStoresTests {
