@@ -123,7 +123,10 @@ let package = Package(
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests(
             "BelfryStoreTests",
-            ["BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging, .product(name: "GRDB", package: "GRDB.swift")]),
+            [
+                "BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging, lifecycle]),
         tests(
             "BelfryAPITests",
@@ -133,8 +136,10 @@ let package = Package(
             ]),
         tests(
             "BelfryServerTests",
-            [
-                "BelfryCore", "BelfryServer", "BelfrySimulators", "BelfryTesting", logging,
+            nio + [
+                "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryServer",
+                "BelfrySimulators", "BelfryTesting", logging,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ]),
     ]

@@ -20,7 +20,8 @@ package struct KeyRing: Vault {
         var newest: UInt32?
         for (number, line) in text.split(whereSeparator: \.isNewline).enumerated() {
             let parts = line.split(separator: ":", maxSplits: 1)
-            guard parts.count == 2, let id = UInt32(parts[0]), let bytes = [UInt8](hex: parts[1].utf8), bytes.count == 32
+            guard parts.count == 2, let id = UInt32(parts[0]), let bytes = [UInt8](hex: parts[1].utf8),
+                bytes.count == 32
             else { throw KeyRingError.badLine(number + 1) }
             guard keys.updateValue(SymmetricKey(data: bytes), forKey: id) == nil else {
                 throw KeyRingError.repeatedID(id)

@@ -71,7 +71,9 @@ package struct Server: Sendable {
         ).add(to: router)
         let services: [any Service] = [
             delivery,
-            listener("management", configuration.management, ManagementRoutes(metrics: metrics, health: health).responder(), doorway),
+            listener(
+                "management", configuration.management, ManagementRoutes(metrics: metrics, health: health).responder(),
+                doorway),
             listener("http", configuration.http, router.buildResponder(), doorway),
         ]
         var group = ServiceGroupConfiguration(
@@ -83,7 +85,8 @@ package struct Server: Sendable {
 
     private func listener<Responder: HTTPResponder>(
         _ name: String, _ address: ListenerConfiguration, _ responder: Responder, _ doorway: Doorway
-    ) -> Hummingbird.Application<Responder> where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+    ) -> Hummingbird.Application<Responder>
+    where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         Hummingbird.Application(
             responder: responder,
             configuration: .init(address: .hostname(address.host, port: address.port), serverName: nil),

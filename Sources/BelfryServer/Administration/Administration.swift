@@ -88,7 +88,8 @@ package struct Administration: Sendable {
     }
 
     /// Sends to a topic, or to everyone when none is named.
-    package func push(_ body: String, to topics: [String], of application: BelfryCore.Application) async throws -> Push {
+    package func push(_ body: String, to topics: [String], of application: BelfryCore.Application) async throws -> Push
+    {
         let platforms = try await store.platforms(of: application.key)
         let names = try topics.map { try Topic.normalized($0, field: "topic") }
         let audience: Audience =

@@ -24,7 +24,8 @@ final class Settings {
     func int(_ key: String, default fallback: Int, in range: ClosedRange<Int>, oldName: String? = nil) -> Int {
         guard let text = raw(key, oldName) else { return fallback }
         guard let value = Int(text), range.contains(value) else {
-            return fault(key, "is `\(text)`, it has to be a whole number in \(range.lowerBound)...\(range.upperBound)", fallback)
+            return fault(
+                key, "is `\(text)`, it has to be a whole number in \(range.lowerBound)...\(range.upperBound)", fallback)
         }
         return value
     }
@@ -58,6 +59,9 @@ final class Settings {
             faults.append("\(name) is no setting; docs/Configuration.md lists them")
         }
     }
+
+    /// Notes what is wrong between settings that are each right.
+    func note(_ fault: String) { faults.append(fault) }
 
     func fault<Value>(_ key: String, _ problem: String, _ fallback: Value) -> Value {
         faults.append("\(key) \(problem)")

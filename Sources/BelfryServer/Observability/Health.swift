@@ -13,7 +13,8 @@ struct Health: Sendable {
     func forPCF() async -> PCFv1.Health {
         let fault = await databaseFault()
         func part(_ name: String) -> PCFv1.Health.Part { .init(isHealthy: fault == nil, message: fault ?? name) }
-        return PCFv1.Health(database: part("SQLite"), queue: part("Pages are in the database"), scheduler: part("Scheduler is up"))
+        return PCFv1.Health(
+            database: part("SQLite"), queue: part("Pages are in the database"), scheduler: part("Scheduler is up"))
     }
 
     /// nil when the database answers.
