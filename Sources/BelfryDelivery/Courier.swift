@@ -18,7 +18,7 @@ struct Courier: Sendable {
     func carry(_ page: Page) async {
         do {
             guard let load = try await store.load(page) else { return }
-            let settlement = deathWatches.observe(try await deliver(page, load), at: clock.now)
+            let settlement = deathWatches.observe(try await deliver(page, load), on: load.platform, at: clock.now)
             guard try await store.settle(settlement) else {
                 Metric.leaseLost()
                 logger.warning("page was settled by another courier", metadata: ["page.key": "\(page.key)"])
@@ -45,14 +45,14 @@ struct Courier: Sendable {
                 of: page, carrying: load, outcomes: outcomes, policy: policy, now: clock.now, jitter: random())
         } catch ProviderError.credentials(let words) {
             let parking = Parking(cause: .credentials, detail: words, since: clock.now)
-            return Settlement(handingBack: page, at: clock.now, parking: parking)
+            return Settlement(handingBack: page, at: clock.now, halt: Settlement.Halt(parking, of: load.platform))
         }
     }
 
     private func report(_ settlement: Settlement) {
         Metric.settled(settlement)
         logger.debug("page settled", metadata: ["page.key": "\(settlement.page.key)"])
-        guard let parking = settlement.parking else { return }
+        guard let parking = settlement.halt?.parking else { return }
         logger.error(
             "platform is parked until a person mends it",
             metadata: [

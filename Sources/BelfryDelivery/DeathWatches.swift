@@ -9,12 +9,12 @@ final class DeathWatches: Sendable {
     init(prototype: DeathWatch) { self.prototype = prototype }
 
     /// The settlement, or past the limit of deaths the same with its devices spared and its platform parked.
-    func observe(_ settlement: Settlement, at now: Instant) -> Settlement {
+    func observe(_ settlement: Settlement, on platform: Platform, at now: Instant) -> Settlement {
         guard !settlement.counts.isEmpty else { return settlement }
         let words = watches.withLock { watches in
             watches[settlement.page.platformKey, default: prototype].observe(settlement)
         }
         guard let words else { return settlement }
-        return settlement.sparing(Parking(cause: .deaths, detail: words, since: now))
+        return settlement.sparing(Settlement.Halt(Parking(cause: .deaths, detail: words, since: now), of: platform))
     }
 }

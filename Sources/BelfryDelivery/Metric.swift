@@ -29,6 +29,6 @@ enum Metric {
         for (answer, count) in settlement.counts { answers[answer]?.increment(by: count) }
         devicesDeactivated.increment(by: settlement.deaths.count)
         if settlement.retryAt == nil { pagesSettled.increment() }
-        if settlement.parking != nil { platformsParked.increment() }
+        if settlement.halt != nil { platformsParked.increment() }
     }
 }

@@ -34,15 +34,18 @@ package struct Server: Sendable {
 
     /// Serves until told to stop, then lets what was begun end, within the shutdown time-out.
     ///
-    /// - Parameter onReady: called once, when both ports listen.
+    /// - Parameters:
+    ///   - stop: ends the server gracefully when it yields or ends, as SIGTERM does; nil leaves it to the signals.
+    ///   - onReady: called once, when both ports listen.
     package func run(
+        until stop: AsyncStream<Void>? = nil,
         onReady: @escaping @Sendable (Addresses, Premises) async -> Void = { _, _ in }
     ) async throws {
         let premises = try Premises(configuration, logger: logger)
         let providers = Providers(
             vault: premises.keyRing, clock: SystemClock(), apns: configuration.apns,
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
-        let served = await Result { try await serve(premises, providers, onReady) }
+        let served = await Result { try await serve(premises, providers, until: stop, onReady) }
         await providers.shutdown(within: configuration.shutdownTimeout)
         try await premises.close()
         try served.get()
@@ -50,7 +53,7 @@ package struct Server: Sendable {
     }
 
     private func serve(
-        _ premises: Premises, _ providers: Providers,
+        _ premises: Premises, _ providers: Providers, until stop: AsyncStream<Void>?,
         _ onReady: @escaping @Sendable (Addresses, Premises) async -> Void
     ) async throws {
         let clock = SystemClock()
@@ -69,13 +72,14 @@ package struct Server: Sendable {
             store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
             health: { await health.forPCF() }
         ).add(to: router)
-        let services: [any Service] = [
+        var services: [any Service] = [
             delivery,
             listener(
                 "management", configuration.management, ManagementRoutes(metrics: metrics, health: health).responder(),
                 doorway),
             listener("http", configuration.http, router.buildResponder(), doorway),
         ]
+        if let stop { services.append(Doorbell(stop: stop)) }
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },
             gracefulShutdownSignals: obeysSignals ? [.sigterm, .sigint] : [], logger: quiet)
@@ -102,5 +106,14 @@ package struct Server: Sendable {
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .warning)
         return quiet
+    }
+}
+
+/// Ends when it is rung, and the server with it.
+private struct Doorbell: Service {
+    let stop: AsyncStream<Void>
+
+    func run() async {
+        for await _ in stop.cancelOnGracefulShutdown() { return }
     }
 }

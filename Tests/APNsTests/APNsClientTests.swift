@@ -19,12 +19,15 @@ import Testing
         return try await APNsSimulator.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
     }
 
+    /// One connection at a time, so that the machine's pace does not decide how many are opened.
     private func client(_ simulator: APNsSimulator, _ credentials: APNsCredentials? = nil) throws -> APNsClient {
-        try APNsClient(
+        var configuration = APNsClient.Configuration()
+        configuration.pool.connectionsMax = 1
+        return try APNsClient(
             credentials: credentials ?? .token(p8: key.p8, keyID: key.keyID, teamID: key.teamID),
             endpoint: APNsEndpoint(
                 host: "127.0.0.1", port: simulator.port, trustRoots: Array(simulator.trustRootPEM.utf8)),
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+            configuration: configuration, eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 

@@ -75,7 +75,7 @@ import Testing
         #expect(settlement.answers == [.pending, .accepted])
         #expect(settlement.retryAt == Self.now)
         #expect(settlement.deaths.isEmpty)
-        #expect(settlement.parking == Parking(cause: .credentials, detail: "wrong key", since: Self.now))
+        #expect(settlement.halt?.parking == Parking(cause: .credentials, detail: "wrong key", since: Self.now))
     }
 
     // MARK: The end of a push
@@ -111,10 +111,10 @@ import Testing
 
     @Test func `sparing keeps the answers and lets nobody die`() {
         let parking = Parking(cause: .deaths, detail: "too many", since: Self.now)
-        let spared = settle([.gone(since: .zero), .failed(retryAfter: nil)]).sparing(parking)
+        let spared = settle([.gone(since: .zero), .failed(retryAfter: nil)]).sparing(.init(parking, of: .sample))
         #expect(spared.answers == [.gone, .pending])
         #expect(spared.deaths.isEmpty)
-        #expect(spared.parking == parking)
+        #expect(spared.halt?.parking == parking)
     }
 
     // MARK: Devices that were not sent to
@@ -171,7 +171,7 @@ import Testing
         }
         #expect(settlement.deaths == deaths, "seed \(seed)")
         let isBarred = outcomes.contains { if case .barred = $0 { true } else { false } }
-        #expect((settlement.parking != nil) == isBarred, "seed \(seed)")
+        #expect((settlement.halt?.parking != nil) == isBarred, "seed \(seed)")
     }
 
     private static func outcome(_ random: inout SplitMix64) -> Outcome {

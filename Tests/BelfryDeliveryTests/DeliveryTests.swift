@@ -108,8 +108,6 @@ import Testing
         try await house.store.replaceCredentials(of: house.platforms[0].key, with: Sealed(bytes: [2]))
         house.run(for: .seconds(10))
         let platform = try await house.store.platform(house.platforms[0].key)
-        withKnownIssue("a settlement does not say which credentials were refused") {
-            #expect(platform?.parked == nil)
-        }
+        #expect(platform?.parked == nil)
     }
 }

@@ -110,7 +110,7 @@ package protocol DeliveryStore: Sendable {
     func claimPages(_ claim: PageClaim) async throws -> [Page]
     /// What a courier needs to carry a page: its push, and whom to tell. Devices that are inactive or gone are left out.
     func load(_ page: Page) async throws -> PageLoad?
-    /// Writes what came of a page, all at once or not at all.
+    /// Writes what came of a page, all at once or not at all. A halt of credentials that were replaced since is void.
     ///
     /// Returns false, and changes nothing, when the page was claimed by another since.
     func settle(_ settlement: Settlement) async throws -> Bool

@@ -10,7 +10,7 @@ package struct Settlement: Sendable, Hashable {
     /// When the pending devices are to be tried again; nil when none is.
     package let retryAt: Instant?
     package let deaths: [Death]
-    package let parking: Parking?
+    package let halt: Halt?
 
     /// A device whose token is dead, by a verdict that names a time.
     package struct Death: Sendable, Hashable {
@@ -24,14 +24,26 @@ package struct Settlement: Sendable, Hashable {
         }
     }
 
-    package init(page: Page, answers: [Answer], retryAt: Instant?, deaths: [Death] = [], parking: Parking? = nil) {
+    /// An order to park the platform, void once its credentials are others than those that were refused.
+    package struct Halt: Sendable, Hashable {
+        package let parking: Parking
+        /// Of the platform as it was loaded for the page.
+        package let credentialsVersion: Int64
+
+        package init(_ parking: Parking, of platform: Platform) {
+            self.parking = parking
+            credentialsVersion = platform.credentialsVersion
+        }
+    }
+
+    package init(page: Page, answers: [Answer], retryAt: Instant?, deaths: [Death] = [], halt: Halt? = nil) {
         precondition(answers.count == page.devices.count, "each device of a page has an answer")
         precondition((retryAt == nil) == !answers.contains(.pending), "pending devices have a time, others have none")
         self.page = page
         self.answers = answers
         self.retryAt = retryAt
         self.deaths = deaths
-        self.parking = parking
+        self.halt = halt
     }
 
     /// How many devices got each answer by this settlement.
@@ -54,7 +66,7 @@ extension Settlement {
         of page: Page, carrying load: PageLoad, outcomes: [Outcome], policy: RetryPolicy, now: Instant, jitter: Double
     ) {
         precondition(outcomes.count == load.recipients.count, "a provider answers for each recipient")
-        var draft = Draft(page: page)
+        var draft = Draft(page: page, platform: load.platform)
         draft.skipUnreachable(load.recipients)
         var rest = page.devices[...]
         for (recipient, outcome) in zip(load.recipients, outcomes) {
@@ -76,26 +88,28 @@ extension Settlement {
     }
 
     /// Hands a page back untouched, to be carried from `retryAt`.
-    package init(handingBack page: Page, at retryAt: Instant, parking: Parking? = nil) {
-        self.init(page: page, answers: page.answers, retryAt: retryAt, parking: parking)
+    package init(handingBack page: Page, at retryAt: Instant, halt: Halt? = nil) {
+        self.init(page: page, answers: page.answers, retryAt: retryAt, halt: halt)
     }
 
     /// This settlement, with the platform parked and no device harmed.
-    package func sparing(_ parking: Parking) -> Settlement {
-        Settlement(page: page, answers: answers, retryAt: retryAt, deaths: [], parking: parking)
+    package func sparing(_ halt: Halt) -> Settlement {
+        Settlement(page: page, answers: answers, retryAt: retryAt, deaths: [], halt: halt)
     }
 }
 
 private struct Draft {
     let page: Page
+    let platform: Platform
     var answers: [Answer]
     var deaths: [Settlement.Death] = []
     var longestWait: Duration?
     var hasFailures = false
     var trouble: String?
 
-    init(page: Page) {
+    init(page: Page, platform: Platform) {
         self.page = page
+        self.platform = platform
         answers = page.answers
     }
 
@@ -131,17 +145,17 @@ private struct Draft {
     }
 
     func finish(policy: RetryPolicy, end: Instant, now: Instant, jitter: Double) -> Settlement {
-        let parking = trouble.map { Parking(cause: .credentials, detail: $0, since: now) }
+        let halt = trouble.map { Settlement.Halt(Parking(cause: .credentials, detail: $0, since: now), of: platform) }
         guard answers.contains(.pending) else {
-            return Settlement(page: page, answers: answers, retryAt: nil, deaths: deaths, parking: parking)
+            return Settlement(page: page, answers: answers, retryAt: nil, deaths: deaths, halt: halt)
         }
         let wait =
             hasFailures ? policy.delay(after: page.attempt, asked: longestWait, jitter: jitter) : .zero
         let retryAt = now + wait
         guard retryAt < end || trouble != nil else {
             let ended = answers.map { $0 == .pending ? Answer.expired : $0 }
-            return Settlement(page: page, answers: ended, retryAt: nil, deaths: deaths, parking: parking)
+            return Settlement(page: page, answers: ended, retryAt: nil, deaths: deaths, halt: halt)
         }
-        return Settlement(page: page, answers: answers, retryAt: retryAt, deaths: deaths, parking: parking)
+        return Settlement(page: page, answers: answers, retryAt: retryAt, deaths: deaths, halt: halt)
     }
 }

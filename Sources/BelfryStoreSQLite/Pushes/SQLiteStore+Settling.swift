@@ -22,7 +22,7 @@ private struct Settling {
         guard lease.isHeld else { return true }
         try write(over: lease.answers, now: session.clock.now)
         for death in settlement.deaths { try deactivate(death) }
-        if let parking = settlement.parking { try park(parking) }
+        if let halt = settlement.halt { try park(halt) }
         if settlement.retryAt != nil { session.effects.fallsDue = true }
         return true
     }
@@ -70,9 +70,10 @@ private struct Settling {
         try session.deactivate(row, on: page.platformKey)
     }
 
-    private func park(_ parking: Parking) throws {
+    private func park(_ halt: Settlement.Halt) throws {
+        let parking = halt.parking
         try session.prepared(PlatformStatements.parkUnlessParked).run(
-            parking.cause.rawValue, parking.detail, parking.since, page.platformKey)
+            parking.cause.rawValue, parking.detail, parking.since, page.platformKey, halt.credentialsVersion)
         if session.db.changesCount > 0 { session.rosterChanged() }
     }
 }

@@ -157,7 +157,7 @@ enum PlatformStatements {
     static let parkUnlessParked = """
         UPDATE platform /* platforms.park_unless_parked */
            SET parked_cause = ?1, parked_detail = ?2, parked_since_ms = ?3
-         WHERE id = ?4 AND parked_cause IS NULL
+         WHERE id = ?4 AND parked_cause IS NULL AND credentials_version = ?5
         """
 
     static let resume = """

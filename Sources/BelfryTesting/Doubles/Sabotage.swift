@@ -61,7 +61,7 @@ package struct Sabotage: WrappedStore {
         case .forgetsSettlements: true
         case .believesEveryDeath: try await base.settle(deadly(settlement) { $0 == .gone })
         case .killsTheBarred:
-            try await base.settle(settlement.parking == nil ? settlement : deadly(settlement) { $0 == .pending })
+            try await base.settle(settlement.halt == nil ? settlement : deadly(settlement) { $0 == .pending })
         default: try await base.settle(settlement)
         }
     }
@@ -72,13 +72,13 @@ package struct Sabotage: WrappedStore {
         guard let page = memory.contents.pages[settlement.page.key]?.page else { return settlement }
         return Settlement(
             page: page, answers: settlement.answers, retryAt: settlement.retryAt, deaths: settlement.deaths,
-            parking: settlement.parking)
+            halt: settlement.halt)
     }
 
     private func deadly(_ settlement: Settlement, where isDead: (Answer) -> Bool) -> Settlement {
         let dead = zip(settlement.page.devices, settlement.answers).filter { isDead($0.1) }.map(\.0)
         return Settlement(
             page: settlement.page, answers: settlement.answers, retryAt: settlement.retryAt,
-            deaths: dead.map { Settlement.Death(device: $0, since: .distantFuture) }, parking: settlement.parking)
+            deaths: dead.map { Settlement.Death(device: $0, since: .distantFuture) }, halt: settlement.halt)
     }
 }

@@ -157,8 +157,10 @@ extension Contents {
             answers: settlement.answers, attempt: row.page.attempt, isLapsed: row.page.isLapsed)
         pages[key] = PageRow(page: page, lease: Lease(dueAt: settlement.retryAt))
         for death in settlement.deaths { deactivate(death) }
-        if let parking = settlement.parking {
-            platforms[page.platformKey] = platforms[page.platformKey]?.with(parked: parking)
+        if let halt = settlement.halt, let platform = platforms[page.platformKey],
+            platform.credentialsVersion == halt.credentialsVersion
+        {
+            platforms[page.platformKey] = platform.with(parked: halt.parking)
         }
         settleIfDone(page.pushKey, now: now)
         return true

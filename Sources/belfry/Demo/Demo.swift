@@ -6,6 +6,7 @@ import Foundation
 import Logging
 import Metrics
 import NIOPosix
+import Synchronization
 
 /// The main job, end to end, on one machine: server, provider, devices, pushes, and what became of them.
 struct Demo: AsyncParsableCommand {
@@ -33,26 +34,17 @@ struct Demo: AsyncParsableCommand {
         MetricsSystem.bootstrap(registry)
         let server = Server(configuration: configuration, metrics: registry, logger: configuration.logging.makeLogger())
         let wantsMore = !once
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-            let (ready, opened) = AsyncStream.makeStream(of: (Server.Addresses, Premises).self)
-            group.addTask {
-                try await server.run { addresses, premises in opened.yield((addresses, premises)) }
-                return true
-            }
-            group.addTask {
-                for await (addresses, premises) in ready {
-                    let stage = DemoStage(
-                        simulator: simulator, administration: premises.administration, addresses: addresses,
-                        dataDirectory: configuration.storage.directory)
-                    return try await stage.play(devices: devices, staysUp: wantsMore)
-                }
-                return false
-            }
-            defer { group.cancelAll() }
-            guard let isRight = try await group.next() else { return }
-            guard isRight else { throw ExitCode(1) }
-            if wantsMore { _ = try await group.next() }
+        let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
+        let played = Mutex<Result<Bool, any Error>?>(nil)
+        try await server.run(until: stop) { addresses, premises in
+            let stage = DemoStage(
+                simulator: simulator, administration: premises.administration, addresses: addresses,
+                dataDirectory: configuration.storage.directory)
+            let result = await Result { try await stage.play(devices: devices, staysUp: wantsMore) }
+            played.withLock { $0 = result }
+            if !wantsMore { stopper.yield() }
         }
         try await simulator.shutdown()
+        guard try played.withLock({ try $0?.get() }) == true else { throw ExitCode(1) }
     }
 }

@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfryTesting
 import Testing
 
 /// Posting lists against a naive model of the same devices.
@@ -6,7 +7,7 @@ import Testing
     @Test(arguments: Engine.allCases, [1, 2, 3] as [UInt64])
     func `the lists hold what a naive model holds`(engine: Engine, seed: UInt64) async throws {
         try await Scene.play(on: engine) { scene in
-            var model = Model(dice: Dice(seed: seed))
+            var model = Model(dice: SplitMix64(seed: seed))
             for _ in 0..<400 { try await model.step(scene) }
             for list in model.lists {
                 #expect(try await scene.devices(list) == model.keys(in: list), "\(list)")
@@ -58,7 +59,7 @@ import Testing
 }
 
 private struct Model {
-    var dice: Dice
+    var dice: SplitMix64
     private var devices: [Int: Entry] = [:]
 
     struct Entry {
@@ -72,7 +73,7 @@ private struct Model {
     private static let topics = ["a", "b", "c", "d"]
     private static let users = ["Kim", "kim", "Lee"]
 
-    init(dice: Dice) { self.dice = dice }
+    init(dice: SplitMix64) { self.dice = dice }
 
     mutating func step(_ scene: Scene) async throws {
         let number = Int.random(in: 0..<80, using: &dice)

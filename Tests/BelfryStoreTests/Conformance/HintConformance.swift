@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfryTesting
 import Testing
 
 @Suite struct HintConformance {

@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfryTesting
 import Foundation
 import Testing
 
@@ -164,7 +165,7 @@ import Testing
             let page = try await scene.claimOne()
             let parking = Parking(cause: .credentials, detail: "revoked", since: scene.clock.now)
             let later = scene.clock.now + .seconds(3_600)
-            #expect(try await scene.store.settle(Settlement(handingBack: page, at: later, parking: parking)))
+            #expect(try await scene.store.settle(Settlement(handingBack: page, at: later, halt: .init(parking, of: scene.platform))))
             #expect(try await scene.store.platform(scene.platform.key)?.parked == parking)
             #expect(try await scene.store.receipt(push.receiptID)?.parked == [parking])
             #expect(try await scene.store.receipt(push.receiptID)?.state == .parked)

@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfryTesting
 import Foundation
 import Testing
 
@@ -83,7 +84,7 @@ import Testing
             let late = Settlement(
                 page: page, answers: [.gone], retryAt: nil,
                 deaths: [.init(device: device.key, since: scene.clock.now)],
-                parking: Parking(cause: .deaths, detail: "many", since: scene.clock.now))
+                halt: .init(Parking(cause: .deaths, detail: "many", since: scene.clock.now), of: scene.platform))
             #expect(try await scene.store.settle(late) == false)
             #expect(try await scene.devices(.active) == [device.key])
             #expect(try await scene.store.platform(scene.platform.key)?.parked == nil)
@@ -93,7 +94,7 @@ import Testing
     @Test(arguments: Engine.allCases, [11, 12, 13] as [UInt64])
     func `whatever is settled, the counts equal the answers`(engine: Engine, seed: UInt64) async throws {
         try await Scene.play(on: engine) { scene in
-            var dice = Dice(seed: seed)
+            var dice = SplitMix64(seed: seed)
             let keys = try await scene.registerMany(40)
             let push = try await scene.push()
             try await scene.spread(pagesOf: 7)

@@ -3,6 +3,7 @@ import GRDB
 import Testing
 
 @testable import BelfryStoreSQLite
+import BelfryTesting
 
 @Suite struct DemolitionTests {
     private static let tables = [

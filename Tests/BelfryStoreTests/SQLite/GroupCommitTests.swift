@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import BelfryStoreSQLite
+import BelfryTesting
 
 @Suite struct GroupCommitTests {
     private struct Mishap: Error, Equatable { let number: Int }

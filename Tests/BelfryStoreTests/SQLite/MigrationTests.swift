@@ -3,6 +3,7 @@ import GRDB
 import Testing
 
 @testable import BelfryStoreSQLite
+import BelfryTesting
 
 @Suite struct MigrationTests {
     @Test func `a new file has to be migrated, once`() async throws {

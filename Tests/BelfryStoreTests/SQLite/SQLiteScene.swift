@@ -3,6 +3,7 @@ import GRDB
 import Logging
 
 @testable import BelfryStoreSQLite
+import BelfryTesting
 
 /// Runs `body` with an empty store and its path.
 func withSQLiteStore(

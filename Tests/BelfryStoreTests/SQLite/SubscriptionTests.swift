@@ -3,13 +3,14 @@ import GRDB
 import Testing
 
 @testable import BelfryStoreSQLite
+import BelfryTesting
 
 /// The posting lists hold what the devices' rows say, swept or not.
 @Suite struct SubscriptionTests {
     @Test(arguments: [21, 22, 23] as [UInt64])
     func `the lists equal the rows after any history`(seed: UInt64) async throws {
         try await withSQLiteStore { store, _ in
-            var dice = Dice(seed: seed)
+            var dice = SplitMix64(seed: seed)
             let scene = try await Scene(store: store, clock: HandClock())
             for round in 0..<300 {
                 let topics = Set((0..<6).filter { _ in dice.chance(0.4) }.map { "t\($0)" })

@@ -4,6 +4,7 @@ import GRDB
 import Testing
 
 @testable import BelfryStoreSQLite
+import BelfryTesting
 
 @Suite struct TroubleTests {
     @Test func `a commit waits for the disk`() async throws {

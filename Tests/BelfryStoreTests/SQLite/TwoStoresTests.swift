@@ -2,6 +2,7 @@ import BelfryCore
 import Testing
 
 @testable import BelfryStoreSQLite
+import BelfryTesting
 
 /// Two stores on one file, as a command beside a running server is.
 @Suite struct TwoStoresTests {

@@ -1,16 +1,19 @@
 import BelfryCore
 import BelfryStoreSQLite
+import BelfryTesting
 import Foundation
 import Logging
 import Testing
 
 /// The fillings of the store that the conformance tests hold to the port.
 enum Engine: CaseIterable, Sendable {
-    case sqlite
+    case memory, sqlite
 
     /// Runs `body` with an empty store, and clears it away afterwards.
     func withStore(clock: HandClock, _ body: (any Store) async throws -> Void) async throws {
         switch self {
+        case .memory:
+            try await body(MemoryStore(clock: clock))
         case .sqlite:
             try await withDirectory { directory in
                 let store = try SQLiteStore.open(
