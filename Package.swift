@@ -140,8 +140,10 @@ let package = Package(
             ]),
         tests(
             "BelfryServerTests",
-            [
-                "BelfryCore", "BelfryServer", "BelfrySimulators", "BelfryTesting", logging,
+            nio + [
+                "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryServer",
+                "BelfrySimulators", "BelfryTesting", logging,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ]),
     ]

@@ -30,6 +30,11 @@ package struct ServerConfiguration: Sendable {
         apns = APNsOptions(settings)
         logging = LoggingConfiguration(settings)
         shutdownTimeout = settings.seconds("shutdown.timeout.seconds", default: 30, in: 1...600)
+        if delivery.lease <= apns.deadline {
+            settings.note(
+                "delivery.lease.seconds is \(delivery.lease.components.seconds), it has to be more than "
+                    + "apns.deadline.seconds, which is \(apns.deadline.components.seconds)")
+        }
         settings.rejectUnknown(in: environment)
         guard settings.faults.isEmpty else { throw ConfigurationFaults(lines: settings.faults) }
     }

@@ -14,7 +14,7 @@ extension DeliveryOptions {
                 "delivery.urgent.pages.max", default: standard.urgentPagesInAirMax, in: 1...1_000),
             pagesInAirOfPlatformMax: settings.int(
                 "delivery.platform.pages.max", default: standard.pagesInAirOfPlatformMax, in: 1...1_000),
-            lease: settings.seconds("delivery.lease.seconds", default: 120, in: 30...3_600),
+            lease: settings.seconds("delivery.lease.seconds", default: 120, in: 1...3_600),
             deathWatch: DeathWatch(
                 shareMax: Double(settings.int("delivery.deaths.percent.max", default: 20, in: 1...100)) / 100,
                 answersMin: settings.int("delivery.deaths.answers.min", default: 1_000, in: 1...1_000_000)))

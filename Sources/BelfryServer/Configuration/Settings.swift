@@ -60,6 +60,9 @@ final class Settings {
         }
     }
 
+    /// Notes what is wrong between settings that are each right.
+    func note(_ fault: String) { faults.append(fault) }
+
     func fault<Value>(_ key: String, _ problem: String, _ fallback: Value) -> Value {
         faults.append("\(key) \(problem)")
         return fallback

@@ -1,0 +1,115 @@
+import Foundation
+
+/// The `belfry` executable as a process of its own.
+final class Program: Sendable {
+    private let process: Process
+    private let log: String
+
+    struct Ended: Sendable {
+        let status: Int32
+        let out: String
+        let err: String
+    }
+
+    struct Missing: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private init(process: Process, log: String) {
+        self.process = process
+        self.log = log
+    }
+
+    /// Built beside the tests, so it lies beside their bundle.
+    private static func executable() throws -> URL {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        var folder = URL(filePath: tests).deletingLastPathComponent()
+        if !FileManager.default.isExecutableFile(atPath: folder.appending(path: "belfry").path) {
+            folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        }
+        let belfry = folder.appending(path: "belfry")
+        guard FileManager.default.isExecutableFile(atPath: belfry.path) else {
+            throw Missing(
+                description: "there is no belfry beside the tests at \(folder.path); build all products first")
+        }
+        return belfry
+    }
+
+    private static func make(_ arguments: [String], _ environment: [String: String]) throws -> Process {
+        let process = Process()
+        process.executableURL = try executable()
+        process.arguments = arguments
+        process.environment = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"].merging(environment) { _, new in
+            new
+        }
+        process.standardInput = FileHandle.nullDevice
+        return process
+    }
+
+    /// Starts `belfry` and lets it run; what it logs goes to a file.
+    static func start(_ arguments: [String], _ environment: [String: String], log: String) throws -> Program {
+        FileManager.default.createFile(atPath: log, contents: nil)
+        let process = try make(arguments, environment)
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = try FileHandle(forWritingTo: URL(filePath: log))
+        try process.run()
+        return Program(process: process, log: log)
+    }
+
+    /// Runs `belfry` to its end.
+    static func run(
+        _ arguments: [String], _ environment: [String: String] = [:], in scratch: Scratch,
+        within deadline: Duration = .seconds(60)
+    ) async throws -> Ended {
+        let (out, err) = (scratch.file("out-\(UUID().uuidString)"), scratch.file("err-\(UUID().uuidString)"))
+        for file in [out, err] { FileManager.default.createFile(atPath: file, contents: nil) }
+        let process = try make(arguments, environment)
+        process.standardOutput = try FileHandle(forWritingTo: URL(filePath: out))
+        process.standardError = try FileHandle(forWritingTo: URL(filePath: err))
+        try process.run()
+        defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+        try await eventually("belfry \(arguments.joined(separator: " ")) ends", within: deadline) { !process.isRunning }
+        return Ended(
+            status: process.terminationStatus, out: try String(contentsOfFile: out, encoding: .utf8),
+            err: try String(contentsOfFile: err, encoding: .utf8))
+    }
+
+    var isRunning: Bool { process.isRunning }
+
+    /// How it ended: its exit status, or the signal that ended it.
+    var ending: Int32 { process.terminationStatus }
+
+    var logged: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
+
+    /// The addresses of a server that logs JSON, once it serves.
+    func addresses(within deadline: Duration = .seconds(60)) async throws -> (http: String, management: String) {
+        struct Line: Decodable {
+            let message: String
+            let address: String?
+            let management: String?
+        }
+        return try await eventually("the server serves", within: deadline, every: .milliseconds(10)) {
+            guard isRunning else { throw Missing(description: "the server ended: \(logged)") }
+            for line in logged.split(separator: "\n") {
+                guard let line = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)), line.message == "serving",
+                    let address = line.address, let management = line.management
+                else { continue }
+                return (address, management)
+            }
+            return nil
+        }
+    }
+
+    /// Sends a signal and waits until the process is no more.
+    func end(_ signal: Int32, within deadline: Duration = .seconds(60)) async throws {
+        if isRunning { kill(process.processIdentifier, signal) }
+        try await eventually("the process ends on signal \(signal)", within: deadline, every: .milliseconds(2)) {
+            !isRunning
+        }
+    }
+
+    /// For the way out of a test that failed: no process outlives it.
+    func endAtOnce() {
+        if isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+}
