@@ -17,7 +17,8 @@ package struct Premises: Sendable {
     /// Makes the directory, the key ring and the database where they are missing.
     package init(_ configuration: ServerConfiguration, logger: Logger) throws {
         let storage = configuration.storage
-        try FileManager.default.createDirectory(atPath: storage.directory, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         // A database without its ring cannot be read; a new ring beside it would only hide that.
         let isNew = !FileManager.default.fileExists(atPath: storage.databaseFile)
         keyRing = try KeyRing.open(at: storage.keyRingFile, createIfMissing: isNew)

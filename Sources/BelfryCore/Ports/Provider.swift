@@ -19,3 +19,11 @@ package enum ProviderError: Error, Sendable, Hashable {
     /// The credentials cannot be used. The words are for a person.
     case credentials(String)
 }
+
+extension ProviderError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .credentials(let words): words
+        }
+    }
+}

@@ -178,3 +178,14 @@ package enum StoreError: Error, Sendable, Hashable {
     /// More work waits than the store takes; the caller may come again.
     case overloaded(retryAfter: Duration)
 }
+
+extension StoreError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unknown(let thing): "there is no \(thing)"
+        case .notEmpty(let why): why
+        case .unavailable(let why): "the database cannot be used: \(why)"
+        case .overloaded(let wait): "more work waits than the database takes, come again in \(wait)"
+        }
+    }
+}

@@ -25,3 +25,12 @@ package enum VaultPurpose {
         "credentials/\(platform.uuidString.lowercased())"
     }
 }
+
+extension VaultError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unknownKey(let id): "it was sealed with key \(id), which the key ring does not hold"
+        case .broken: "the seal is broken: other bytes, another purpose, or another key of that id"
+        }
+    }
+}

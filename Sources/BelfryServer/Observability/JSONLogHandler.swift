@@ -16,7 +16,7 @@ package struct JSONLogHandler: LogHandler {
 
     package func log(event: LogEvent) {
         var entry: [String: String] = [
-            "time": Date.now.formatted(.iso8601.time(includingFractionalSeconds: true)),
+            "time": Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
             "level": event.level.rawValue, "logger": label, "message": event.message.description,
         ]
         for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { _, new in new }) {

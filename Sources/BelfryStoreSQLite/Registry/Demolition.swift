@@ -11,7 +11,8 @@ extension SQLiteStore {
                 $0.integer(0)
             }
             if let platforms, platforms > 0, !force {
-                throw StoreError.notEmpty("application \(application) has \(platforms) platforms")
+                throw StoreError.notEmpty(
+                    "the application has \(platforms) platforms, which only force deletes with it")
             }
             try session.prepared(DemolitionStatements.doom).run(application)
             session.rosterChanged()

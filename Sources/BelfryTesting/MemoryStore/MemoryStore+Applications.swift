@@ -27,7 +27,10 @@ extension MemoryStore {
         try transaction { contents in
             guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
             let platforms = contents.platforms.values.filter { $0.applicationKey == application }.map(\.key)
-            guard platforms.isEmpty || force else { throw StoreError.notEmpty("\(platforms.count) platforms") }
+            guard platforms.isEmpty || force else {
+                throw StoreError.notEmpty(
+                    "the application has \(platforms.count) platforms, which only force deletes with it")
+            }
             contents.remove(application, platforms: Set(platforms))
         }
     }

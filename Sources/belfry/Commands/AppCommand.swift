@@ -140,6 +140,6 @@ extension Instant {
     /// As people read it, in UTC with milliseconds.
     var text: String {
         Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
-            .formatted(.iso8601.time(includingFractionalSeconds: true))
+            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }
