@@ -3,6 +3,7 @@ import BelfryCore
 import BelfryDelivery
 import BelfryProviders
 import Hummingbird
+import HummingbirdCore
 package import Logging
 import NIOCore
 import NIOPosix
@@ -92,8 +93,13 @@ package struct Server: Sendable {
         _ name: String, _ address: ListenerConfiguration, _ responder: Responder, _ doorway: Doorway
     ) -> Hummingbird.Application<Responder>
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
-        Hummingbird.Application(
+        let patience = configuration.patience
+        return Hummingbird.Application(
             responder: responder,
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [RequestDeadline(patience.request)],
+                    idleTimeout: TimeAmount(patience.idle))),
             configuration: .init(address: .hostname(address.host, port: address.port), serverName: nil),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? 0
