@@ -33,7 +33,8 @@ struct APNsSigningKey: Sendable {
         }
     }
 
-    /// They go into JSON as they are.
+    /// They go into JSON as they are. Source: Apple, "Establishing a token-based connection to APNs", both have ten
+    /// characters.
     private static func check(_ identifier: String, _ name: String) throws(APNsCredentialsError) {
         let isPlain = identifier.utf8.allSatisfy { byte in
             switch byte {
@@ -41,7 +42,7 @@ struct APNsSigningKey: Sendable {
             default: false
             }
         }
-        guard !identifier.isEmpty, isPlain else {
+        guard identifier.utf8.count == 10, isPlain else {
             throw APNsCredentialsError(.identifier, "the \(name) must be letters and digits, ten of them")
         }
     }
