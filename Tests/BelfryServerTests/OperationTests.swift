@@ -1,0 +1,246 @@
+import BelfryCore
+import BelfryDelivery
+import BelfryServer
+import BelfrySimulators
+import BelfryTesting
+import Foundation
+import Logging
+import NIOCore
+import Synchronization
+import Testing
+
+/// What operators do to a server: starting, stopping, filling its disk, working beside it.
+extension ServerTests {
+    @Suite struct OperationTests {}
+}
+
+extension ServerTests.OperationTests {
+    @Test(arguments: 1...6)
+    func `whoever is told that the server serves is served at once`(round: Int) async throws {
+        try await Scratch.with { scratch in
+            let configuration = try await House.quick(in: scratch)
+            let server = Server(
+                configuration: configuration, metrics: PrometheusRegistry(), logger: LogBook().logger,
+                obeysSignals: false)
+            let (stop, end) = AsyncStream.makeStream(of: Void.self)
+            let statuses = Mutex<[Int]>([])
+            try await server.run(until: stop) { addresses, _ in
+                for (base, path) in [(addresses.http, "/v1/version"), (addresses.management, "/health/ready")] {
+                    let reply = try? await Caller(base: base, user: "", secret: "").send(
+                        "GET", path, timeout: .seconds(5))
+                    statuses.withLock { $0.append(reply?.status ?? 0) }
+                }
+                end.finish()
+            }
+            #expect(statuses.withLock { $0 } == [200, 200])
+        }
+    }
+}
+
+// MARK: - Ending and beginning again
+
+extension ServerTests.OperationTests {
+    @Test func `a restart keeps applications, devices and receipts`() async throws {
+        try await Estate.with { estate in
+            let first = try await estate.serve()
+            defer { first.endAtOnce() }
+            let base = try await first.addresses().http
+            let token = String(repeating: "ab", count: 32)
+            let registered = try await estate.app(at: base).send(
+                "POST", "/v1/registration", #"{"registration_token":"\#(token)","tags":["town"],"device_alias":"Emma"}"#
+            )
+            let device = try #require(registered.body.firstMatch(of: #/"device_uuid":"([^"]+)"/#)).1
+            let push = try await estate.sender(at: base).push("Hello", toTopic: "town")
+            #expect(try await estate.settled(push).counts == ["accepted": 1])
+            try await first.end(SIGTERM)
+            #expect(first.ending == 0)
+
+            let second = try await estate.serve()
+            defer { second.endAtOnce() }
+            let baseAgain = try await second.addresses().http
+            let shown = try await estate.app(at: baseAgain).send("GET", "/v1/registration/\(device)")
+            #expect(shown.body == registered.body)
+            #expect(try await estate.settled(push).counts == ["accepted": 1])
+            let again = try await estate.sender(at: baseAgain).push("Hello", toTopic: "town")
+            #expect(try await estate.settled(again).counts == ["accepted": 1])
+            try await second.end(SIGTERM)
+        }
+    }
+
+    @Test func `a server told to stop during a push ends what was begun, and the next one the rest`() async throws {
+        try await Estate.with { estate in
+            let crowd = try await estate.crowd(8_000)
+            estate.simulator.script.set(APNsScript(latencyMilliseconds: 100))
+            let first = try await estate.serve()
+            defer { first.endAtOnce() }
+            let push = try await estate.sender(at: try await first.addresses().http).push("Hello", toTopic: "town")
+            try await eventually("it delivers") { estate.simulator.ledger.totals().told > 1_000 }
+            let told = ContinuousClock.now
+            try await first.end(SIGTERM, within: .seconds(40))
+            #expect(first.ending == 0)
+            #expect(ContinuousClock.now - told < .seconds(20))
+            #expect(
+                estate.simulator.ledger.totals().told < crowd.count,
+                "the push was over before the server was told to stop")
+
+            let second = try await estate.serve()
+            defer { second.endAtOnce() }
+            #expect(try await estate.settled(push).counts == ["accepted": crowd.count])
+            #expect(estate.simulator.ledger.totals().told == crowd.count)
+            #expect(estate.simulator.ledger.totals().tokensToldTwice == 0)
+            try await second.end(SIGTERM)
+        }
+    }
+}
+
+// MARK: - The command line
+
+extension ServerTests.OperationTests {
+    @Test func `commands work beside a running server`() async throws {
+        try await Estate.with { estate in
+            let crowd = try await estate.crowd(700)
+            let server = try await estate.serve()
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http
+            async let followed = estate.run(
+                "push", "--app", estate.application, "--body", "Hello", "--follow", "--json")
+            async let created = estate.run("app", "create", "--name", "Butcher", "--json")
+            let (receipt, application) = try await (Estate.ReceiptPage(followed), Estate.Created(created))
+            #expect(receipt.state == "settled")
+            #expect(receipt.counts == ["accepted": crowd.count])
+            #expect(try await Estate.ReceiptPage(estate.run("receipt", receipt.receipt_id, "--json")) == receipt)
+            let device = crowd.devices[7].uuid.lowercased
+            #expect(try await estate.run("receipt", receipt.receipt_id, "--device", device).out == "accepted\n")
+            // The running server knows the application that another process made.
+            let butcher = Caller(base: base, user: application.app_uuid, secret: application.api_key)
+            try await eventually("the server knows the new application") {
+                try await butcher.send("POST", "/v1/push", #"{"message":{"body":"x"},"target":{"platform":"all"}}"#)
+                    .status == 200
+            }
+            try await server.end(SIGTERM)
+        }
+    }
+
+    @Test func `check tells everything that is wrong, all at once`() async throws {
+        try await Scratch.with { scratch in
+            let environment = [
+                "BELFRY_DATA_DIRECTORY": scratch.file("data"), "BELFRY_HTTP_PORT": "70000", "BELFRY_LOG_LEVEL": "loud",
+                "BELFRY_DATABASE_MIGRATE": "perhaps", "BELFRY_DELIVERY_PAGES_MAX": "many", "BELFRY_HTP_HOST": "x",
+                "BELFRY_DELIVERY_LEASE_SECONDS": "10",
+            ]
+            let ended = try await Program.run(["check"], environment, in: scratch)
+            #expect(ended.status == 1)
+            for key in [
+                "http.port", "log.level", "database.migrate", "delivery.pages.max", "BELFRY_HTP_HOST",
+                "delivery.lease.seconds is 10",
+            ] {
+                #expect(ended.err.contains(key), "\(key): \(ended.err)")
+            }
+            #expect(!FileManager.default.fileExists(atPath: scratch.file("data")), "check changes nothing")
+            let serve = try await Program.run(["serve"], environment, in: scratch)
+            #expect(serve.status != 0)
+            #expect(serve.err.contains("http.port"))
+            let file = try scratch.write("{\"http\": ", to: "broken.json")
+            let broken = try await Program.run(["check", "--config", file], in: scratch)
+            #expect(broken.status == 1)
+            #expect(broken.err.contains(file))
+        }
+    }
+
+    @Test func `a database without its key ring is not opened, and no new ring is made`() async throws {
+        try await Estate.with { estate in
+            let ring = estate.data + "/key-ring"
+            try FileManager.default.removeItem(atPath: ring)
+            for command in [["serve", "--port", "0", "--management-port", "0"], ["check"], ["app", "list"]] {
+                let ended = try await estate.run(command)
+                #expect(ended.status != 0)
+                #expect(ended.err.contains("key ring"), "\(command): \(ended.err)")
+                #expect(!FileManager.default.fileExists(atPath: ring))
+            }
+        }
+    }
+
+    @Test func `credentials that cannot be used are refused with the reason`() async throws {
+        try await Estate.with { estate in
+            let openssl = OpenSSL(scratch: estate.scratch)
+            let good = try await openssl.p12("good", topic: House.topic, days: 10, passphrase: "open sesame")
+            let other = try await openssl.p12(
+                "other", topic: "org.example.butcher", days: 10, passphrase: "open sesame")
+            let expired = try await openssl.p12("expired", topic: House.topic, days: -1, passphrase: "open sesame")
+            let right = try estate.scratch.write("open sesame\n", to: "right")
+            let wrong = try estate.scratch.write("open barley\n", to: "wrong")
+            let p384 = try await openssl.key("p384", curve: "secp384r1")
+            let p256 = try await openssl.key("p256", curve: "prime256v1")
+            let noKey = try estate.scratch.write("hello", to: "no-key")
+            let ids = ["--key-id", "ABCDEFGHIJ", "--team-id", "KLMNOPQRST"]
+            let refused: [([String], String)] = [
+                (["--apns-certificate", good, "--passphrase-file", wrong], "passphrase"),
+                (["--apns-certificate", good], "passphrase"),
+                (["--apns-certificate", other, "--passphrase-file", right], "org.example.butcher"),
+                (["--apns-certificate", expired, "--passphrase-file", right], "expired"),
+                (["--apns-certificate", noKey, "--passphrase-file", right], "apns-certificate"),
+                (["--apns-key", p384] + ids, "P-256"), (["--apns-key", noKey] + ids, "apns-key"),
+                (["--apns-key", p256, "--key-id", "SHORT", "--team-id", "KLMNOPQRST"], "key-id"),
+                (["--apns-key", p256], "key-id"), ([], "apns-key"),
+            ]
+            let create = [
+                "platform", "create", "--app", estate.application, "--type", "ios", "--mode", "production", "--name",
+                "iOS",
+                "--topic", House.topic,
+            ]
+            for (arguments, words) in refused {
+                let ended = try await estate.run(create + arguments)
+                #expect(ended.status != 0, "\(arguments)")
+                #expect(ended.err.contains(words), "\(arguments): \(ended.err)")
+            }
+            for arguments in [["--apns-certificate", good, "--passphrase-file", right], ["--apns-key", p256] + ids] {
+                let ended = try await estate.run(create + arguments)
+                #expect(ended.status == 0, "\(arguments): \(ended.err)")
+            }
+        }
+    }
+}
+
+// MARK: - A full disk
+
+extension ServerTests.OperationTests {
+    @Test(.enabled(if: SmallDisk.canBeMounted, "mounting takes root"))
+    func `a full disk turns pushes away, loses none, and heals`() async throws {
+        try await SmallDisk.with(megabytes: 16) { disk in
+            try await House.open(
+                mayLogErrors: true,
+                configure: {
+                    $0.storage.directory = disk.file("data")
+                    $0.storage.keyRingFile = disk.file("data/key-ring")
+                    // What could not be written down is carried again after this.
+                    $0.delivery.lease = .seconds(5)
+                }
+            ) { house in
+                let crowd = try await house.crowd(500, topics: ["town"])
+                var accepted = [try await house.sender.push("Hello", toTopic: "town")]
+                try disk.fill()
+                var refused: Caller.Reply?
+                // What is left of the log's last block takes a few more.
+                for _ in 0..<500 where refused == nil {
+                    do {
+                        accepted.append(try await house.sender.push("Hello", toTopic: "town"))
+                    } catch let error as Caller.Refused {
+                        refused = error.reply
+                    }
+                }
+                let reply = try #require(refused, "a full disk was never noticed")
+                #expect(reply.status == 503)
+                #expect(reply.headers["retry-after"] != nil)
+                try disk.free()
+                accepted.append(
+                    try await eventually("pushes are taken again") {
+                        try? await house.sender.push("Hello", toTopic: "town")
+                    })
+                for id in accepted {
+                    let receipt = try await house.settled(id, within: .seconds(120))
+                    #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: crowd.count])
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import BelfryCore
+import BelfryServer
+import BelfrySimulators
+import BelfryTesting
+import Foundation
+
+/// A data directory with an application and a platform, for the `belfry` program to work on.
+struct Estate: Sendable {
+    let scratch: Scratch
+    let simulator: APNsSimulator
+    let application: String
+    private let apiKey: String
+    private let platform: String
+    private let secret: String
+
+    struct Created: Decodable {
+        let app_uuid: String
+        let api_key: String
+
+        init(_ ended: Program.Ended) throws { self = try ended.decoded() }
+    }
+
+    struct ReceiptPage: Decodable, Equatable {
+        let receipt_id: String
+        let state: String
+        let devices: Int
+        let counts: [String: Int]
+
+        init(_ ended: Program.Ended) throws { self = try ended.decoded() }
+    }
+
+    private struct CreatedPlatform: Decodable {
+        let platform_uuid: String
+        let platform_secret: String
+    }
+
+    /// Made by the commands, as an operator would.
+    static func with(_ body: (Estate) async throws -> Void) async throws {
+        let key = APNsSimulator.IssuedKey()
+        var simulation = APNsSimulator.Configuration()
+        simulation.authentication = .tokens([key.known])
+        let simulator = try await APNsSimulator.start(simulation)
+        let result = await Result {
+            try await Scratch.with { scratch in try await body(try await make(in: scratch, simulator, key)) }
+        }
+        try await simulator.shutdown()
+        try result.get()
+    }
+
+    private static func make(
+        in scratch: Scratch, _ simulator: APNsSimulator, _ key: APNsSimulator.IssuedKey
+    ) async throws -> Estate {
+        let data = ["--data-directory", scratch.file("data")]
+        let p8 = try scratch.write(key.p8, to: "key.p8")
+        let ca = try scratch.write(simulator.trustRootPEM, to: "ca.pem")
+        let app = try Created(
+            try await Program.run(["app", "create", "--name", "Bakery", "--json"] + data, in: scratch))
+        let platform: CreatedPlatform = try await Program.run(
+            [
+                "platform", "create", "--json", "--app", app.app_uuid, "--type", "ios", "--mode", "development",
+                "--name",
+                "iOS", "--apns-key", p8, "--key-id", key.keyID, "--team-id", key.teamID, "--topic", House.topic,
+                "--endpoint", "https://localhost:\(simulator.port)", "--trust-root", ca,
+            ] + data, in: scratch
+        ).decoded()
+        return Estate(
+            scratch: scratch, simulator: simulator, application: app.app_uuid, apiKey: app.api_key,
+            platform: platform.platform_uuid, secret: platform.platform_secret)
+    }
+
+    var data: String { scratch.file("data") }
+
+    func serve() async throws -> Program {
+        try Program.start(
+            ["serve", "--data-directory", data],
+            ["BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json"],
+            log: scratch.file("log-\(UUID().uuidString)"))
+    }
+
+    func run(_ arguments: [String]) async throws -> Program.Ended {
+        try await Program.run(arguments + ["--data-directory", data], in: scratch)
+    }
+
+    func run(_ arguments: String...) async throws -> Program.Ended { try await run(arguments) }
+
+    func sender(at base: String) -> Caller { Caller(base: base, user: application, secret: apiKey) }
+    func app(at base: String) -> Caller { Caller(base: base, user: platform, secret: secret) }
+
+    /// What the command says of a push once it is settled.
+    func settled(_ push: UUID) async throws -> ReceiptPage {
+        try await eventually("push \(push) is settled", every: .milliseconds(100)) {
+            let page = try ReceiptPage(try await run("receipt", push.lowercased, "--json"))
+            return page.state == "settled" ? page : nil
+        }
+    }
+
+    /// Registers devices for the topic `town` while no server runs.
+    func crowd(_ count: Int) async throws -> Crowd {
+        let configuration = try await ServerConfiguration.load(flags: ["data.directory": data], environment: [:])
+        let premises = try Premises(configuration, logger: LogBook().logger)
+        let result = await Result {
+            let platform = try await premises.administration.platform(UUID(uuidString: platform) ?? UUID())
+            return try await Crowd.register(count, topics: ["town"], on: platform, in: premises.store)
+        }
+        try await premises.close()
+        return try result.get()
+    }
+}
+
+extension Program.Ended {
+    struct Failed: Error {
+        let ended: Program.Ended
+    }
+
+    func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+        guard status == 0 else { throw Failed(ended: self) }
+        return try JSONDecoder().decode(type, from: Data(out.utf8))
+    }
+}
