@@ -3,6 +3,7 @@ import BelfryCore
 import BelfryDelivery
 import BelfryProviders
 import Hummingbird
+import HummingbirdCore
 package import Logging
 import NIOCore
 import NIOPosix
@@ -36,7 +37,7 @@ package struct Server: Sendable {
     ///
     /// - Parameters:
     ///   - stop: ends the server gracefully when it yields or ends, as SIGTERM does; nil leaves it to the signals.
-    ///   - onReady: called once, when both ports listen.
+    ///   - onReady: called once, when both ports listen; cancelled when the server is told to stop.
     package func run(
         until stop: AsyncStream<Void>? = nil,
         onReady: @escaping @Sendable (Addresses, Premises) async -> Void = { _, _ in }
@@ -81,7 +82,8 @@ package struct Server: Sendable {
         ]
         if let stop { services.append(Doorbell(stop: stop)) }
         var group = ServiceGroupConfiguration(
-            services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },
+            services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) }
+                + [.init(service: doorway, successTerminationBehavior: .ignore)],
             gracefulShutdownSignals: obeysSignals ? [.sigterm, .sigint] : [], logger: quiet)
         group.maximumGracefulShutdownDuration = configuration.shutdownTimeout
         try await ServiceGroup(configuration: group).run()
@@ -91,12 +93,17 @@ package struct Server: Sendable {
         _ name: String, _ address: ListenerConfiguration, _ responder: Responder, _ doorway: Doorway
     ) -> Hummingbird.Application<Responder>
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
-        Hummingbird.Application(
+        let patience = configuration.patience
+        return Hummingbird.Application(
             responder: responder,
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [RequestDeadline(patience.request)],
+                    idleTimeout: TimeAmount(patience.idle))),
             configuration: .init(address: .hostname(address.host, port: address.port), serverName: nil),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? 0
-                await doorway.opened(name, "http://\(address.host):\(port)")
+                doorway.opened(name, "http://\(address.host):\(port)")
             },
             logger: quiet)
     }

@@ -23,8 +23,13 @@ struct DemoStage: Sendable {
         let crowd = DemoCrowd(count: count)
         simulator.simulator.script.set(crowd.script(now: SystemClock().now))
         let client = DemoClient(base: addresses.http, application: application, platform: platform)
-        let addressee = try await client.register(crowd)
+        let result = await Result { try await play(with: client, crowd: crowd, staysUp: staysUp) }
+        try await client.shutdown()
+        return try result.get()
+    }
 
+    private func play(with client: DemoClient, crowd: DemoCrowd, staysUp: Bool) async throws -> Bool {
+        let addressee = try await client.register(crowd)
         var rows: [DemoRow] = []
         for push in DemoPush.all(crowd: crowd, addressee: addressee, now: SystemClock().now) {
             print("→ \(push.name)")
@@ -40,7 +45,6 @@ struct DemoStage: Sendable {
         if staysUp {
             client.explain(addressee: addressee, management: addresses.management, dataDirectory: dataDirectory)
         }
-        try await client.shutdown()
         return isRight
     }
 

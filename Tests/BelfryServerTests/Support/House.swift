@@ -71,7 +71,7 @@ struct House: Sendable {
         configuration.retry = RetryPolicy(firstDelay: .milliseconds(100), longestDelay: .milliseconds(500))
         configuration.delivery.poll = .milliseconds(200)
         configuration.apns.deadline = .seconds(2)
-        configuration.shutdownTimeout = .seconds(5)
+        configuration.shutdownTimeout = .seconds(10)
         return configuration
     }
 
@@ -89,7 +89,7 @@ struct House: Sendable {
         _ body: @escaping @Sendable (Server.Addresses, Premises) async throws -> Void
     ) async throws {
         var logger = book.logger
-        logger.logLevel = .debug
+        logger.logLevel = .trace
         let server = Server(
             configuration: configuration, metrics: PrometheusRegistry(), logger: logger, obeysSignals: false)
         let (ready, opened) = AsyncStream.makeStream(of: (Server.Addresses, Premises).self)

@@ -1,0 +1,285 @@
+import BelfryAPI
+import BelfryCore
+import BelfryServer
+import BelfrySimulators
+import BelfryTesting
+import Foundation
+import Logging
+import Testing
+
+/// The real server against callers who cannot be trusted. No answer is a 500, and no secret reaches the log.
+extension ServerTests {
+    @Suite struct BadInputTests {}
+}
+
+// MARK: - Bodies
+
+extension ServerTests.BadInputTests {
+    @Test func `what is no push is refused with what is wrong`() async throws {
+        try await House.open { house in
+            _ = try await house.crowd(3, topics: ["town"])
+            for body in Self.noPushes {
+                let reply = try await house.sender.send("POST", "/v1/push", body)
+                #expect(reply.status == 400, "\(body)")
+                #expect(reply.body.contains(#""message":""#), "\(body)")
+            }
+            #expect(house.simulator.ledger.totals().told == 0)
+        }
+    }
+
+    @Test func `what is no registration is refused with what is wrong`() async throws {
+        try await House.open { house in
+            for body in Self.noRegistrations {
+                let reply = try await house.app.send("POST", "/v1/registration", body)
+                #expect(reply.status == 400, "\(body)")
+                #expect(reply.body.contains(#""message":""#), "\(body)")
+            }
+            #expect(try await house.store.deviceCount(on: house.platform.platform.key) == 0)
+        }
+    }
+
+    private static let noPushes =
+        [
+            "", " ", "{", "}", "[]", "null", "true", "1", "\"push\"", "{\"message\"", "{\"message\":}", "{}{}", "{},",
+            #"{"message":{"body":"x"}}"#, #"{"target":{"topics":["town"]}}"#, #"{"message":null,"target":null}"#,
+            #"{"message":"x","target":{"topics":["town"]}}"#, #"{"message":{"body":1},"target":{"topics":["town"]}}"#,
+            #"{"message":{"body":"x"},"target":[]}"#, #"{"message":{"body":"x"},"target":{"topics":"town"}}"#,
+            #"{"message":{"body":"x"},"target":{"topics":[1]}}"#, #"{"message":{"body":"x"},"target":{"topics":[]}}"#,
+            #"{"message":{"body":"x"},"target":{"platforms":["toaster"]}}"#,
+            #"{"message":{"body":"x"},"target":{"topics":["town"]},"expiryTime":"soon"}"#,
+            #"{"message":{"body":"x"},"target":{"topics":["town"]},"expiryTime":-1}"#,
+            #"{"message":{"body":"x"},"target":{"topics":["town"]},"expiryTime":1e400}"#,
+            #"{"message":{"body":"x"},"target":{"topics":["town"]},"scheduleIn":99999999999999999999}"#,
+            #"{"message":{"custom":{"ios":"x"}},"target":{"topics":["town"]}}"#,
+            "{\"message\":{\"body\":\"\u{1}\"},\"target\":{\"topics\":[\"town\"]}}",
+            #"{"message":{"body":"\ud800"},"target":{"topics":["town"]}}"#,
+            #"{"message":{"body":"\#(String(repeating: "x", count: 5_000))"},"target":{"topics":["town"]}}"#,
+            String(repeating: "[", count: 100_000), String(repeating: #"{"message":"#, count: 10_000),
+            #"{"message":{"body":"x"},"target":{"topics":[\#(Array(repeating: #""t""#, count: 1_025).joined(separator: ","))]}}"#,
+        ]
+
+    private static let noRegistrations = [
+        "", "{", "[]", "null", "{}", #"{"registration_token":1}"#, #"{"registration_token":""}"#,
+        #"{"registration_token":"xyz"}"#, #"{"registration_token":"abc"}"#,
+        #"{"registration_token":"abcd","tags":"town"}"#,
+        #"{"registration_token":"abcd","tags":[1]}"#, #"{"registration_token":"abcd","tags":[""]}"#,
+        #"{"registration_token":"abcd","tags":{"subscribe":["a"]}}"#, #"{"registration_token":"abcd","os":{}}"#,
+        #"{"registration_token":"abcd","custom_user_id":"unsigned"}"#,
+        #"{"registration_token":"\#(String(repeating: "ab", count: 101))"}"#,
+        #"{"registration_token":"abcd","device_alias":"\#(String(repeating: "x", count: 1_025))"}"#,
+    ]
+
+    @Test func `a body over the limit is refused, whether it says so first or not`() async throws {
+        try await House.open(configure: { $0.pcf.bodyBytesMax = 4_096 }) { house in
+            let long = String(repeating: "x", count: 100_000)
+            #expect(try await house.sender.send("POST", "/v1/push", long).status == 413)
+            let head = house.rawHead("POST /v1/push", of: house.sender)
+            let chunk = "400\r\n" + String(repeating: "x", count: 0x400) + "\r\n"
+            let connection = try await RawConnection.open(to: house.addresses.http)
+            try await connection.send(
+                head + "Transfer-Encoding: chunked\r\n\r\n" + chunk + chunk + chunk + chunk + chunk)
+            try await eventually("it is refused") { connection.received.hasPrefix("HTTP/1.1 413 ") }
+            await connection.close()
+        }
+    }
+}
+
+// MARK: - Who calls
+
+extension ServerTests.BadInputTests {
+    @Test func `wrong credentials get one and the same answer, whatever is wrong with them`() async throws {
+        try await House.open { house in
+            let known = house.sender
+            let wrong = [
+                Caller(base: known.base, user: known.user, secret: "wrong"),
+                Caller(base: known.base, user: known.user, secret: ""),
+                Caller(base: known.base, user: UUID().lowercased, secret: known.secret),
+                Caller(base: known.base, user: "nobody", secret: known.secret),
+                Caller(base: known.base, user: "", secret: ""), house.app,
+            ]
+            var shapes: Set<String> = []
+            for caller in wrong {
+                let reply = try await caller.send(
+                    "POST", "/v1/push", #"{"message":{"body":"x"},"target":{"platform":"all"}}"#)
+                #expect(reply.status == 401)
+                #expect(reply.headers["www-authenticate"]?.hasPrefix("Basic") == true)
+                shapes.insert(reply.body.replacing(#/"timestamp":\d+/#, with: ""))
+            }
+            #expect(shapes.count == 1, "an answer tells what was wrong: \(shapes)")
+            #expect(try await known.send("GET", "/v1/registration/count").status == 401)
+        }
+    }
+
+    @Test func `the devices of another application are out of reach`() async throws {
+        try await House.open { house in
+            let crowd = try await house.crowd(10, topics: ["town"])
+            let stranger = try await house.administration.createApplication(name: "Butcher")
+            let strange = try await house.administration.createPlatform(
+                of: stranger.application, kind: .ios, mode: .development, name: "iOS",
+                credentials: House.credentials(house.key, of: house.simulator))
+            let sender = Caller(
+                base: house.addresses.http, user: stranger.application.uuid.lowercased, secret: stranger.apiKey)
+            let app = Caller(base: house.addresses.http, user: strange.platform.uuid.lowercased, secret: strange.secret)
+            for id in [
+                try await sender.push("Hello", to: crowd.devices[0].uuid),
+                try await sender.push("Hello", toTopic: "town"),
+                try await sender.pushToAll("Hello"),
+            ] {
+                #expect(try await house.settled(id).devices == 0)
+            }
+            #expect(house.simulator.ledger.totals().told == 0)
+            for method in ["GET", "DELETE"] {
+                _ = try await app.send(method, "/v1/registration/\(crowd.devices[0].uuid.lowercased)")
+            }
+            #expect(try await app.send("GET", "/v1/registration/\(crowd.devices[0].uuid.lowercased)").status == 404)
+            try await house.expectAllActive(crowd)
+        }
+    }
+}
+
+// MARK: - HTTP that is none, or slow
+
+extension ServerTests.BadInputTests {
+    @Test func `garbage is refused or closed, and the next caller is served`() async throws {
+        try await House.open(configure: { $0.patience.idle = .seconds(1) }) { house in
+            var dice = SplitMix64(seed: 42)
+            let noise = (0..<4_096).map { _ in UInt8(truncatingIfNeeded: dice.next()) }
+            let auth = house.rawHead("POST /v1/push", of: house.sender)
+            let garbage: [[UInt8]] = [
+                noise, Array("\0\0\0\0\r\n\r\n".utf8), Array("GET\r\n\r\n".utf8), Array("GET / HTTP/9.9\r\n\r\n".utf8),
+                Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8),
+                [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03],
+                Array("GET / HTTP/1.1\r\nHost: a\r\n\(String(repeating: "x", count: 200_000)): y\r\n\r\n".utf8),
+                Array("GET / HTTP/1.1\r\nHost: a\r\n\((0..<5_000).map { "x\($0): y\r\n" }.joined())\r\n".utf8),
+                Array("GET /\(String(repeating: "x", count: 200_000)) HTTP/1.1\r\nHost: a\r\n\r\n".utf8),
+                Array((auth + "Content-Length: -1\r\n\r\n{}").utf8),
+                Array((auth + "Content-Length: 2, 3\r\n\r\n{}").utf8),
+                Array((auth + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}").utf8),
+                Array((auth + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n").utf8),
+                Array((auth + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n{}\r\n").utf8),
+                Array((auth + "Content-Length: 50\r\n\r\n{").utf8),
+            ]
+            for bytes in garbage {
+                let said = try await RawConnection.exchange(bytes, with: house.addresses.http)
+                let status = said.split(separator: " ").dropFirst().first ?? ""
+                #expect(
+                    said.isEmpty || status.hasPrefix("4"),
+                    "\(String(decoding: bytes.prefix(60), as: UTF8.self)): \(said)")
+                #expect(try await house.sender.send("GET", "/v1/version").status == 200)
+            }
+        }
+    }
+
+    @Test func `requests in a row are answered in their order`() async throws {
+        try await House.open { house in
+            let connection = try await RawConnection.open(to: house.addresses.http)
+            let get = "GET /v1/version HTTP/1.1\r\nHost: a\r\n\r\n"
+            let wrong = "GET /v1/nothing HTTP/1.1\r\nHost: a\r\n\r\n"
+            try await connection.send(get + wrong + get + wrong)
+            try await eventually("four answers") { connection.received.split(separator: "HTTP/1.1 ").count == 4 }
+            let statuses = connection.received.split(separator: "HTTP/1.1 ").map { $0.prefix(3) }
+            #expect(statuses == ["200", "404", "200", "404"])
+            await connection.close()
+        }
+    }
+
+    @Test func `a caller of HTTP 1.0 is answered`() async throws {
+        try await House.open(configure: { $0.patience.idle = .seconds(1) }) { house in
+            let said = try await RawConnection.exchange(
+                Array("GET /v1/version HTTP/1.0\r\n\r\n".utf8), with: house.addresses.http)
+            #expect(said.split(separator: "\r\n").first?.contains(" 200 ") == true)
+        }
+    }
+
+    @Test(arguments: [
+        ("", "nothing"), ("G", "a head"), ("GET /v1/version HTTP/1.1\r\nHost: a\r\nx", "a head"),
+    ])
+    func `a client that sends nothing, or its head byte by byte, is closed`(start: String, what: String) async throws {
+        try await House.open(configure: { $0.patience.idle = .seconds(1) }) { house in
+            let connection = try await RawConnection.open(to: house.addresses.http)
+            try await connection.send(start)
+            try await eventually("the server closes", within: .seconds(20), every: .milliseconds(100)) {
+                if !start.isEmpty { try? await connection.send("x") }
+                return connection.isClosed
+            }
+        }
+    }
+
+    @Test func `a client that sends its body byte by byte is closed`() async throws {
+        try await House.open(configure: { $0.patience.request = .seconds(1) }) { house in
+            let connection = try await RawConnection.open(to: house.addresses.http)
+            try await connection.send(
+                house.rawHead("POST /v1/push", of: house.sender) + "Content-Length: 4000\r\n\r\n{")
+            try await eventually("the server closes", within: .seconds(20), every: .milliseconds(100)) {
+                try? await connection.send(" ")
+                return connection.isClosed
+            }
+        }
+    }
+
+    @Test func `a client that sends on what was refused is closed`() async throws {
+        try await House.open(configure: { $0.patience.request = .seconds(1) }) { house in
+            let connection = try await RawConnection.open(to: house.addresses.http)
+            try await connection.send("POST /v1/push HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n")
+            try await eventually("it is refused") { connection.received.hasPrefix("HTTP/1.1 401 ") }
+            try await eventually("the server closes", within: .seconds(20), every: .milliseconds(100)) {
+                try? await connection.send("x")
+                return connection.isClosed
+            }
+        }
+    }
+
+    @Test func `a connection that is used again and again outlives the deadline of each request`() async throws {
+        try await House.open(configure: { $0.patience.request = .seconds(1) }) { house in
+            let connection = try await RawConnection.open(to: house.addresses.http)
+            for count in 1...15 {
+                try await connection.send("GET /v1/version HTTP/1.1\r\nHost: a\r\n\r\n")
+                try await eventually("answer \(count)") {
+                    connection.received.split(separator: "HTTP/1.1 ").count == count
+                }
+                try await Task.sleep(for: .milliseconds(150))
+            }
+            #expect(!connection.isClosed)
+            await connection.close()
+        }
+    }
+}
+
+// MARK: - The log
+
+extension ServerTests.BadInputTests {
+    @Test func `the log holds no token, no secret and no payload, even at its most talkative`() async throws {
+        try await House.open(mayLogErrors: true) { house in
+            let token = String(repeating: "c0ffee00", count: 8)
+            let registered = try await house.app.send(
+                "POST", "/v1/registration",
+                #"{"registration_token":"\#(token)","tags":["town"],"device_alias":"Emmas phone"}"#)
+            #expect(registered.status == 200)
+            _ = try await house.app.send("POST", "/v1/registration", #"{"registration_token":"\#(token)","tags":1}"#)
+            _ = try await house.settled(try await house.sender.push("The secret recipe", toTopic: "town"))
+            _ = try await house.sender.send("POST", "/v1/push", #"{"message":{"body":"The secret recipe"},"#)
+            _ = try await Caller(base: house.addresses.http, user: house.sender.user, secret: "wrong-secret").send(
+                "POST", "/v1/push")
+            house.simulator.script.add(.init(then: .answer(status: 403, reason: "InvalidProviderToken")))
+            _ = try await house.sender.push("The secret recipe", toTopic: "town")
+            _ = try await house.parked()
+            let lines = house.book.lines(atLeast: .trace)
+            #expect(house.hasLogged("page settled"))
+            let keyText = house.key.p8.split(separator: "\n")[1]
+            for secret in [
+                token, token.uppercased(), "recipe", "Emmas", house.sender.secret, house.app.secret, "wrong-secret",
+                house.application.sharedSecret, String(keyText), "Basic ", "bearer ",
+            ] {
+                #expect(!lines.contains { $0.contains(secret) }, "\(secret)")
+            }
+        }
+    }
+}
+
+extension House {
+    /// A request line with host and credentials, for the rest to be written by hand.
+    fileprivate func rawHead(_ line: String, of caller: Caller) -> String {
+        let credentials = Data("\(caller.user):\(caller.secret)".utf8).base64EncodedString()
+        return "\(line) HTTP/1.1\r\nHost: a\r\nAuthorization: Basic \(credentials)\r\n"
+    }
+}

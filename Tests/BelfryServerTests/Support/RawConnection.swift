@@ -1,0 +1,67 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A TCP connection on which any bytes can be sent, for requests that no proper client would send.
+final class RawConnection: Sendable {
+    private let channel: any Channel
+    private let ear: Ear
+
+    private init(channel: any Channel, ear: Ear) {
+        self.channel = channel
+        self.ear = ear
+    }
+
+    /// - Parameter base: `http://host:port`.
+    static func open(to base: String) async throws -> RawConnection {
+        let ear = Ear()
+        let port = Int(base.split(separator: ":").last ?? "") ?? 0
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Listener(ear: ear))
+                }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+        return RawConnection(channel: channel, ear: ear)
+    }
+
+    /// What came so far.
+    var received: String { ear.heard.withLock { $0.text } }
+    var isClosed: Bool { ear.heard.withLock { $0.isClosed } }
+
+    func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+
+    func close() async { try? await channel.close() }
+
+    /// Sends all of it, waits until the server closes, and returns what it said.
+    static func exchange(_ bytes: [UInt8], with base: String) async throws -> String {
+        let connection = try await open(to: base)
+        // A server may close before it has read everything.
+        try? await connection.send(bytes)
+        try await eventually("the server closes") { connection.isClosed }
+        return connection.received
+    }
+
+    private final class Ear: Sendable {
+        let heard = Mutex<(text: String, isClosed: Bool)>(("", false))
+    }
+
+    private final class Listener: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        let ear: Ear
+
+        init(ear: Ear) { self.ear = ear }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let text = String(buffer: unwrapInboundIn(data))
+            ear.heard.withLock { $0.text += text }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) { ear.heard.withLock { $0.isClosed = true } }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+}
