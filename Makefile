@@ -49,7 +49,7 @@ fuzz: ## Feed the parsers with garbage; SECONDS_EACH=n for each of them
 
 tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 	@Scripts/setup test
-	swift test --scratch-path .build-tsan --sanitize thread --filter 'BelfryCoreTests|HTTP2ClientTests|BelfryDeliveryTests'
+	BELFRY_SANITIZING=1 SEEDS=50 TSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/tsan-suppressions swift test --scratch-path .build-tsan --sanitize thread
 
 clean: ## Remove everything that was built
 	rm -rf .build .build-release .build-bench .build-tsan .build-fuzz

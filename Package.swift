@@ -158,3 +158,13 @@ func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 if isFuzzing {
     package.targets += [fuzzer("PCFDoor", ["BelfryAPI", "BelfryCore"]), fuzzer("APNsAnswers", ["APNs"])]
 }
+
+/// Set by `make tsan`: only the rooms that share state between threads, and their tests, are built.
+if Context.environment["BELFRY_SANITIZING"] != nil {
+    let rooms: Set = [
+        "CNghttp2", "BelfryCore", "HTTP2Client", "BelfryDelivery", "BelfrySimulators", "BelfryTesting",
+        "BelfryCoreTests", "HTTP2ClientTests", "BelfryDeliveryTests",
+    ]
+    package.targets.removeAll { !rooms.contains($0.name) }
+    package.products.removeAll { $0.name != "HTTP2Client" }
+}

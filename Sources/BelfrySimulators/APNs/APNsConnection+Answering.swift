@@ -18,7 +18,7 @@ extension APNsConnection {
         settle(exchange, after: delay)
     }
 
-    /// The usual answer; nil is 200. See `providers.md` §1.11 for the order.
+    /// The usual answer; nil is 200. See `Validation` for the order.
     func verdict(on exchange: UnsafeMutablePointer<Exchange>) -> APNsVerdict? {
         let facts = exchange.pointee.facts
         if let complaint = station.validation.complaintAboutForm(of: facts) { return APNsVerdict(complaint) }
@@ -94,7 +94,7 @@ extension APNsConnection {
         }
     }
 
-    /// The first accepted provider token lifts the limit of one stream. Source: `providers.md` §1.1.
+    /// The first accepted provider token lifts the limit of one stream. Source: Apple, "Sending notification requests to APNs".
     private func allowAllStreams() {
         allowsAllStreams = true
         submitSettings(streamsAtOnceMax: station.configuration.streamsAtOnceMax)

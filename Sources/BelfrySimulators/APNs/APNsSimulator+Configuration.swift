@@ -11,7 +11,7 @@ extension APNsSimulator {
         package var topics: Set<String>?
         /// The sandbox also answers `apns-unique-id`.
         package var isSandbox = false
-        /// Source: observed SETTINGS of APNs, `providers.md` §1.1.
+        /// What clients of APNs report of its SETTINGS.
         package var streamsAtOnceMax: UInt32 = 1000
         /// With provider tokens APNs allows one stream until a token has been accepted.
         package var startsWithOneStream = true

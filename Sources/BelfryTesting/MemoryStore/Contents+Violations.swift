@@ -1,7 +1,7 @@
 import BelfryCore
 
 extension Contents {
-    /// What of DESIGN.md §1 does not hold, each in a sentence.
+    /// What of docs/Architecture.md, "What must always hold", does not hold, each in a sentence.
     package var violations: [String] {
         misuses + pageViolations + pushViolations + deviceViolations
     }

@@ -20,7 +20,7 @@ package final class MemoryStore: Store {
     /// Changes what is kept past all rules, to plant a fault.
     package func tamper(_ change: @Sendable (inout Contents) -> Void) { held.withLock { change(&$0) } }
 
-    /// What of DESIGN.md §1 does not hold at present; empty while all is well.
+    /// What of docs/Architecture.md, "What must always hold", does not hold at present; empty while all is well.
     package func violations() -> [String] { contents.violations }
 
     package func check() throws {

@@ -1,7 +1,7 @@
 import BelfryCore
 import Logging
 
-/// Holds the end of a simulation to DESIGN.md §1.
+/// Holds the end of a simulation to what must always hold: docs/Architecture.md.
 struct Verdict {
     private let contents: Contents
     private let ledger: Ledger

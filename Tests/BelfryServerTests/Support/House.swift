@@ -93,19 +93,16 @@ struct House: Sendable {
         let server = Server(
             configuration: configuration, metrics: PrometheusRegistry(), logger: logger, obeysSignals: false)
         let (ready, opened) = AsyncStream.makeStream(of: (Server.Addresses, Premises).self)
+        let (stop, end) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                do {
-                    try await server.run { addresses, premises in opened.yield((addresses, premises)) }
-                } catch is CancellationError {
-                    return
-                }
+                defer { opened.finish() }
+                try await server.run(until: stop) { addresses, premises in opened.yield((addresses, premises)) }
             }
             group.addTask {
+                defer { end.finish() }
                 for await (addresses, premises) in ready { return try await body(addresses, premises) }
             }
-            _ = try await group.next()
-            group.cancelAll()
             try await group.waitForAll()
         }
     }
@@ -120,6 +117,10 @@ extension House {
 
     func receipt(_ id: UUID) async throws -> Receipt {
         try #require(try await store.receipt(id))
+    }
+
+    func hasLogged(_ words: String) -> Bool {
+        book.lines(atLeast: .trace).contains { $0.hasPrefix(words) }
     }
 
     /// Waits until every device of the push has its answer.
