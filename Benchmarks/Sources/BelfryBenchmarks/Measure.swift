@@ -20,6 +20,18 @@ struct Measure: AsyncParsableCommand {
         let machine = Machine.description
         let stage = try await Stage(
             options: Stage.Options(belfry: belfry, quick: quick, keeps: keep), directory: directory)
+        do {
+            let table = try await measure(stage)
+            try await stage.strike()
+            print("\(machine)\n\n\(table.text)")
+        } catch {
+            // A server left behind would share the next run's database, and its work.
+            try await stage.strike()
+            throw error
+        }
+    }
+
+    private func measure(_ stage: Stage) async throws -> Table {
         var table = Table(heads: Row.heads)
         for name in only.isEmpty ? Name.allCases : only {
             note("→ \(name.rawValue)")
@@ -27,8 +39,7 @@ struct Measure: AsyncParsableCommand {
             for row in rows { note("  " + row.cells.joined(separator: " | ")) }
             table.rows += rows.map(\.cells)
         }
-        try await stage.strike()
-        print("\(machine)\n\n\(table.text)")
+        return table
     }
 
     private func measure(_ name: Name, _ stage: Stage) async throws -> [Row] {

@@ -89,6 +89,8 @@ package protocol DeviceStore: Sendable {
 /// Pushes as callers see them.
 package protocol PushStore: Sendable {
     /// Keeps the push, with one walk for each platform. Durable when it returns.
+    ///
+    /// A store may walk a short audience at once; then there is a page, or nobody, where the walk would be.
     func accept(_ push: NewPush) async throws -> Push
     func receipt(_ receiptID: UUID) async throws -> Receipt?
     /// What became of one device of a push; nil if it has no page, or none yet.

@@ -30,22 +30,16 @@ extension SQLiteStore {
         return try await writer.write { session in
             let now = session.clock.now
             guard try session.move(step, behind: pages.last?.last, now: now) else { return false }
-            let insert = try session.prepared(PageStatements.insert)
-            for page in pages {
-                try insert.run(
-                    step.walk.pushKey, step.walk.platformKey, step.walk.lane.rawValue, page.first, page.last, now,
-                    page.devices, page.answers)
-            }
-            try session.prepared(PushStatements.advance).run(
-                step.isLast, pages.count, pages.reduce(0) { $0 + $1.answers.count }, now, step.walk.pushKey)
-            session.effects.fallsDue = true
+            try session.write(
+                pages, of: step.walk.pushKey, on: step.walk.platformKey, in: step.walk.lane, isLast: step.isLast,
+                now: now)
             return true
         }
     }
 }
 
 /// A page before it is written.
-private struct PageDraft: Sendable {
+struct PageDraft: Sendable {
     let first: Key<Device>
     let last: Key<Device>
     let devices: [UInt8]
@@ -60,6 +54,21 @@ private struct PageDraft: Sendable {
 }
 
 extension WriteSession {
+    /// Writes pages that are due at once, and counts them for their push.
+    ///
+    /// - Parameter isLast: whether the push's walk on this platform ends with them.
+    func write(
+        _ pages: [PageDraft], of push: Key<Push>, on platform: Key<Platform>, in lane: Lane, isLast: Bool, now: Instant
+    ) throws {
+        let insert = try prepared(PageStatements.insert)
+        for page in pages {
+            try insert.run(push, platform, lane.rawValue, page.first, page.last, now, page.devices, page.answers)
+        }
+        let devices = pages.reduce(0) { $0 + $1.answers.count }
+        try prepared(PushStatements.advance).run(isLast, pages.count, devices, now, push)
+        effects.fallsDue = true
+    }
+
     fileprivate func lease(_ key: Key<Push>, on platform: Key<Platform>, until end: Instant) throws -> Walk {
         try prepared(WalkStatements.lease).run(end, key, platform)
         let walk = try prepared(WalkStatements.byKey).first(key, platform) { row in

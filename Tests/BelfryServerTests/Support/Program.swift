@@ -48,7 +48,7 @@ final class Program: Sendable {
 
     /// Starts `belfry` and lets it run; what it logs goes to a file.
     static func start(_ arguments: [String], _ environment: [String: String], log: String) throws -> Program {
-        FileManager.default.createFile(atPath: log, contents: nil)
+        try Data().write(to: URL(filePath: log))
         let process = try make(arguments, environment)
         process.standardOutput = FileHandle.nullDevice
         process.standardError = try FileHandle(forWritingTo: URL(filePath: log))
@@ -62,7 +62,7 @@ final class Program: Sendable {
         within deadline: Duration = .seconds(60)
     ) async throws -> Ended {
         let (out, err) = (scratch.file("out-\(UUID().uuidString)"), scratch.file("err-\(UUID().uuidString)"))
-        for file in [out, err] { FileManager.default.createFile(atPath: file, contents: nil) }
+        for file in [out, err] { try Data().write(to: URL(filePath: file)) }
         let process = try make(arguments, environment)
         process.standardOutput = try FileHandle(forWritingTo: URL(filePath: out))
         process.standardError = try FileHandle(forWritingTo: URL(filePath: err))

@@ -8,11 +8,11 @@ import Testing
     func `a push is kept with a walk for each platform`(engine: Engine) async throws {
         try await Scene.play(on: engine) { scene in
             let other = try await scene.store.create(.of(scene.application, kind: .androidFCM))
-            let push = try await scene.push(to: .list(.topic("t")), lane: .urgent, on: [scene.platform, other])
+            let push = try await scene.push(to: .list(.topic("t")), lane: .bulk, on: [scene.platform, other])
             let walks = try await scene.store.claimWalks(atMost: 9, lanes: Lane.allCases, for: .seconds(60))
             #expect(Set(walks.map(\.platformKey)) == [scene.platform.key, other.key])
             for walk in walks {
-                #expect(walk.pushKey == push.key && walk.lane == .urgent && walk.audience == push.audience)
+                #expect(walk.pushKey == push.key && walk.lane == .bulk && walk.audience == push.audience)
                 #expect(walk.cursor == nil && walk.attempt == 1)
             }
             #expect(try await scene.store.claimWalks(atMost: 9, lanes: Lane.allCases, for: .seconds(60)).isEmpty)
@@ -34,16 +34,16 @@ import Testing
         try await Scene.play(on: engine) { scene in
             let small = try await scene.store.create(.named("small"))
             let smallPlatform = try await scene.store.create(.of(small))
-            for _ in 0..<5 { _ = try await scene.push(lane: .normal) }
-            let fair = try await scene.push(lane: .normal, on: [smallPlatform], of: small)
-            let urgent = try await scene.push(lane: .urgent)
-            _ = try await scene.push(lane: .bulk)
+            for _ in 0..<5 { _ = try await scene.push(lane: .bulk) }
+            let fair = try await scene.push(lane: .bulk, on: [smallPlatform], of: small)
+            let first = try await scene.push(lane: .normal)
             let walks = try await scene.store.claimWalks(atMost: 3, lanes: Lane.allCases, for: .seconds(60))
-            #expect(walks.map(\.lane) == [.urgent, .normal, .normal])
-            #expect(walks.first?.pushKey == urgent.key)
+            #expect(walks.map(\.lane) == [.normal, .bulk, .bulk])
+            #expect(walks.first?.pushKey == first.key)
             #expect(walks.contains { $0.pushKey == fair.key })
-            let bulk = try await scene.store.claimWalks(atMost: 3, lanes: [.bulk], for: .seconds(60))
-            #expect(bulk.map(\.lane) == [.bulk])
+            _ = try await scene.push(lane: .normal)
+            let normal = try await scene.store.claimWalks(atMost: 3, lanes: [.normal], for: .seconds(60))
+            #expect(normal.map(\.lane) == [.normal])
             let rest = try await scene.store.claimWalks(atMost: 99, lanes: Lane.allCases, for: .seconds(60))
             #expect(rest.count == 4)
         }

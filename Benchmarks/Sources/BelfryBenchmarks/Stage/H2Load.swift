@@ -32,11 +32,17 @@ struct H2Load: Sendable {
             ["h2load", "-n", "\(requests)", "-c", "\(connections)", "-m", "1000", "-t", "1"]
                 + ["-i", "\(directory)/addresses", "-d", "\(directory)/payload.json"]
                 + headers.flatMap { ["-H", $0] }, log: "\(directory)/h2load")
-        guard ended.output.contains("status codes: \(requests) 2xx"),
-            let finished = ended.output.split(separator: "\n").first(where: { $0.hasPrefix("finished in") }),
-            let rate = finished.split(separator: " ").first(where: { Double($0) != nil }).flatMap({ Double($0) })
+        let lines = ended.output.split(separator: "\n")
+        // It opens streams before it has read how many are allowed; the simulator refuses those, as APNs does.
+        guard let accepted = Self.number("status codes:", in: lines), accepted >= Double(requests) * 0.99,
+            let rate = Self.number("finished in", in: lines)
         else { throw BenchmarkFault("h2load failed:\n\(ended.output)") }
         return Result(
             rate: rate, cpuPerThousand: ended.cpuMilliseconds / Double(requests) * 1_000, peakMiB: ended.peakMiB)
+    }
+
+    /// The first plain number of a line that begins so.
+    private static func number(_ start: String, in lines: [Substring]) -> Double? {
+        lines.first { $0.hasPrefix(start) }?.split(separator: " ").lazy.compactMap { Double($0) }.first
     }
 }
