@@ -22,7 +22,7 @@ struct SmallDisk: Sendable {
 
     /// Writes until nothing more fits.
     func fill() throws {
-        FileManager.default.createFile(atPath: file("filler"), contents: nil)
+        try Data().write(to: URL(filePath: file("filler")))
         let filler = open(file("filler"), O_WRONLY | O_APPEND)
         defer { close(filler) }
         for size in [65_536, 4_096, 1] {
