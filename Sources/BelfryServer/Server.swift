@@ -108,10 +108,10 @@ package struct Server: Sendable {
             logger: quiet)
     }
 
-    /// The libraries' own talk is of no use to an operator below a warning.
+    /// The libraries' own talk is of no use to an operator below a warning, unless everything is asked for.
     private var quiet: Logger {
         var quiet = logger
-        quiet.logLevel = max(logger.logLevel, .warning)
+        if logger.logLevel > .debug { quiet.logLevel = max(logger.logLevel, .warning) }
         return quiet
     }
 }
