@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// An answer of HTTP/1.1, as far as a load generator looks.
 struct HTTPReply: Sendable {
@@ -96,34 +97,22 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// One connection for one request after the other.
+/// A caller with one request after the other, on one connection as long as the server keeps it open.
 final class HTTPCaller: Sendable {
-    private let channel: any Channel
-    private let waiting: NIOLoopBound<Waiting>
     private let port: Int
+    private let open = Mutex<Line?>(nil)
+
+    /// A connection, and who waits for its answers.
+    private struct Line: Sendable {
+        let channel: any Channel
+        let waiting: NIOLoopBound<Waiting>
+    }
 
     private final class Waiting {
         var promises: [EventLoopPromise<HTTPReply>] = []
     }
 
-    init(port: Int) async throws {
-        self.port = port
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
-        (channel, waiting) = try await ClientBootstrap(group: loop)
-            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .connect(host: "127.0.0.1", port: port)
-            .flatMapThrowing { channel in
-                let waiting = Waiting()
-                let reader = ReplyReader(
-                    onReply: { waiting.promises.removeFirst().succeed($0) },
-                    onEnd: { error in
-                        for promise in waiting.promises { promise.fail(error) }
-                        waiting.promises = []
-                    })
-                try channel.pipeline.syncOperations.addHandler(reader)
-                return (channel, NIOLoopBound(waiting, eventLoop: loop))
-            }.get()
-    }
+    init(port: Int) { self.port = port }
 
     func get(_ path: String) async throws -> HTTPReply { try await send("GET", path, nil, "") }
 
@@ -138,7 +127,13 @@ final class HTTPCaller: Sendable {
         return reply
     }
 
-    func close() async throws { try await channel.close() }
+    /// Connects ahead, so that the next request does not wait for it.
+    func connect() async throws { _ = try await line() }
+
+    func close() async throws {
+        guard let line = open.withLock({ $0 }), line.channel.isActive else { return }
+        try await line.channel.close()
+    }
 
     private func send(
         _ method: String, _ path: String, _ credentials: String?, _ body: String
@@ -146,11 +141,34 @@ final class HTTPCaller: Sendable {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: localhost:\(port)\r\nContent-Length: \(body.utf8.count)\r\n"
         if let credentials { head += "Authorization: Basic \(credentials)\r\n" }
         let request = ByteBuffer(string: head + "\r\n" + body)
-        let promise = channel.eventLoop.makePromise(of: HTTPReply.self)
-        channel.eventLoop.execute { [waiting, channel] in
-            waiting.value.promises.append(promise)
-            channel.writeAndFlush(request, promise: nil)
+        let line = try await line()
+        let promise = line.channel.eventLoop.makePromise(of: HTTPReply.self)
+        line.channel.eventLoop.execute {
+            guard line.channel.isActive else { return promise.fail(BenchmarkFault("the server closed a connection")) }
+            line.waiting.value.promises.append(promise)
+            line.channel.writeAndFlush(request, promise: nil)
         }
         return try await promise.futureResult.get()
+    }
+
+    private func line() async throws -> Line {
+        if let known = open.withLock({ $0 }), known.channel.isActive { return known }
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let line = try await ClientBootstrap(group: loop)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .connect(host: "127.0.0.1", port: port)
+            .flatMapThrowing { channel in
+                let waiting = Waiting()
+                let reader = ReplyReader(
+                    onReply: { waiting.promises.removeFirst().succeed($0) },
+                    onEnd: { error in
+                        for promise in waiting.promises { promise.fail(error) }
+                        waiting.promises = []
+                    })
+                try channel.pipeline.syncOperations.addHandler(reader)
+                return Line(channel: channel, waiting: NIOLoopBound(waiting, eventLoop: loop))
+            }.get()
+        open.withLock { $0 = line }
+        return line
     }
 }

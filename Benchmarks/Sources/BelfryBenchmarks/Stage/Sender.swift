@@ -12,7 +12,8 @@ struct Sender: Sendable {
 
     init(_ server: Server) async throws {
         self.server = server
-        http = try await HTTPCaller(port: server.port)
+        http = HTTPCaller(port: server.port)
+        try await http.connect()
     }
 
     func push(to part: Crowd.Part) async throws -> Posted { try await post(#"{"topics":["\#(part.rawValue)"]}"#) }

@@ -32,7 +32,7 @@ struct Server: Sendable {
         _ = try await child.expect("the server") { $0.contains("serving") ? true : nil }
         return Server(
             child: child, port: port, identity: identity, belfry: belfry, directory: directory,
-            metrics: try await HTTPCaller(port: management))
+            metrics: HTTPCaller(port: management))
     }
 
     /// How many devices have their answer, over all pushes.

@@ -28,7 +28,7 @@ struct Simulator: Sendable {
             throw BenchmarkFault("the simulator did not tell its ports:\n\(child.output)")
         }
         return Simulator(
-            child: child, port: port, keys: try Keys.read(directory), control: try await HTTPCaller(port: control))
+            child: child, port: port, keys: try Keys.read(directory), control: HTTPCaller(port: control))
     }
 
     func forget() async throws { try await control.delete("/ledger") }
