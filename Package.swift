@@ -98,13 +98,12 @@ let package = Package(
         // Floor 5.
         .executableTarget(
             name: "belfry",
-            dependencies: [
+            dependencies: nio + [
                 "BelfryServer", "BelfrySimulators", "BelfryCore",
-                logging, lifecycle,
+                logging, metrics,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Configuration", package: "swift-configuration"),
             ],
             swiftSettings: settings),
 

@@ -17,12 +17,12 @@ package enum VaultError: Error, Sendable, Hashable {
 package enum VaultPurpose {
     /// `Application.sharedSecret`: the 32 bytes that sign custom user ids.
     package static func sharedSecret(of application: UUID) -> String {
-        "shared-secret/\(application.uuidString.lowercased())"
+        "shared-secret/\(application.lowercased)"
     }
 
     /// `Platform.credentials`: what a provider adapter needs to send.
     package static func credentials(of platform: UUID) -> String {
-        "credentials/\(platform.uuidString.lowercased())"
+        "credentials/\(platform.lowercased)"
     }
 }
 

@@ -18,7 +18,7 @@ package struct IOSPayload: Sendable, Hashable {
         if aps["alert"] == nil, let body = content.body { aps["alert"] = .string(body) }
         var root = try Self.extra(custom["extra"])
         root["aps"] = .object(aps)
-        if let receiptID { root["receiptId"] = .string(receiptID.uuidString.lowercased()) }
+        if let receiptID { root["receiptId"] = .string(receiptID.lowercased) }
         bytes = try JSONValue.object(root).encoded(field: "message")
         isBackground =
             aps["content-available"] == .integer(1) && aps["alert"] == nil && aps["badge"] == nil && aps["sound"] == nil

@@ -59,7 +59,7 @@ struct APNsProvider: DrainableProvider {
         let message = try APNsMessage(
             topic: topic, pushType: payload.isBackground ? .background : .alert,
             expiration: push.expiresAt.map { $0.milliseconds / 1_000 } ?? Self.farFuture,
-            collapseID: push.receiptID.uuidString.lowercased(), payload: payload.bytes)
+            collapseID: push.receiptID.lowercased, payload: payload.bytes)
         let ids = MessageID(push: push.receiptID)
         let devices = try recipients.map { recipient in
             let (high, low) = ids.words(for: recipient.device)

@@ -104,11 +104,6 @@ package struct Administration: Sendable {
     }
 }
 
-extension UUID {
-    /// As it is written everywhere outside.
-    package var lowercased: String { uuidString.lowercased() }
-}
-
 /// How API keys and platform secrets rest. They are random, so a fast hash does.
 package enum SecretHash {
     package static func of(_ secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }

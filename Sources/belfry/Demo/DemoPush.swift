@@ -95,7 +95,7 @@ struct DemoPush: Sendable {
               }
             }
           },
-          "target": { "devices": [ "\(device.uuidString.lowercased())" ] }
+          "target": { "devices": [ "\(device.lowercased)" ] }
         }
         """
     }
