@@ -62,4 +62,14 @@ extension WrappedStore {
     package func settle(_ settlement: Settlement) async throws -> Bool { try await base.settle(settlement) }
     package func nextDue() async throws -> Instant? { try await base.nextDue() }
     package func hints() -> AsyncStream<Void> { base.hints() }
+
+    package func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict {
+        try await base.reserve(reservation)
+    }
+    package func complete(_ name: [UInt8], seed: UUID, with answer: KeptAnswer) async throws {
+        try await base.complete(name, seed: seed, with: answer)
+    }
+    package func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
+        try await base.release(name, seed: seed, hadNoEffect: hadNoEffect)
+    }
 }
