@@ -45,6 +45,20 @@ struct JSONWriter {
         needsComma = true
     }
 
+    /// An object whose keys are not known beforehand.
+    mutating func integers(_ key: StaticString, _ members: [(key: String, value: Int64)]) {
+        self.key(key)
+        enclosed("{", "}") { json in
+            for member in members {
+                json.comma()
+                json.quoted(member.key)
+                json.buffer.writeStaticString(":")
+                json.buffer.writeString(String(member.value))
+                json.needsComma = true
+            }
+        }
+    }
+
     mutating func bool(_ key: StaticString, _ value: Bool) {
         self.key(key)
         buffer.writeStaticString(value ? "true" : "false")

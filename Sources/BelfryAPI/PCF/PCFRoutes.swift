@@ -8,18 +8,24 @@ package import Hummingbird
 /// Paths with a doubled or a trailing slash match too: the router drops empty parts. See `HabitsTests`.
 package struct PCFRoutes: Sendable {
     private let authenticator: Authenticator
+    private let once: Once
     private let registrations: PCFv1.Registrations
     private let pushes: PCFv1.Pushes
     private let health: @Sendable () async -> PCFv1.Health
 
-    /// - Parameter health: asked for each `/healthcheck`; it has to answer in time by itself.
+    /// - Parameters:
+    ///   - gatekeeper: one for all doors; nil limits nobody but guessers.
+    ///   - health: asked for each `/healthcheck`; it has to answer in time by itself.
     package init(
-        store: any ApplicationStore & DeviceStore & PushStore, vault: any Vault, clock: any WallClock,
-        options: PCFv1.Options = PCFv1.Options(), health: @escaping @Sendable () async -> PCFv1.Health
+        store: any ApplicationStore & DeviceStore & PushStore & IdempotencyStore, vault: any Vault,
+        clock: any WallClock, options: PCFv1.Options = PCFv1.Options(), gatekeeper: Gatekeeper? = nil,
+        witness: any Witness = NoWitness(), health: @escaping @Sendable () async -> PCFv1.Health
     ) {
-        authenticator = Authenticator(store: store, realm: options.realm)
+        authenticator = Authenticator(
+            store: store, gatekeeper: gatekeeper ?? Gatekeeper(clock: clock), realm: options.realm)
+        once = Once(store: store, vault: vault, bodyBytesMax: options.bodyBytesMax, hold: options.idempotencyHold)
         registrations = PCFv1.Registrations(store: store, secrets: SharedSecrets(vault: vault), options: options)
-        pushes = PCFv1.Pushes(store: store, clock: clock, options: options)
+        pushes = PCFv1.Pushes(store: store, clock: clock, options: options, witness: witness)
         self.health = health
     }
 
@@ -46,7 +52,9 @@ package struct PCFRoutes: Sendable {
         serve(
             "v1/push", on: router,
             [
-                .post: asApplication { request, application in try await pushes.create(request, for: application) }
+                .post: asApplication(isRepeatable: true) { request, application in
+                    try await pushes.create(request, for: application)
+                }
             ])
         serve("v1/version", on: router, [.get: { _, _ in PCFv1.versionReply() }])
         serve("healthcheck", on: router, [.get: { _, _ in await health().response() }])
@@ -78,17 +86,22 @@ package struct PCFRoutes: Sendable {
         _ handler: @escaping @Sendable (Request, UUID?, Platform) async throws -> Response
     ) -> Handler {
         { [authenticator] request, context in
-            let platform = try await authenticator.platform(of: request)
+            let platform = try await authenticator.platform(of: request, context)
             let uuid = context.parameters.get("device_uuid").flatMap { UUID(uuidString: $0) }
             return try await handler(request, uuid, platform)
         }
     }
 
+    /// - Parameter isRepeatable: see `Once.run`; it matters for POST alone.
     private func asApplication(
-        _ handler: @escaping @Sendable (Request, Application) async throws -> Response
+        isRepeatable: Bool = false, _ handler: @escaping @Sendable (Request, Application) async throws -> Response
     ) -> Handler {
-        { [authenticator] request, _ in
-            try await handler(request, try await authenticator.application(of: request))
+        { [authenticator, once] request, context in
+            let application = try await authenticator.application(of: request, context)
+            guard request.method == .post else { return try await handler(request, application) }
+            return try await once.run(request, context, by: Principal(application), isRepeatable: isRepeatable) {
+                try await handler($0, application)
+            }
         }
     }
 }

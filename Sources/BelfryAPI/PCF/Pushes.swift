@@ -9,13 +9,18 @@ extension PCFv1 {
         private let store: any ApplicationStore & DeviceStore & PushStore
         private let clock: any WallClock
         private let options: Options
+        private let witness: any Witness
         private let accepted = Dictionary(
             uniqueKeysWithValues: Lane.allCases.map { ($0, Counter(metric: .pushes, [("lane", "\($0)")])) })
 
-        init(store: any ApplicationStore & DeviceStore & PushStore, clock: any WallClock, options: Options) {
+        init(
+            store: any ApplicationStore & DeviceStore & PushStore, clock: any WallClock, options: Options,
+            witness: any Witness
+        ) {
             self.store = store
             self.clock = clock
             self.options = options
+            self.witness = witness
         }
 
         func create(_ request: Request, for application: Application) async throws -> Response {
@@ -28,7 +33,7 @@ extension PCFv1 {
 
         private func send(_ body: PushRequest, for application: Application) async throws -> Push {
             let platforms = try body.target.platforms(of: try await store.platforms(of: application.key))
-            let receiptID = UUID()
+            let receiptID = Seed.make()
             if platforms.contains(where: { $0.kind == .ios }) {
                 _ = try IOSPayload(body.message, receiptID: receiptID)
             }
@@ -41,6 +46,7 @@ extension PCFv1 {
                     platformKeys: platforms.map(\.key), lane: Lane(for: audience),
                     expiresAt: body.expiryTime.map(Instant.init(milliseconds:))))
             accepted[push.lane]?.increment()
+            witness.noticed(push)
             return push
         }
 

@@ -1,8 +1,9 @@
 import BelfryCore
+import BelfryTesting
 import FoundationEssentials
 
 /// As much of a store as the API needs, in memory; it keeps what was asked of it.
-actor FakeStore: ApplicationStore, DeviceStore, PushStore {
+actor FakeStore: ApplicationStore, DeviceStore, PushStore, IdempotencyStore {
     private(set) var applicationList: [Application] = []
     private(set) var platformList: [Platform] = []
     private(set) var devices: [Device] = []
@@ -54,6 +55,24 @@ actor FakeStore: ApplicationStore, DeviceStore, PushStore {
     func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) {}
     func park(_ platform: Key<Platform>, _ parking: Parking) {}
     func resume(_ platform: Key<Platform>) {}
+
+    // MARK: Repeated requests
+
+    /// Keeps what was answered; its clock is a test's to move.
+    let clock = HandClock()
+    private lazy var answers = MemoryStore(clock: clock)
+
+    func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict {
+        try await answers.reserve(reservation)
+    }
+
+    func complete(_ name: [UInt8], seed: UUID, with answer: KeptAnswer) async throws {
+        try await answers.complete(name, seed: seed, with: answer)
+    }
+
+    func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
+        try await answers.release(name, seed: seed, hadNoEffect: hadNoEffect)
+    }
 
     // MARK: Devices
 
@@ -108,9 +127,10 @@ actor FakeStore: ApplicationStore, DeviceStore, PushStore {
 
     func accept(_ new: NewPush) throws -> Push {
         try check()
-        pushes.append(new)
+        let place = pushes.firstIndex { $0.receiptID == new.receiptID } ?? pushes.count
+        if place == pushes.count { pushes.append(new) }
         return Push(
-            key: Key(Int64(pushes.count)), receiptID: new.receiptID, applicationKey: new.applicationKey,
+            key: Key(Int64(place + 1)), receiptID: new.receiptID, applicationKey: new.applicationKey,
             content: new.content, audience: new.audience, lane: new.lane, guarantee: new.guarantee,
             acceptedAt: .zero, expiresAt: new.expiresAt)
     }
