@@ -66,7 +66,15 @@ actor FakeStore: ApplicationStore, DeviceStore, PushStore, IdempotencyStore {
         try await answers.reserve(reservation)
     }
 
+    private(set) var keptAnswers: [KeptAnswer] = []
+    private var isCrashing = false
+
+    /// From now on no answer is written down, as if the process had died before; or it is again.
+    func crash(_ isCrashing: Bool) { self.isCrashing = isCrashing }
+
     func complete(_ name: [UInt8], seed: UUID, with answer: KeptAnswer) async throws {
+        if isCrashing { throw StoreError.unavailable("the process died") }
+        keptAnswers.append(answer)
         try await answers.complete(name, seed: seed, with: answer)
     }
 

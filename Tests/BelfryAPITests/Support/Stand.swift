@@ -62,6 +62,15 @@ struct Stand {
         }
     }
 
+    /// Sends one request through a router of the test's own.
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, through router: Router<APIContext>, headers: HTTPFields
+    ) async throws -> Reply {
+        try await Hummingbird.Application(router: router).test(.router) { client in
+            try Reply(try await client.execute(uri: path, method: method, headers: headers))
+        }
+    }
+
     func push(_ body: String) async throws -> Reply { try await send(.post, "/v1/push", as: .sender, body) }
 
     func register(_ body: String, on user: User = .iPhone) async throws -> Reply {

@@ -25,6 +25,8 @@ import Testing
         (PageStatements.nextDue, "USING COVERING INDEX page_due (is_open=? AND lane=? AND platform_id=?)"),
         (PageStatements.holding, "USING INDEX page_device (push_id=? AND platform_id=? AND first_device_id<?)"),
         (PlatformStatements.releasePages, "INDEX page_due (is_open=? AND lane=? AND platform_id=? AND due_at_ms>?)"),
+        (IdempotencyStatements.byName, "USING PRIMARY KEY (name=?)"),
+        (IdempotencyStatements.clear, "USING COVERING INDEX idempotency_created (created_at_ms<?)"),
     ])
     func `a hot statement walks its index`(sql: String, step: String) async throws {
         try await withSQLiteStore { store, _ in
