@@ -6,10 +6,9 @@ import Metrics
 extension PCFv1 {
     /// What senders ask for at `/v1/push`.
     struct Pushes: Sendable {
-        private let store: any ApplicationStore & DeviceStore & PushStore
+        private let desk: PushDesk
         private let clock: any WallClock
         private let options: Options
-        private let witness: any Witness
         private let accepted = Dictionary(
             uniqueKeysWithValues: Lane.allCases.map { ($0, Counter(metric: .pushes, [("lane", "\($0)")])) })
 
@@ -17,10 +16,9 @@ extension PCFv1 {
             store: any ApplicationStore & DeviceStore & PushStore, clock: any WallClock, options: Options,
             witness: any Witness
         ) {
-            self.store = store
+            desk = PushDesk(store: store, witness: witness)
             self.clock = clock
             self.options = options
-            self.witness = witness
         }
 
         func create(_ request: Request, for application: Application) async throws -> Response {
@@ -32,21 +30,8 @@ extension PCFv1 {
         }
 
         private func send(_ body: PushRequest, for application: Application) async throws -> Push {
-            let platforms = try body.target.platforms(of: try await store.platforms(of: application.key))
-            let receiptID = Seed.make()
-            if platforms.contains(where: { $0.kind == .ios }) {
-                _ = try IOSPayload(body.message, receiptID: receiptID)
-            }
-            let audience = try await body.target.audience { uuids in
-                try await store.deviceKeys(uuids, on: platforms.map(\.key))
-            }
-            let push = try await store.accept(
-                NewPush(
-                    receiptID: receiptID, applicationKey: application.key, content: body.message, audience: audience,
-                    platformKeys: platforms.map(\.key), lane: Lane(for: audience),
-                    expiresAt: body.expiryTime.map(Instant.init(milliseconds:))))
+            let push = try await desk.send(body.order, for: application.key)
             accepted[push.lane]?.increment()
-            witness.noticed(push)
             return push
         }
 
@@ -64,6 +49,10 @@ extension PCFv1 {
 }
 
 extension PCFv1.PushRequest {
+    var order: Order {
+        Order(content: message, target: target, expiresAt: expiryTime.map(Instant.init(milliseconds:)))
+    }
+
     enum Due: Sendable, Hashable {
         case now
         case later(Instant)
