@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 /// Turns orders into pushes, for every door alike: finds the platforms and the audience, and sees that each can take it.
 package struct PushDesk: Sendable {

@@ -155,17 +155,14 @@ private struct Certificates {
     let http: Certificate?
     let management: Certificate?
 
-    /// How often the files are looked at.
-    private static let pause = Duration.seconds(5)
-
     /// Throws `ConfigurationFaults` when a pair cannot be used.
     init(_ configuration: ServerConfiguration, obeysSignals: Bool, logger: Logger) throws {
         func certificate(_ door: String, _ files: TLSFiles?) throws -> Certificate? {
             guard let files else { return nil }
             do {
                 return try Certificate(
-                    door: door, files: files, clock: SystemClock(), pause: Self.pause, obeysSignals: obeysSignals,
-                    logger: logger)
+                    door: door, files: files, clock: SystemClock(), pause: configuration.certificatePause,
+                    obeysSignals: obeysSignals, logger: logger)
             } catch {
                 throw ConfigurationFaults(lines: ["\(door).tls: \(error)"])
             }

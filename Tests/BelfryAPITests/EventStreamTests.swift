@@ -12,7 +12,9 @@ import Testing
 
 /// The live event stream of an application.
 @Suite(.timeLimit(.minutes(1))) struct EventStreamTests {
-    @Test func `a reader hears of a push from its acceptance to its last answer, with the receipt's counters`() async throws {
+    @Test func `a reader hears of a push from its acceptance to its last answer, with the receipt's counters`()
+        async throws
+    {
         try await Newsstand.open { stand in
             let reader = try stand.hub.subscribe(to: stand.application.key)
             let paper = Paper(reader)
@@ -23,7 +25,9 @@ import Testing
             try await stand.settleAll()
             await paper.read(until: "settled")
             let text = paper.text
-            #expect(text.contains(#""receipt_id":"\#(push.receiptID.uuidString.lowercased())","state":"settled""#), "\(text)")
+            #expect(
+                text.contains(#""receipt_id":"\#(push.receiptID.uuidString.lowercased())","state":"settled""#),
+                "\(text)")
             #expect(text.contains(#""devices":3,"answered":3,"counts":{"accepted":3},"parked":[]"#), "\(text)")
             #expect(text.hasPrefix("retry: 2000\n\nid: \(stand.hub.epoch)-1\nevent: accepted\ndata: {"))
             #expect(text.components("event: settled") == 1)
@@ -251,5 +255,7 @@ private final class Printer: ResponseBodyWriter, Sendable {
 }
 
 extension String {
-    fileprivate func components(_ words: String) -> Int { split(separator: words, omittingEmptySubsequences: false).count - 1 }
+    fileprivate func components(_ words: String) -> Int {
+        split(separator: words, omittingEmptySubsequences: false).count - 1
+    }
 }

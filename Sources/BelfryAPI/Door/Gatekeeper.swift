@@ -14,6 +14,7 @@ package final class Gatekeeper: Sendable {
         /// Callers whose kind has none are not limited.
         package var limits: [Principal.Kind: RateLimit]
         package var proxies: TrustedProxies
+        package var guesses = Watchlist()
 
         package init(limits: [Principal.Kind: RateLimit] = [:], proxies: TrustedProxies = TrustedProxies()) {
             self.limits = limits
@@ -23,7 +24,7 @@ package final class Gatekeeper: Sendable {
 
     private let options: Options
     private let clock: any WallClock
-    private let watchlist = Mutex(Watchlist())
+    private let watchlist: Mutex<Watchlist>
     /// Whether anybody ever failed.
     private let isWatching = Atomic(false)
     private let buckets = Mutex(Generations<Principal, TokenBucket>(countMax: 65_536))
@@ -35,6 +36,7 @@ package final class Gatekeeper: Sendable {
     package init(options: Options = Options(), clock: any WallClock) {
         self.options = options
         self.clock = clock
+        watchlist = Mutex(options.guesses)
     }
 
     /// Has a caller's credentials checked, unless too many were wrong before; then throws a 429 without a look at them.

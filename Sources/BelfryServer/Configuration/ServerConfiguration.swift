@@ -22,6 +22,8 @@ package struct ServerConfiguration: Sendable {
     package var apns: APNsOptions
     package var logging: LoggingConfiguration
     package var shutdownTimeout: Duration
+    /// How often the files of a certificate are looked at.
+    package var certificatePause = Duration.seconds(5)
 
     /// Throws `ConfigurationFaults` with every fault found.
     init(_ settings: Settings, environment: [String: String] = [:]) throws {
