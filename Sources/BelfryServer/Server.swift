@@ -76,6 +76,13 @@ package struct Server: Sendable {
             store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
             gatekeeper: gatekeeper, witness: events, health: { await health.forPCF() }
         ).add(to: router)
+        AdminRoutes(
+            store: premises.store, vault: premises.keyRing, clock: clock,
+            credentials: CredentialsIntake(vault: premises.keyRing, clock: clock), gatekeeper: gatekeeper,
+            events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
+            idempotencyHold: configuration.pcf.idempotencyHold
+        ).add(to: router)
+        try await makeFirstKey(premises)
         var services: [any Service] = [
             delivery,
             listener(
@@ -93,6 +100,12 @@ package struct Server: Sendable {
             gracefulShutdownSignals: obeysSignals ? [.sigterm, .sigint] : [], logger: quiet)
         group.maximumGracefulShutdownDuration = configuration.shutdownTimeout
         try await ServiceGroup(configuration: group).run()
+    }
+
+    private func makeFirstKey(_ premises: Premises) async throws {
+        let directory = configuration.storage.directory
+        guard let file = try await FirstKey.make(with: premises.administration, in: directory) else { return }
+        logger.info("first admin key made", metadata: ["file": "\(file)"])
     }
 
     private func listener<Responder: HTTPResponder>(

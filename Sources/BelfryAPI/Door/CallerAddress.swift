@@ -23,6 +23,18 @@ extension NetworkAddress {
         }
     }
 
+    /// As people write it.
+    package var text: String? {
+        var packed = ByteBuffer()
+        if isV4 {
+            packed.writeInteger(UInt32(truncatingIfNeeded: low))
+        } else {
+            packed.writeInteger(high)
+            packed.writeInteger(low)
+        }
+        return (try? SocketAddress(packedIPAddress: packed, port: 0))?.ipAddress
+    }
+
     /// Reads `192.0.2.1` or `2001:db8::1`; nil for anything else.
     package init?(_ text: String) {
         guard let socket = try? SocketAddress(ipAddress: text, port: 0) else { return nil }

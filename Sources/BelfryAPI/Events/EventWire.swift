@@ -16,8 +16,8 @@ struct EventWire {
         json.object { json in
             json.uuid("receipt_id", receipt.push.receiptID)
             json.string("state", receipt.state.rawValue)
-            json.integer("accepted_at", receipt.push.acceptedAt.milliseconds)
-            if let settledAt = receipt.settledAt { json.integer("settled_at", settledAt.milliseconds) }
+            json.string("accepted_at", receipt.push.acceptedAt.text)
+            json.string("settled_at", receipt.settledAt?.text)
             json.integer("devices", Int64(receipt.devices))
             json.integer("answered", Int64(receipt.answered))
             json.integers(

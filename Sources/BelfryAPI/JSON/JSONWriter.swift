@@ -20,6 +20,42 @@ struct JSONWriter {
         }
     }
 
+    mutating func strings(_ key: StaticString, _ values: [String]) {
+        self.key(key)
+        enclosed("[", "]") { writer in
+            for value in values {
+                writer.comma()
+                writer.quoted(value)
+                writer.needsComma = true
+            }
+        }
+    }
+
+    /// An object whose keys are data.
+    mutating func strings(_ key: StaticString, _ members: [(String, String)]) {
+        self.members(key, members) { $0.quoted($1) }
+    }
+
+    /// An object whose keys are data.
+    mutating func integers(_ key: StaticString, _ members: [(String, Int64)]) {
+        self.members(key, members) { $0.buffer.writeString(String($1)) }
+    }
+
+    private mutating func members<Value>(
+        _ key: StaticString, _ members: [(String, Value)], _ write: (inout JSONWriter, Value) -> Void
+    ) {
+        self.key(key)
+        enclosed("{", "}") { writer in
+            for (name, value) in members {
+                writer.comma()
+                writer.quoted(name)
+                writer.buffer.writeStaticString(":")
+                write(&writer, value)
+                writer.needsComma = true
+            }
+        }
+    }
+
     mutating func object(_ key: StaticString, _ members: (inout JSONWriter) -> Void) {
         self.key(key)
         enclosed("{", "}", members)
@@ -43,20 +79,6 @@ struct JSONWriter {
         self.key(key)
         buffer.writeString(String(value))
         needsComma = true
-    }
-
-    /// An object whose keys are not known beforehand.
-    mutating func integers(_ key: StaticString, _ members: [(key: String, value: Int64)]) {
-        self.key(key)
-        enclosed("{", "}") { json in
-            for member in members {
-                json.comma()
-                json.quoted(member.key)
-                json.buffer.writeStaticString(":")
-                json.buffer.writeString(String(member.value))
-                json.needsComma = true
-            }
-        }
     }
 
     mutating func bool(_ key: StaticString, _ value: Bool) {

@@ -4,6 +4,8 @@ package import FoundationEssentials
 ///
 /// Whatever returns is durable: it survives a `kill -9` of the process and the loss of power.
 package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryStore
+    & RegistryUpkeep & ReceiptStore
+    & TenantStore & AdminKeyStore & AuditStore
     & IdempotencyStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
@@ -39,12 +41,16 @@ package struct NewApplication: Sendable {
     package let name: String
     package let apiKeyHash: [UInt8]
     package let sharedSecret: Sealed
+    package let tenantKey: Key<Tenant>
 
-    package init(uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed) {
+    package init(
+        uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed, tenantKey: Key<Tenant> = Tenant.first
+    ) {
         self.uuid = uuid
         self.name = name
         self.apiKeyHash = apiKeyHash
         self.sharedSecret = sharedSecret
+        self.tenantKey = tenantKey
     }
 }
 

@@ -81,7 +81,7 @@ extension WriteSession {
 }
 
 extension Database {
-    fileprivate func receipt(of push: Push) throws -> Receipt? {
+    func receipt(of push: Push) throws -> Receipt? {
         try prepared(PushStatements.progress).first(push.key) { row in
             let devices = Int(row.integer(1))
             var counts = try tally(of: push.key)

@@ -15,6 +15,7 @@ extension SQLiteStore {
                     "the application has \(platforms) platforms, which only force deletes with it")
             }
             try session.prepared(DemolitionStatements.doom).run(application)
+            try session.prepared(AdminKeyStatements.revokeOfApplication).run(session.clock.now, application)
             session.rosterChanged()
         }
         while try await writer.write({ try Demolition(session: $0).step(application) }) {}

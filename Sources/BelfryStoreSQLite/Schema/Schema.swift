@@ -1,4 +1,5 @@
 import BelfryCore
+import FoundationEssentials
 import GRDB
 
 /// The migrations, and what of them a database has.
@@ -8,6 +9,10 @@ enum Schema {
         migrator.registerMigration(Migration0001.identifier) { db in
             try db.execute(sql: Migration0001.sql)
             try Secrets.make(in: db)
+        }
+        migrator.registerMigration(Migration0006.identifier) { db in
+            try db.execute(sql: Migration0006.sql)
+            try db.prepared(Migration0006.firstTenant).run(UUID())
         }
         migrator.registerMigration(Migration0007.identifier) { db in try db.execute(sql: Migration0007.sql) }
         return migrator

@@ -47,7 +47,7 @@ extension Contents {
         return push
     }
 
-    fileprivate func receipt(of row: PushRow) -> Receipt {
+    func receipt(of row: PushRow) -> Receipt {
         Receipt(
             push: row.push, isSpread: !isSpreading(row.push.key), counts: row.counts, settledAt: row.settledAt,
             firstAnswerAt: row.firstAnswerAt,

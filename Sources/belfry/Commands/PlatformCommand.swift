@@ -14,7 +14,7 @@ struct PlatformCommand: AsyncParsableCommand {
             abstract: "Create a platform; its secret is shown once.",
             discussion: "Give either --apns-key with --key-id and --team-id, or --apns-certificate.")
 
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var desk: DeskOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
         @Option(help: "ios.") var type: String
@@ -25,20 +25,14 @@ struct PlatformCommand: AsyncParsableCommand {
         func run() async throws {
             guard let kind = PlatformKind(rawValue: type) else { throw unknown("type", type, PlatformKind.allCases) }
             guard let mode = Platform.Mode(rawValue: mode) else { throw unknown("mode", mode, Platform.Mode.allCases) }
-            let credentials = try credentials.read()
-            let created = try await common.withAdministration { administration in
-                try await administration.createPlatform(
-                    of: try await administration.application(app), kind: kind, mode: mode, name: name,
-                    credentials: credentials)
+            let draft = PlatformDraft(kind: kind, mode: mode, name: name, credentials: try credentials.read())
+            let created = try await desk.withDesk { desk in
+                try await APNsArguments.spelled { try await desk.createPlatform(draft, of: app) }
             }
-            let secrets = [
-                ("platform_uuid", created.platform.uuid.lowercased), ("platform_secret", created.secret),
-            ]
-            if output.json {
-                try Output.json(Dictionary(uniqueKeysWithValues: secrets))
-            } else {
-                Output.fields(secrets)
-            }
+            if output.json { return try Output.json(created) }
+            Output.fields([
+                ("platform_uuid", created.platform_uuid), ("platform_secret", created.platform_secret),
+            ])
         }
 
         private func unknown<Choice: RawRepresentable<String>>(
@@ -53,15 +47,14 @@ struct PlatformCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Replace a platform's credentials; pages that waited for them go on.")
 
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var desk: DeskOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
         @OptionGroup(title: "APNs credentials") var credentials: APNsArguments
 
         func run() async throws {
             let credentials = try credentials.read()
-            try await common.withAdministration { administration in
-                try await administration.replaceCredentials(
-                    of: try await administration.platform(platform), with: credentials)
+            try await desk.withDesk { desk in
+                try await APNsArguments.spelled { try await desk.replaceCredentials(of: platform, with: credentials) }
             }
             print("replaced the credentials of \(platform.lowercased)")
         }
@@ -70,13 +63,11 @@ struct PlatformCommand: AsyncParsableCommand {
     struct Resume: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Let a parked platform's pages run again.")
 
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var desk: DeskOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
 
         func run() async throws {
-            try await common.withAdministration { administration in
-                try await administration.store.resume(try await administration.platform(platform).key)
-            }
+            try await desk.withDesk { try await $0.resume(platform) }
             print("resumed \(platform.lowercased)")
         }
     }
@@ -98,10 +89,21 @@ struct APNsArguments: ParsableArguments {
     var trustRoot: String?
 
     /// Reads the files. Throws `ValidationError` when what is given does not fit together.
-    func read() throws -> APNsPlatformCredentials {
+    func read() throws -> [String: JSONValue] {
         APNsPlatformCredentials(
             identity: try identity(), topic: topic, endpoint: endpoint,
-            trustRootsPEM: try trustRoot.map { String(decoding: try contents($0), as: UTF8.self) })
+            trustRootsPEM: try trustRoot.map { String(decoding: try contents($0), as: UTF8.self) }
+        ).entered
+    }
+
+    /// Names a field that is refused as its option is spelled.
+    static func spelled<Value>(_ work: () async throws -> Value) async throws -> Value {
+        do {
+            return try await work()
+        } catch let error as InvalidInput {
+            let option = error.field.replacing("credentials.", with: "").replacing("_", with: "-")
+            throw InvalidInput(field: option, error.problem)
+        }
     }
 
     private func identity() throws -> APNsPlatformCredentials.Identity {

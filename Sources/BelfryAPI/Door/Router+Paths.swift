@@ -1,0 +1,25 @@
+import HTTPTypes
+import Hummingbird
+
+typealias Handler = @Sendable (Request, APIContext) async throws -> Response
+
+extension Router<APIContext> {
+    /// Adds a path with its methods, HEAD where there is GET, and a 405 for the others.
+    func serve(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
+        var handlers = handlers
+        if let get = handlers[.get] {
+            handlers[.head] = { request, context in try await get(request, context).createHeadResponse() }
+        }
+        let allowed = handlers.keys.map(\.rawValue).sorted().joined(separator: ", ")
+        for method in [.get, .head, .post, .put, .delete, .patch, .options] as [HTTPRequest.Method] {
+            on(path, method: method, use: handlers[method] ?? Self.refusal(allowed: allowed))
+        }
+    }
+
+    private static func refusal(allowed: String) -> Handler {
+        { request, _ in
+            throw APIError(
+                .methodNotAllowed, "This path takes \(allowed), not \(request.method)", headers: [.allow: allowed])
+        }
+    }
+}
