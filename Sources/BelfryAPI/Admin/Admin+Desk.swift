@@ -13,7 +13,7 @@ extension Admin {
         /// See `Once.run`; it matters for POST alone.
         var isRepeatable = false
 
-        /// The same, whose handler gives what it makes the id of `Seed`.
+        /// The same, whose handler gives what it makes the id of `Seed`, or changes nothing when it is run again.
         var repeatable: Route {
             var route = self
             route.isRepeatable = true

@@ -10,8 +10,8 @@ extension Admin {
         var routes: [Route] {
             [
                 desk.device(.get, "apps/:app_uuid/devices/:device_uuid", .read, show),
-                desk.device(.post, "apps/:app_uuid/devices/:device_uuid/deactivate", .change, deactivate),
-                desk.device(.post, "apps/:app_uuid/devices/:device_uuid/test-push", .send, testPush),
+                desk.device(.post, "apps/:app_uuid/devices/:device_uuid/deactivate", .change, deactivate).repeatable,
+                desk.device(.post, "apps/:app_uuid/devices/:device_uuid/test-push", .send, testPush).repeatable,
             ]
         }
 
