@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 
-/// Answers 431 to a request whose head is over the limit, and closes the connection.
+/// Answers 431 to a request whose head is over the limit, and ends the connection.
 ///
 /// While an answer is on its way the connection is closed without a word, since the words would stand in its middle.
 final class LargeHeads: ChannelDuplexHandler, RemovableChannelHandler {
@@ -29,12 +29,12 @@ final class LargeHeads: ChannelDuplexHandler, RemovableChannelHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard case HTTPParserError.headerOverflow = error else { return context.fireErrorCaught(error) }
         isOver = true
-        if unanswered == 0 {
-            let head = HTTPResponse(
-                status: .requestHeaderFieldsTooLarge, headerFields: [.contentLength: "0", .connection: "close"])
-            context.write(wrapOutboundOut(.head(head)), promise: nil)
-            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        }
-        context.close(promise: nil)
+        guard unanswered == 0 else { return context.close(promise: nil) }
+        let head = HTTPResponse(
+            status: .requestHeaderFieldsTooLarge, headerFields: [.contentLength: "0", .connection: "close"])
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        // A full close with bytes unread would take the answer away from under the caller.
+        context.close(mode: .output, promise: nil)
     }
 }
