@@ -142,7 +142,7 @@ let package = Package(
             [
                 "BelfryCore", "BelfryAPI", "BelfryTesting", logging,
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
-            ]),
+            ], resources: [.copy("Recorded/Examples")]),
         tests(
             "BelfryServerTests",
             nio + [
