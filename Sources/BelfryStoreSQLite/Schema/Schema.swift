@@ -9,6 +9,7 @@ enum Schema {
             try db.execute(sql: Migration0001.sql)
             try Secrets.make(in: db)
         }
+        migrator.registerMigration(Migration0003.identifier) { db in try db.execute(sql: Migration0003.sql) }
         return migrator
     }()
 

@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfryTesting
 import Crypto
 import FoundationEssentials
 import HTTPTypes
