@@ -78,6 +78,7 @@ package struct Server: Sendable {
             credentials: CredentialsIntake(vault: premises.keyRing, clock: clock),
             bodyBytesMax: configuration.pcf.bodyBytesMax
         ).add(to: router)
+        Contract().add(to: router)
         try await makeFirstKey(premises)
         var services: [any Service] = [
             delivery,

@@ -52,6 +52,8 @@ package struct PCFRoutes: Sendable {
         serve("healthcheck", on: router, [.get: { _, _ in await health().response() }])
     }
 
+    private typealias Handler = Router<APIContext>.Handler
+
     private func serve(_ path: RouterPath, on router: Router<APIContext>, _ handlers: [HTTPRequest.Method: Handler]) {
         router.serve(path, handlers)
     }

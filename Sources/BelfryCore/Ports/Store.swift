@@ -4,6 +4,7 @@ package import FoundationEssentials
 ///
 /// Whatever returns is durable: it survives a `kill -9` of the process and the loss of power.
 package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryStore
+    & TopicStore & DirectoryStore
     & RegistryUpkeep & ReceiptStore
     & TenantStore & AdminKeyStore & AuditStore
 
