@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfryTesting
 import FoundationEssentials
 
 /// As much of a store as the API needs, in memory; it keeps what was asked of it.
@@ -7,6 +8,8 @@ actor FakeStore: ApplicationStore, DeviceStore, PushStore {
     private(set) var platformList: [Platform] = []
     private(set) var devices: [Device] = []
     private(set) var pushes: [NewPush] = []
+    /// Keeps the schedules.
+    let memory = MemoryStore(clock: StoppedClock())
     /// Thrown by every call until it is taken back.
     private var trouble: (any Error)?
 

@@ -24,6 +24,11 @@ import Testing
         (PageStatements.due, "USING INDEX page_due (is_open=? AND lane=? AND platform_id=? AND due_at_ms<?)"),
         (PageStatements.nextDue, "USING COVERING INDEX page_due (is_open=? AND lane=? AND platform_id=?)"),
         (PageStatements.holding, "USING INDEX page_device (push_id=? AND platform_id=? AND first_device_id<?)"),
+        (ScheduleStatements.due, "USING INDEX schedule_due (due_at_ms<?)"),
+        (ScheduleStatements.nextDue, "USING INDEX schedule_due"),
+        (ScheduleStatements.waiting, "USING INDEX schedule_application (application_id=? AND ended_at_ms=? AND"),
+        (ScheduleStatements.ended, "USING INDEX schedule_application (application_id=? AND"),
+        (ScheduleStatements.clear, "USING COVERING INDEX schedule_application (application_id=? AND ended_at_ms<?)"),
         (PlatformStatements.releasePages, "INDEX page_due (is_open=? AND lane=? AND platform_id=? AND due_at_ms>?)"),
     ])
     func `a hot statement walks its index`(sql: String, step: String) async throws {
