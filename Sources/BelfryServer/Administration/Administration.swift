@@ -46,28 +46,37 @@ package struct Administration: Sendable {
     }
 
     /// Checks the credentials and keeps them sealed. Throws `InvalidInput` with the reason when they cannot be used.
+    ///
+    /// A platform of a kind that no provider here delivers to takes none. Its devices register and its pushes are
+    /// accepted; it is parked, and its pages wait.
     package func createPlatform(
         of application: BelfryCore.Application, kind: PlatformKind, mode: Platform.Mode, name: String,
-        credentials: APNsPlatformCredentials
+        credentials: APNsPlatformCredentials?
     ) async throws -> CreatedPlatform {
-        guard kind == .ios else {
-            throw InvalidInput(field: "type", "is \(kind.rawValue), this version delivers to ios")
-        }
         guard !name.isEmpty, name.utf8.count <= 255 else {
             throw InvalidInput(field: "name", "has to be 1 to 255 bytes, it is \(name.utf8.count)")
         }
-        try credentials.check(mode: mode, now: clock.now)
+        let parking = Providers.parking(of: kind, since: clock.now)
+        guard (credentials == nil) == (parking != nil) else {
+            throw InvalidInput(field: "credentials", parking.map { "are not taken: \($0.detail)" } ?? "are missing")
+        }
+        try credentials?.check(mode: mode, now: clock.now)
         let uuid = UUID()
         let secret = UUID().lowercased
         let platform = try await store.create(
             NewPlatform(
                 uuid: uuid, applicationKey: application.key, kind: kind, mode: mode, name: name,
-                secretHash: SecretHash.of(secret), credentials: try credentials.sealed(by: vault, platform: uuid)))
+                secretHash: SecretHash.of(secret),
+                credentials: try credentials?.sealed(by: vault, platform: uuid) ?? Sealed(bytes: [])))
+        if let parking { try await store.park(platform.key, parking) }
         return CreatedPlatform(platform: platform, secret: secret)
     }
 
     /// Puts new credentials in the place of old ones; pages that waited for them go on.
     package func replaceCredentials(of platform: Platform, with credentials: APNsPlatformCredentials) async throws {
+        if let parking = Providers.parking(of: platform.kind, since: clock.now) {
+            throw InvalidInput(field: "credentials", "are not taken: \(parking.detail)")
+        }
         try credentials.check(mode: platform.mode, now: clock.now)
         let sealed = try credentials.sealed(by: vault, platform: platform.uuid)
         try await store.replaceCredentials(of: platform.key, with: sealed)
