@@ -67,7 +67,7 @@ package struct Server: Sendable {
                 "serving", metadata: ["address": "\(addresses.http)", "management": "\(addresses.management)"])
             await onReady(addresses, premises)
         }
-        let health = Health(store: premises.store)
+        let health = Health(store: premises.store, clock: clock)
         let router = FrontDoor.router(clock: clock)
         PCFRoutes(
             store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,

@@ -16,6 +16,7 @@ package struct Contents: Sendable {
     package var pushes: [Key<Push>: PushRow] = [:]
     package var walks: [WalkKey: WalkRow] = [:]
     package var pages: [Key<Page>: PageRow] = [:]
+    package var schedules: [Key<Schedule>: Schedule] = [:]
     /// What a caller did that the port forbids, in the order it was done.
     package var misuses: [String] = []
 

@@ -98,6 +98,7 @@ extension Contents {
     }
 
     fileprivate mutating func remove(_ application: Key<Application>, platforms: Set<Key<Platform>>) {
+        schedules = schedules.filter { $0.value.applicationKey != application }
         let pushes = Set(self.pushes.values.map(\.push).filter { $0.applicationKey == application }.map(\.key))
         pages = pages.filter { !pushes.contains($0.value.page.pushKey) }
         walks = walks.filter { !pushes.contains($0.key.push) }
