@@ -102,7 +102,7 @@ let package = Package(
         .executableTarget(
             name: "belfry",
             dependencies: nio + [
-                "BelfryServer", "BelfrySimulators", "BelfryCore",
+                "BelfryServer", "BelfryAPI", "BelfryProviders", "BelfrySimulators", "BelfryCore",
                 logging, metrics,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

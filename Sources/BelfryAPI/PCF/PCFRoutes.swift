@@ -7,19 +7,22 @@ package import Hummingbird
 ///
 /// Paths with a doubled or a trailing slash match too: the router drops empty parts. See `HabitsTests`.
 package struct PCFRoutes: Sendable {
-    private let authenticator: Authenticator
+    let authenticator: Authenticator
     private let registrations: PCFv1.Registrations
     private let pushes: PCFv1.Pushes
+    let schedules: PCFv1.Schedules
     private let health: @Sendable () async -> PCFv1.Health
 
     /// - Parameter health: asked for each `/healthcheck`; it has to answer in time by itself.
     package init(
-        store: any ApplicationStore & DeviceStore & PushStore, vault: any Vault, clock: any WallClock,
+        store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore, vault: any Vault, clock: any WallClock,
         options: PCFv1.Options = PCFv1.Options(), health: @escaping @Sendable () async -> PCFv1.Health
     ) {
         authenticator = Authenticator(store: store, realm: options.realm)
         registrations = PCFv1.Registrations(store: store, secrets: SharedSecrets(vault: vault), options: options)
-        pushes = PCFv1.Pushes(store: store, clock: clock, options: options)
+        let desk = PushDesk(store: store)
+        pushes = PCFv1.Pushes(desk: desk, clock: clock, options: options)
+        schedules = PCFv1.Schedules(store: store, desk: desk, clock: clock, options: options)
         self.health = health
     }
 
@@ -48,13 +51,14 @@ package struct PCFRoutes: Sendable {
             [
                 .post: asApplication { request, application in try await pushes.create(request, for: application) }
             ])
+        addSchedules(to: router)
         serve("v1/version", on: router, [.get: { _, _ in PCFv1.versionReply() }])
         serve("healthcheck", on: router, [.get: { _, _ in await health().response() }])
     }
 
-    private typealias Handler = Router<APIContext>.Handler
+    typealias Handler = Router<APIContext>.Handler
 
-    private func serve(_ path: RouterPath, on router: Router<APIContext>, _ handlers: [HTTPRequest.Method: Handler]) {
+    func serve(_ path: RouterPath, on router: Router<APIContext>, _ handlers: [HTTPRequest.Method: Handler]) {
         router.serve(path, handlers)
     }
 
