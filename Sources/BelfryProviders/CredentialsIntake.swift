@@ -24,7 +24,13 @@ package struct CredentialsIntake: ProviderCredentials {
                 throw InvalidInput(field: "credentials.\(error.field)", error.problem)
             }
         case .android, .androidFCM, .androidBaidu, .windows8, .windowsPhone, .bb10:
-            throw InvalidInput(field: "type", "is \(kind.rawValue), this version delivers to ios")
+            guard entered.isEmpty else {
+                let reason = parking(of: kind)?.detail ?? "there is no provider"
+                throw InvalidInput(field: "credentials", "are not taken: \(reason)")
+            }
+            return Sealed(bytes: [])
         }
     }
+
+    package func parking(of kind: PlatformKind) -> Parking? { Providers.parking(of: kind, since: clock.now) }
 }

@@ -70,7 +70,7 @@ package struct Server: Sendable {
                 "serving", metadata: ["address": "\(addresses.http)", "management": "\(addresses.management)"])
             await onReady(addresses, premises)
         }
-        let health = Health(store: premises.store)
+        let health = Health(store: premises.store, clock: clock)
         let router = FrontDoor.router(clock: clock, isSecure: certificates.http != nil)
         PCFRoutes(
             store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
@@ -82,6 +82,7 @@ package struct Server: Sendable {
             events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
             idempotencyHold: configuration.pcf.idempotencyHold
         ).add(to: router)
+        Contract().add(to: router)
         try await makeFirstKey(premises)
         var services: [any Service] = [
             delivery,

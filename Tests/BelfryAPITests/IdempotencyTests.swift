@@ -42,9 +42,9 @@ import Testing
     @Test func `after a day the key is free again`() async throws {
         let stand = try await Stand()
         let first = try await push(stand, key: "a")
-        stand.store.clock.advance(by: .seconds(86_399))
+        stand.store.answerClock.advance(by: .seconds(86_399))
         #expect(try await push(stand, key: "a").text == first.text)
-        stand.store.clock.advance(by: .seconds(1))
+        stand.store.answerClock.advance(by: .seconds(1))
         let second = try await push(stand, key: "a")
         #expect(second.status == 200)
         #expect(second.text != first.text)
@@ -68,11 +68,11 @@ import Testing
 
     @Test func `a push that was accepted before a crash is not sent twice`() async throws {
         let stand = try await Stand()
-        await stand.store.crash(true)
+        stand.store.crash(true)
         let first = try await push(stand, key: "a")
-        await stand.store.crash(false)
+        stand.store.crash(false)
         #expect(try await push(stand, key: "a").status == 409, "the name is still held by the request that was cut off")
-        stand.store.clock.advance(by: .seconds(35))
+        stand.store.answerClock.advance(by: .seconds(35))
         let second = try await push(stand, key: "a")
         #expect(second.status == 200)
         #expect(second["receipt_id"] == first["receipt_id"])
@@ -82,7 +82,7 @@ import Testing
 
     @Test func `while a request is in hand its repetition waits`() async throws {
         let stand = try await Stand()
-        await stand.store.crash(true)
+        stand.store.crash(true)
         _ = try await push(stand, key: "a")
         let busy = try await push(stand, key: "a")
         #expect(busy.status == 409)
@@ -93,10 +93,10 @@ import Testing
     @Test func `a request that cannot be repeated is not run again once nobody knows what became of it`() async throws {
         let stand = try await Stand()
         let once = Once(store: stand.store, vault: stand.vault, bodyBytesMax: 1_000)
-        await stand.store.crash(true)
+        stand.store.crash(true)
         #expect(try await stand.once(once, isRepeatable: false).status == 201)
-        await stand.store.crash(false)
-        stand.store.clock.advance(by: .seconds(35))
+        stand.store.crash(false)
+        stand.store.answerClock.advance(by: .seconds(35))
         for _ in 0..<2 {
             let again = try await stand.once(once, isRepeatable: false)
             #expect(again.status == 409)
@@ -107,7 +107,7 @@ import Testing
     @Test func `the answer rests sealed`() async throws {
         let stand = try await Stand()
         let reply = try await push(stand, key: "a")
-        let kept = try #require(await stand.store.keptAnswers.first)
+        let kept = try #require(stand.store.keptAnswers.first)
         #expect(kept.status == 200)
         #expect(kept.content.bytes.starts(with: Array("answer/".utf8)))
         #expect(String(decoding: kept.content.bytes, as: UTF8.self).hasSuffix(reply.text))

@@ -9,10 +9,41 @@ extension Admin {
 
         var routes: [Route] {
             [
+                desk.application(.get, "apps/:app_uuid/devices", .read, search),
                 desk.device(.get, "apps/:app_uuid/devices/:device_uuid", .read, show),
                 desk.device(.post, "apps/:app_uuid/devices/:device_uuid/deactivate", .change, deactivate).repeatable,
                 desk.device(.post, "apps/:app_uuid/devices/:device_uuid/test-push", .send, testPush).repeatable,
             ]
+        }
+
+        /// By a part of the UUID, token, custom user id or alias, by topic, and on one platform or all.
+        private func search(_ call: Call, _ application: Application) async throws -> Response {
+            let query = try Query(call, Query.paging + ["q", "topic", "platform_uuid"])
+            let limit = try query.limit()
+            let platforms = try await platforms(query.text("platform_uuid"), of: application)
+            let topic = try query.text("topic").map { try Topic.normalized($0, field: "topic") }
+            let devices = try await desk.store.devices(
+                DeviceSearch(platforms: platforms.map(\.key), text: query.text("q"), topic: topic),
+                after: try query.cursor().map { Key($0[0]) }, limit: limit)
+            let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
+            var json = JSONWriter()
+            json.object { json in
+                json.array("devices", devices) { json, device in
+                    guard let platform = byKey[device.platformKey] else { return }
+                    json.object { $0.device(device, on: platform) }
+                }
+                json.next(devices.count == limit ? devices.last.map { Cursor($0.key.rawValue) } : nil)
+            }
+            return Response(json: json.buffer)
+        }
+
+        private func platforms(_ named: String?, of application: Application) async throws -> [Platform] {
+            let all = try await desk.store.platforms(of: application.key)
+            guard let named else { return all }
+            guard let platform = all.first(where: { $0.uuid == UUID(uuidString: named) }) else {
+                throw APIError.missing("platform")
+            }
+            return [platform]
         }
 
         private func show(

@@ -43,10 +43,11 @@ package struct AdminRoutes: Sendable {
     var routes: [Admin.Route] {
         Admin.Tenants(desk: desk).routes + Admin.Keys(desk: desk).routes + Admin.Apps(desk: desk).routes
             + Admin.Platforms(desk: desk).routes + Admin.Devices(desk: desk).routes + Admin.Pushes(desk: desk).routes
-            + Admin.AuditLog(desk: desk).routes + (events.map { Admin.Events(desk: desk, hub: $0).routes } ?? [])
+            + Admin.Topics(desk: desk).routes + Admin.AuditLog(desk: desk).routes
+            + (events.map { Admin.Events(desk: desk, hub: $0).routes } ?? [])
     }
 
-    private func handler(_ route: Admin.Route) -> Handler {
+    private func handler(_ route: Admin.Route) -> Router<APIContext>.Handler {
         { [authenticator, gatekeeper, once, bodyBytesMax] request, context in
             let key = try await authenticator.key(of: request, context)
             let address = gatekeeper.address(of: request, context)?.text

@@ -46,6 +46,9 @@ package struct Office: Sendable {
     }
 
     /// Checks the credentials and keeps them sealed. Throws `InvalidInput` with the reason when they cannot be used.
+    ///
+    /// A platform of a kind that nobody here delivers to takes none. Its devices register and its pushes are accepted; it
+    /// is parked, and its pages wait.
     package func createPlatform(
         _ uuid: UUID = UUID(), of application: BelfryCore.Application, kind: PlatformKind, mode: Platform.Mode,
         name: Name, credentials entered: [String: JSONValue]
@@ -56,11 +59,18 @@ package struct Office: Sendable {
             NewPlatform(
                 uuid: uuid, applicationKey: application.key, kind: kind, mode: mode, name: name.text,
                 secretHash: SecretHash.of(secret), credentials: sealed))
-        return CreatedPlatform(platform: platform, secret: secret)
+        guard let parking = credentials.parking(of: kind) else {
+            return CreatedPlatform(platform: platform, secret: secret)
+        }
+        try await store.park(platform.key, parking)
+        return CreatedPlatform(platform: try await store.platform(platform.key) ?? platform, secret: secret)
     }
 
     /// Puts new credentials in the place of old ones; pages that waited for them go on.
     package func replaceCredentials(of platform: Platform, with entered: [String: JSONValue]) async throws {
+        if let parking = credentials.parking(of: platform.kind) {
+            throw InvalidInput(field: "credentials", "are not taken: \(parking.detail)")
+        }
         let sealed = try credentials.sealed(
             entered, kind: platform.kind, mode: platform.mode, platform: platform.uuid)
         try await store.replaceCredentials(of: platform.key, with: sealed)

@@ -45,7 +45,8 @@ package struct Once: Sendable {
             logger: context.logger)
         switch try await store.reserve(run.reservation) {
         case .first(let seed): return try await run.perform(under: seed, handler)
-        case .again(let seed) where isRepeatable: return try await run.perform(under: seed, handler)
+        case .again(let seed) where isRepeatable:
+            return try await Self.$isRepetition.withValue(true) { try await run.perform(under: seed, handler) }
         case .again(let seed):
             await run.release(seed, hadNoEffect: false)
             throw Self.unknownFate
@@ -53,6 +54,14 @@ package struct Once: Sendable {
         case .taken: throw Self.taken
         case .busy(let wait): throw Self.busy(wait)
         }
+    }
+
+    /// Whether a request is run again that was cut off, and may have had its effect.
+    @TaskLocal private static var isRepetition = false
+
+    /// For a handler that can be run again in most cases, in one where it cannot.
+    static func refuseRepetition() throws(APIError) {
+        if isRepetition { throw unknownFate }
     }
 
     private static func check(_ key: String) throws(InvalidInput) {
@@ -108,11 +117,11 @@ package struct Once: Sendable {
             do {
                 response = try await Seed.$given.withValue(seed) { try await handler(request) }
             } catch {
-                await release(seed, hadNoEffect: error.isRefusal)
+                await release(seed, hadNoEffect: error.isRefusal && !Once.isRepetition)
                 throw error
             }
             guard response.status.kind == .successful else {
-                await release(seed, hadNoEffect: response.status.kind == .clientError)
+                await release(seed, hadNoEffect: response.status.kind == .clientError && !Once.isRepetition)
                 return response
             }
             return try await keep(response, seed)

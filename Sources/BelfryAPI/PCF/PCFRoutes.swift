@@ -7,17 +7,18 @@ package import Hummingbird
 ///
 /// Paths with a doubled or a trailing slash match too: the router drops empty parts. See `HabitsTests`.
 package struct PCFRoutes: Sendable {
-    private let authenticator: Authenticator
+    let authenticator: Authenticator
     private let once: Once
     private let registrations: PCFv1.Registrations
     private let pushes: PCFv1.Pushes
+    let schedules: PCFv1.Schedules
     private let health: @Sendable () async -> PCFv1.Health
 
     /// - Parameters:
     ///   - gatekeeper: one for all doors; nil limits nobody but guessers.
     ///   - health: asked for each `/healthcheck`; it has to answer in time by itself.
     package init(
-        store: any ApplicationStore & DeviceStore & PushStore & IdempotencyStore, vault: any Vault,
+        store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore & IdempotencyStore, vault: any Vault,
         clock: any WallClock, options: PCFv1.Options = PCFv1.Options(), gatekeeper: Gatekeeper? = nil,
         witness: any Witness = NoWitness(), health: @escaping @Sendable () async -> PCFv1.Health
     ) {
@@ -25,7 +26,9 @@ package struct PCFRoutes: Sendable {
             store: store, gatekeeper: gatekeeper ?? Gatekeeper(clock: clock), realm: options.realm)
         once = Once(store: store, vault: vault, bodyBytesMax: options.bodyBytesMax, hold: options.idempotencyHold)
         registrations = PCFv1.Registrations(store: store, secrets: SharedSecrets(vault: vault), options: options)
-        pushes = PCFv1.Pushes(store: store, clock: clock, options: options, witness: witness)
+        let desk = PushDesk(store: store, witness: witness)
+        pushes = PCFv1.Pushes(desk: desk, clock: clock, options: options)
+        schedules = PCFv1.Schedules(store: store, desk: desk, clock: clock, options: options)
         self.health = health
     }
 
@@ -56,11 +59,14 @@ package struct PCFRoutes: Sendable {
                     try await pushes.create(request, for: application)
                 }
             ])
+        addSchedules(to: router)
         serve("v1/version", on: router, [.get: { _, _ in PCFv1.versionReply() }])
         serve("healthcheck", on: router, [.get: { _, _ in await health().response() }])
     }
 
-    private func serve(_ path: RouterPath, on router: Router<APIContext>, _ handlers: [HTTPRequest.Method: Handler]) {
+    typealias Handler = Router<APIContext>.Handler
+
+    func serve(_ path: RouterPath, on router: Router<APIContext>, _ handlers: [HTTPRequest.Method: Handler]) {
         router.serve(path, handlers)
     }
 

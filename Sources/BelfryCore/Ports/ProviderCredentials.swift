@@ -7,4 +7,7 @@ package protocol ProviderCredentials: Sendable {
     func sealed(
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID
     ) throws -> Sealed
+    /// Why a platform of this kind is parked from the start: nobody here delivers to it, and it takes no credentials. nil
+    /// for a kind that is served.
+    func parking(of kind: PlatformKind) -> Parking?
 }

@@ -28,10 +28,10 @@ package struct Administration: Sendable {
 
     package func createPlatform(
         of application: BelfryCore.Application, kind: PlatformKind, mode: Platform.Mode, name: String,
-        credentials: APNsPlatformCredentials
+        credentials: APNsPlatformCredentials?
     ) async throws -> CreatedPlatform {
         try await office.createPlatform(
-            of: application, kind: kind, mode: mode, name: try Name(name), credentials: credentials.entered)
+            of: application, kind: kind, mode: mode, name: try Name(name), credentials: credentials?.entered ?? [:])
     }
 
     package func replaceCredentials(of platform: Platform, with credentials: APNsPlatformCredentials) async throws {

@@ -16,6 +16,8 @@ final class Watch: Sendable {
                 try SubscriptionSweep(session: session).stepWhenQuiet()
                 try Demolition(session: session).resume()
                 try Retirement(session: session).resume()
+                try TopicBurial(session: session).step()
+                try Catalogue(session: session).step()
             }
         }
         timer.resume()

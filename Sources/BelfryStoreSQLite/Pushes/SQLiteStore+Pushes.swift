@@ -7,27 +7,7 @@ extension SQLiteStore: PushStore {
         let content = try push.content.json()
         let audience = try push.audience.json()
         return try await writer.write { session in
-            guard try session.exists(push.applicationKey) else {
-                throw StoreError.unknown("application \(push.applicationKey)")
-            }
-            let platforms = Set(push.platformKeys).sorted()
-            for platform in platforms where try session.stand(of: platform) == nil {
-                throw StoreError.unknown("platform \(platform)")
-            }
-            let now = session.clock.now
-            try session.prepared(PushStatements.insert).run(
-                push.receiptID, push.applicationKey, push.lane.rawValue, push.guarantee.rawValue, now, push.expiresAt,
-                content, audience)
-            guard session.db.changesCount > 0 else { return try session.acceptedBefore(push) }
-            let key = Key<Push>(session.db.lastInsertedRowID)
-            try session.prepared(PushStatements.insertProgress).run(
-                key, platforms.count, platforms.isEmpty ? now : nil)
-            for platform in platforms { try session.begin(push, as: key, on: platform, now: now) }
-            session.effects.fallsDue = true
-            return Push(
-                key: key, receiptID: push.receiptID, applicationKey: push.applicationKey, content: push.content,
-                audience: push.audience, lane: push.lane, guarantee: push.guarantee, acceptedAt: now,
-                expiresAt: push.expiresAt)
+            try session.accept(push, content: content, audience: audience)
         }
     }
 
@@ -54,6 +34,28 @@ extension SQLiteStore: PushStore {
 }
 
 extension WriteSession {
+    /// Keeps the push, with its parts as they are written down.
+    func accept(_ push: NewPush, content: String, audience: String) throws -> Push {
+        guard try exists(push.applicationKey) else { throw StoreError.unknown("application \(push.applicationKey)") }
+        let platforms = Set(push.platformKeys).sorted()
+        for platform in platforms where try stand(of: platform) == nil {
+            throw StoreError.unknown("platform \(platform)")
+        }
+        let now = clock.now
+        try prepared(PushStatements.insert).run(
+            push.receiptID, push.applicationKey, push.lane.rawValue, push.guarantee.rawValue, now, push.expiresAt,
+            content, audience)
+        guard db.changesCount > 0 else { return try acceptedBefore(push) }
+        let key = Key<Push>(db.lastInsertedRowID)
+        try prepared(PushStatements.insertProgress).run(key, platforms.count, platforms.isEmpty ? now : nil)
+        for platform in platforms { try begin(push, as: key, on: platform, now: now) }
+        effects.fallsDue = true
+        return Push(
+            key: key, receiptID: push.receiptID, applicationKey: push.applicationKey, content: push.content,
+            audience: push.audience, lane: push.lane, guarantee: push.guarantee, acceptedAt: now,
+            expiresAt: push.expiresAt)
+    }
+
     /// The push that has the receipt id already.
     fileprivate func acceptedBefore(_ push: NewPush) throws -> Push {
         let old = try prepared(PushStatements.byReceipt).first(push.receiptID, as: Push.init)
@@ -66,9 +68,9 @@ extension WriteSession {
     /// Writes the one page of a short urgent audience at once; any other audience is left to a walk.
     ///
     /// Two transactions less between the acceptance of an urgent push and its first message.
-    fileprivate func begin(_ push: NewPush, as key: Key<Push>, on platform: Key<Platform>, now: Instant) throws {
+    private func begin(_ push: NewPush, as key: Key<Push>, on platform: Key<Platform>, now: Instant) throws {
         if push.lane == .urgent {
-            let postings = try SQLitePostings(db, platform: platform, application: push.applicationKey)
+            let postings = try SQLitePostings(db, platform: platform, application: push.applicationKey, now: now)
             let devices = try AudienceWalk(push.audience, reader: postings)
                 .devices(after: nil, limit: Page.devicesMax + 1)
             if devices.count <= Page.devicesMax {
@@ -108,7 +110,8 @@ extension Database {
 }
 
 extension Encodable {
-    fileprivate func json() throws -> String {
+    /// As a column keeps it.
+    func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
         return String(decoding: try encoder.encode(self), as: UTF8.self)

@@ -88,11 +88,17 @@ enum RetirementStatements {
         DELETE FROM walk /* retirement.end_walk */ WHERE push_id = ?1 AND platform_id = ?2
         """
 
-    static let inOrder = [devices, subscriptions, platform]
+    static let inOrder = [devices, deviceCounts, subscriptions, platform]
 
     static let devices = """
         DELETE FROM device /* retirement.devices */
          WHERE id IN (SELECT id FROM device WHERE platform_id = ?1 LIMIT ?2)
+        """
+
+    static let deviceCounts = """
+        DELETE FROM catalogue_count /* retirement.device_counts */
+         WHERE platform_id = ?1 AND last_device_id IN (
+            SELECT last_device_id FROM catalogue_count WHERE platform_id = ?1 LIMIT ?2)
         """
 
     static let subscriptions = """

@@ -12,11 +12,13 @@ package struct Contents: Sendable {
     package var devices: [Key<Device>: Device] = [:]
     /// The device that has a token now.
     package var holders: [Address: Key<Device>] = [:]
+    package var topics: [Key<Topic>: TopicRow] = [:]
     package var pushes: [Key<Push>: PushRow] = [:]
     package var walks: [WalkKey: WalkRow] = [:]
     package var pages: [Key<Page>: PageRow] = [:]
     /// By name.
     package var idempotency: [[UInt8]: IdempotencyRecord] = [:]
+    package var schedules: [Key<Schedule>: Schedule] = [:]
     /// What a caller did that the port forbids, in the order it was done.
     package var misuses: [String] = []
 

@@ -98,12 +98,14 @@ extension Contents {
     }
 
     fileprivate mutating func remove(_ application: Key<Application>, platforms: Set<Key<Platform>>) {
+        schedules = schedules.filter { $0.value.applicationKey != application }
         let pushes = Set(self.pushes.values.map(\.push).filter { $0.applicationKey == application }.map(\.key))
         pages = pages.filter { !pushes.contains($0.value.page.pushKey) }
         walks = walks.filter { !pushes.contains($0.key.push) }
         self.pushes = self.pushes.filter { !pushes.contains($0.key) }
         devices = devices.filter { !platforms.contains($0.value.platformKey) }
         holders = holders.filter { !platforms.contains($0.key.platform) }
+        topics = topics.filter { $0.value.application != application }
         self.platforms = self.platforms.filter { !platforms.contains($0.key) }
         applications[application] = nil
     }

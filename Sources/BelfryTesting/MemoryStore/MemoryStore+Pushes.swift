@@ -5,8 +5,7 @@ extension MemoryStore {
     package func accept(_ new: NewPush) async throws -> Push {
         let now = clock.now
         let push = try transaction { contents in
-            guard contents.applications[new.applicationKey] != nil else { throw StoreError.unknown("application") }
-            return contents.keep(new, now: now)
+            try contents.keep(new, now: now)
         }
         hint()
         return push
@@ -30,7 +29,8 @@ extension MemoryStore {
 }
 
 extension Contents {
-    fileprivate mutating func keep(_ new: NewPush, now: Instant) -> Push {
+    mutating func keep(_ new: NewPush, now: Instant) throws -> Push {
+        guard applications[new.applicationKey] != nil else { throw StoreError.unknown("application") }
         if let old = pushes.values.first(where: { $0.push.receiptID == new.receiptID }) { return old.push }
         let push = Push(
             key: nextKey(), receiptID: new.receiptID, applicationKey: new.applicationKey, content: new.content,

@@ -12,12 +12,16 @@ struct PlatformCommand: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a platform; its secret is shown once.",
-            discussion: "Give either --apns-key with --key-id and --team-id, or --apns-certificate.")
+            discussion: """
+                For ios give --topic, and either --apns-key with --key-id and --team-id, or --apns-certificate. \
+                Platforms of other types take no credentials yet: their pushes are accepted and wait.
+                """)
 
         @OptionGroup var desk: DeskOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
-        @Option(help: "ios.") var type: String
+        @Option(help: ArgumentHelp("One of \(PlatformKind.allCases.map(\.rawValue).joined(separator: ", "))."))
+        var type: String
         @Option(help: "development or production.") var mode: String
         @Option(help: "What people call it.") var name: String
         @OptionGroup(title: "APNs credentials") var credentials: APNsArguments
@@ -25,7 +29,7 @@ struct PlatformCommand: AsyncParsableCommand {
         func run() async throws {
             guard let kind = PlatformKind(rawValue: type) else { throw unknown("type", type, PlatformKind.allCases) }
             guard let mode = Platform.Mode(rawValue: mode) else { throw unknown("mode", mode, Platform.Mode.allCases) }
-            let draft = PlatformDraft(kind: kind, mode: mode, name: name, credentials: try credentials.read())
+            let draft = PlatformDraft(kind: kind, mode: mode, name: name, credentials: try entered(for: kind))
             let created = try await desk.withDesk { desk in
                 try await APNsArguments.spelled { try await desk.createPlatform(draft, of: app) }
             }
@@ -33,6 +37,10 @@ struct PlatformCommand: AsyncParsableCommand {
             Output.fields([
                 ("platform_uuid", created.platform_uuid), ("platform_secret", created.platform_secret),
             ])
+        }
+
+        private func entered(for kind: PlatformKind) throws -> [String: JSONValue] {
+            kind == .ios || !credentials.isEmpty ? try credentials.read() : [:]
         }
 
         private func unknown<Choice: RawRepresentable<String>>(
@@ -82,15 +90,18 @@ struct APNsArguments: ParsableArguments {
     var apnsCertificate: String?
     @Option(help: ArgumentHelp("A file that holds the certificate's passphrase.", valueName: "file"))
     var passphraseFile: String?
-    @Option(help: ArgumentHelp("The app's bundle id.", valueName: "bundle")) var topic: String
+    @Option(help: ArgumentHelp("The app's bundle id.", valueName: "bundle")) var topic: String?
     @Option(help: ArgumentHelp("Another APNs, for tests, or port 2197.", valueName: "https://host:port"))
     var endpoint: String?
     @Option(help: ArgumentHelp("Certificates to trust instead of the system's.", valueName: "ca.pem"))
     var trustRoot: String?
 
+    var isEmpty: Bool { apnsKey == nil && apnsCertificate == nil && topic == nil }
+
     /// Reads the files. Throws `ValidationError` when what is given does not fit together.
     func read() throws -> [String: JSONValue] {
-        APNsPlatformCredentials(
+        guard let topic else { throw ValidationError("give --topic, the app's bundle id") }
+        return APNsPlatformCredentials(
             identity: try identity(), topic: topic, endpoint: endpoint,
             trustRootsPEM: try trustRoot.map { String(decoding: try contents($0), as: UTF8.self) }
         ).entered

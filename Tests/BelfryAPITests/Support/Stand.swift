@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfryTesting
 import Crypto
 import FoundationEssentials
 import HTTPTypes
@@ -40,6 +41,7 @@ struct Stand {
         PCFRoutes(
             store: store, vault: vault, clock: clock, options: options, gatekeeper: gatekeeper, health: { health }
         ).add(to: router)
+        Contract().add(to: router)
         return router
     }
 

@@ -16,6 +16,19 @@ import Testing
         (PostingStatements.customUser, "INDEX device_custom_user (platform_id=? AND custom_user_id=? AND rowid>?)"),
         (PostingStatements.topic, "USING PRIMARY KEY (topic_id=? AND platform_id=? AND device_id>?)"),
         (PostingStatements.unswept, "USING INTEGER PRIMARY KEY (rowid>?)"),
+        (PostingStatements.topicCount, "USING PRIMARY KEY (topic_id=? AND platform_id=?)"),
+        (CustomUserStatements.behind, "INDEX device_custom_user (platform_id=? AND custom_user_id>?)"),
+        (TopicListStatements.stretch, "USING INDEX sqlite_autoindex_topic_1 (application_id=?)"),
+        (TopicListStatements.count, "USING INDEX sqlite_autoindex_topic_1 (application_id=?)"),
+        (TopicListStatements.behind, "USING INDEX sqlite_autoindex_topic_1 (application_id=? AND name>?)"),
+        (BurialStatements.expired, "USING COVERING INDEX topic_expiry (expires_at_ms<?)"),
+        (BurialStatements.clear, "USING PRIMARY KEY (topic_id=?)"),
+        (CatalogueStatements.behind, "USING INTEGER PRIMARY KEY (rowid>?)"),
+        (CatalogueStatements.deleteCards, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        (TextSearchStatements.stretch, "USING INTEGER PRIMARY KEY (rowid>?)"),
+        (TextSearchStatements.drawer, "USING INTEGER PRIMARY KEY (rowid=?)"),
+        (DeviceCountStatements.kept, "USING PRIMARY KEY (platform_id=?)"),
+        (DeviceCountStatements.behind, "USING INTEGER PRIMARY KEY (rowid>?)"),
         (TokenStatements.stretch, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         (WalkStatements.nextBidder, "USING COVERING INDEX walk_due (lane=? AND platform_id>?)"),
         (WalkStatements.due, "USING COVERING INDEX walk_due (lane=? AND platform_id=? AND due_at_ms<?)"),
@@ -24,6 +37,19 @@ import Testing
         (PageStatements.due, "USING INDEX page_due (is_open=? AND lane=? AND platform_id=? AND due_at_ms<?)"),
         (PageStatements.nextDue, "USING COVERING INDEX page_due (is_open=? AND lane=? AND platform_id=?)"),
         (PageStatements.holding, "USING INDEX page_device (push_id=? AND platform_id=? AND first_device_id<?)"),
+        (ScheduleStatements.due, "USING INDEX schedule_due (due_at_ms<?)"),
+        (ScheduleStatements.nextDue, "USING INDEX schedule_due"),
+        (ScheduleStatements.waiting, "USING INDEX schedule_application (application_id=? AND ended_at_ms=? AND"),
+        (ScheduleStatements.ended, "USING INDEX schedule_application (application_id=? AND"),
+        (ScheduleStatements.clear, "USING COVERING INDEX schedule_application (application_id=? AND ended_at_ms<?)"),
+        (ReceiptStatements.newest, "USING INDEX push_application (application_id=? AND rowid<?)"),
+        (ReceiptStatements.pageHolding, "INDEX page_device (push_id=? AND platform_id=? AND first_device_id<?)"),
+        (ReceiptStatements.pages, "USING INDEX page_device (push_id=? AND platform_id>?)"),
+        (RetirementStatements.anyActive, "USING COVERING INDEX device_reach (platform_id=? AND reach>?)"),
+        (AdminKeyStatements.ofTenant, "USING INDEX admin_key_tenant (tenant_id=? AND rowid>?)"),
+        (AdminKeyStatements.ofApplication, "USING INDEX admin_key_application (application_id=? AND rowid>?)"),
+        (AuditStatements.ofTenant, "USING INDEX audit_tenant (tenant_id=? AND rowid<?)"),
+        (AuditStatements.ofApplication, "USING INDEX audit_application (application_id=? AND rowid<?)"),
         (PlatformStatements.releasePages, "INDEX page_due (is_open=? AND lane=? AND platform_id=? AND due_at_ms>?)"),
         (IdempotencyStatements.byName, "USING PRIMARY KEY (name=?)"),
         (IdempotencyStatements.clear, "USING COVERING INDEX idempotency_created (created_at_ms<?)"),
@@ -38,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(arguments: DemolitionStatements.inOrder)
+    @Test(arguments: DemolitionStatements.inOrder + RetirementStatements.inOrder)
     func `clearing away looks at nothing but what it clears`(sql: String) async throws {
         try await withSQLiteStore { store, _ in
             let plan = try await store.pool.read { db in

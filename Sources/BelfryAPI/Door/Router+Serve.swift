@@ -1,9 +1,9 @@
 import HTTPTypes
 import Hummingbird
 
-typealias Handler = @Sendable (Request, APIContext) async throws -> Response
-
 extension Router<APIContext> {
+    typealias Handler = @Sendable (Request, APIContext) async throws -> Response
+
     /// Adds a path with its methods, HEAD where there is GET, and a 405 for the others.
     func serve(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
         var handlers = handlers
@@ -11,9 +11,11 @@ extension Router<APIContext> {
             handlers[.head] = { request, context in try await get(request, context).createHeadResponse() }
         }
         let allowed = handlers.keys.map(\.rawValue).sorted().joined(separator: ", ")
-        for method in [.get, .head, .post, .put, .delete, .patch, .options] as [HTTPRequest.Method] {
-            on(path, method: method, use: handlers[method] ?? Self.refusal(allowed: allowed))
-        }
+        for method in Self.methods { on(path, method: method, use: handlers[method] ?? Self.refusal(allowed: allowed)) }
+    }
+
+    private static var methods: [HTTPRequest.Method] {
+        [.get, .head, .post, .put, .delete, .patch, .options, .trace, .connect]
     }
 
     private static func refusal(allowed: String) -> Handler {
