@@ -16,7 +16,9 @@ extension ServerTests.EventTests {
         "\(line) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(key.text)\r\n\(more)\r\n"
     }
 
-    @Test func `a stream tells of each push, outlives the deadline of a request, and ends with the server`() async throws {
+    @Test func `a stream tells of each push, outlives the deadline of a request, and ends with the server`()
+        async throws
+    {
         let streams = Streams()
         try await House.open(configure: { $0.patience.request = .seconds(1) }) { house in
             let crowd = try await house.crowd(3, topics: ["town"])
@@ -71,9 +73,10 @@ extension ServerTests.EventTests {
         try await House.open { house in
             let key = try await house.adminKey()
             let body = #"{"name":"Grocer"}"#
-            let request = Self.head(
-                "POST /admin/v1/apps", key,
-                "Connection: close\r\nIdempotency-Key: grocer\r\nContent-Length: \(body.utf8.count)\r\n") + body
+            let request =
+                Self.head(
+                    "POST /admin/v1/apps", key,
+                    "Connection: close\r\nIdempotency-Key: grocer\r\nContent-Length: \(body.utf8.count)\r\n") + body
             var answers: Set<String> = []
             for _ in 1...2 {
                 let said = try await RawConnection.exchange(Array(request.utf8), with: house.addresses.http)
