@@ -82,13 +82,6 @@ struct JSONWriter {
         needsComma = true
     }
 
-    mutating func strings(_ key: StaticString, _ values: [String]) {
-        self.key(key)
-        enclosed("[", "]") { json in
-            for value in values { json.value(.string(value)) }
-        }
-    }
-
     mutating func value(_ key: StaticString, _ value: JSONValue) {
         self.key(key)
         self.value(value)
