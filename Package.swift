@@ -137,7 +137,7 @@ let package = Package(
         tests(
             "BelfryAPITests",
             [
-                "BelfryCore", "BelfryAPI", "BelfryTesting", logging,
+                "BelfryCore", "BelfryAPI", "BelfryStoreSQLite", "BelfryTesting", logging,
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
             ]),
         tests(

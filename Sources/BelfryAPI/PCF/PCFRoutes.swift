@@ -7,16 +7,22 @@ package import Hummingbird
 ///
 /// Paths with a doubled or a trailing slash match too: the router drops empty parts. See `HabitsTests`.
 package struct PCFRoutes: Sendable {
-    private let authenticator: Authenticator
+    let authenticator: Authenticator
+    let store: any Store
+    let clock: any WallClock
+    let options: PCFv1.Options
     private let registrations: PCFv1.Registrations
     private let pushes: PCFv1.Pushes
     private let health: @Sendable () async -> PCFv1.Health
 
     /// - Parameter health: asked for each `/healthcheck`; it has to answer in time by itself.
     package init(
-        store: any ApplicationStore & DeviceStore & PushStore, vault: any Vault, clock: any WallClock,
-        options: PCFv1.Options = PCFv1.Options(), health: @escaping @Sendable () async -> PCFv1.Health
+        store: any Store, vault: any Vault, clock: any WallClock, options: PCFv1.Options = PCFv1.Options(),
+        health: @escaping @Sendable () async -> PCFv1.Health
     ) {
+        self.store = store
+        self.clock = clock
+        self.options = options
         authenticator = Authenticator(store: store, realm: options.realm)
         registrations = PCFv1.Registrations(store: store, secrets: SharedSecrets(vault: vault), options: options)
         pushes = PCFv1.Pushes(store: store, clock: clock, options: options)
@@ -48,14 +54,15 @@ package struct PCFRoutes: Sendable {
             [
                 .post: asApplication { request, application in try await pushes.create(request, for: application) }
             ])
+        addDirectory(to: router)
         serve("v1/version", on: router, [.get: { _, _ in PCFv1.versionReply() }])
         serve("healthcheck", on: router, [.get: { _, _ in await health().response() }])
     }
 
-    private typealias Handler = @Sendable (Request, APIContext) async throws -> Response
+    typealias Handler = @Sendable (Request, APIContext) async throws -> Response
 
     /// Adds a path with its methods, HEAD where there is GET, and a 405 for the others.
-    private func serve(_ path: RouterPath, on router: Router<APIContext>, _ handlers: [HTTPRequest.Method: Handler]) {
+    func serve(_ path: RouterPath, on router: Router<APIContext>, _ handlers: [HTTPRequest.Method: Handler]) {
         var handlers = handlers
         if let get = handlers[.get] {
             handlers[.head] = { request, context in try await get(request, context).createHeadResponse() }
@@ -84,7 +91,7 @@ package struct PCFRoutes: Sendable {
         }
     }
 
-    private func asApplication(
+    func asApplication(
         _ handler: @escaping @Sendable (Request, Application) async throws -> Response
     ) -> Handler {
         { [authenticator] request, _ in
