@@ -244,7 +244,8 @@ import Testing
     func `a push names so many and no more`(field: String, limit: Int, noun: String) async throws {
         let stand = try await Stand()
         func body(_ count: Int) -> String {
-            let names = (1...count).map { "\"\($0)\"" }.joined(separator: ",")
+            let names = (1...count).map { "\"\(field == "devices" ? UUID().uuidString : "\($0)")\"" }.joined(
+                separator: ",")
             return #"{\#(Self.hello),"target":{"\#(field)":[\#(names)]}}"#
         }
         #expect(try await stand.push(body(limit)).status == 200)

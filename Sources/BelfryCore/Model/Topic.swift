@@ -21,6 +21,20 @@ package struct Topic: Sendable, Hashable {
         }
         return lower
     }
+
+    /// Each name in its one spelling; throws on the first that has none, naming its place.
+    package static func normalized(_ names: [String], field: String) throws(InvalidInput) -> [String] {
+        var normalized: [String] = []
+        normalized.reserveCapacity(names.count)
+        for (index, name) in names.enumerated() {
+            do {
+                normalized.append(try Self.normalized(name, field: ""))
+            } catch {
+                throw InvalidInput(field: "\(field)[\(index)]", error.problem)
+            }
+        }
+        return normalized
+    }
 }
 
 extension String {

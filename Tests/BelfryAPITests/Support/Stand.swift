@@ -40,6 +40,7 @@ struct Stand {
         let router = FrontDoor.router(clock: clock)
         let health = health
         PCFRoutes(store: store, vault: vault, clock: clock, options: options, health: { health }).add(to: router)
+        Contract().add(to: router)
         return router
     }
 
