@@ -31,7 +31,7 @@ extension PCFRoutes {
                 .delete: asApplication { try await topics.deleteBatch($0, of: $1) },
             ])
         serve(
-            RouterPath("\(path)/:topicId"), on: router,
+            RouterPath("\(path)/:topic_id"), on: router,
             [.delete: asApplication { try await topics.delete($0, of: $1) }])
     }
 
@@ -39,9 +39,9 @@ extension PCFRoutes {
         let tags = PCFv1.Tags(store: store, clock: clock, options: options)
         serve("v1/tags", on: router, [.get: asApplication { try await tags.list(of: $1) }])
         serve("v1/tags/all/:tag", on: router, [.get: asApplication { try await tags.registrations($0, of: $1) }])
-        serve("v1/tags/count/:tagId", on: router, [.get: asApplication { try await tags.count($0, of: $1) }])
+        serve("v1/tags/count/:tag", on: router, [.get: asApplication { try await tags.count($0, of: $1) }])
         serve(
-            "v1/tags/count/:platformId/:tagId", on: router,
+            "v1/tags/count/:platform_uuid/:tag", on: router,
             [.get: asApplication { try await tags.countOnPlatform($0, of: $1) }])
         serve("v1/tags/batch", on: router, [.post: asApplication { try await tags.subscribe($0, of: $1) }])
         serve(
