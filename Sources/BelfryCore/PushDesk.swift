@@ -3,18 +3,26 @@ import FoundationEssentials
 /// Turns orders into pushes, for every door alike: finds the platforms and the audience, and sees that each can take it.
 package struct PushDesk: Sendable {
     private let store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore
+    private let witness: any Witness
 
-    package init(store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore) { self.store = store }
+    package init(
+        store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore, witness: any Witness = NoWitness()
+    ) {
+        self.store = store
+        self.witness = witness
+    }
 
     /// Accepts the push; it is durable when this returns. Throws `InvalidInput` when a platform that is meant cannot
     /// take the content.
     package func send(_ order: Order, for application: Key<Application>) async throws -> Push {
-        try await store.accept(try await draft(order, for: application))
+        let push = try await store.accept(try await draft(order, for: application))
+        witness.noticed(push)
+        return push
     }
 
     /// The push that the order makes at present.
     package func draft(_ order: Order, for application: Key<Application>) async throws -> NewPush {
-        let receiptID = UUID()
+        let receiptID = Seed.make()
         let platforms = try await check(order.content, for: order.target, of: application, receiptID: receiptID)
         let keys = platforms.map(\.key)
         let devices = order.target.devices ?? []

@@ -12,6 +12,7 @@ struct Courier: Sendable {
     let clock: any WallClock
     let random: @Sendable () -> Double
     let deathWatches: DeathWatches
+    let witness: any Witness
     let logger: Logger
 
     /// Never throws: a page whose fate cannot be written down lapses and is carried again.
@@ -25,6 +26,7 @@ struct Courier: Sendable {
                 return
             }
             report(settlement)
+            witness.noticed(load.push)
         } catch is CancellationError {
             return
         } catch {

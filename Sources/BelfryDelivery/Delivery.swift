@@ -18,11 +18,12 @@ package struct Delivery: Service {
 
     package init(
         store: any Store, providers: any ProviderDirectory, clock: any WallClock, policy: RetryPolicy = RetryPolicy(),
-        options: DeliveryOptions = DeliveryOptions(), random: @escaping @Sendable () -> Double, logger: Logger
+        options: DeliveryOptions = DeliveryOptions(), witness: any Witness = NoWitness(),
+        random: @escaping @Sendable () -> Double, logger: Logger
     ) {
         let courier = Courier(
             store: store, providers: providers, policy: policy, clock: clock, random: random,
-            deathWatches: DeathWatches(prototype: options.deathWatch), logger: logger)
+            deathWatches: DeathWatches(prototype: options.deathWatch), witness: witness, logger: logger)
         let loop = PatientLoop(clock: clock, pause: options.poll, logger: logger)
         spreaders = [Lane.allCases, [.urgent]].map { lanes in
             Spreader(store: store, lanes: lanes, options: options, loop: loop)
@@ -32,7 +33,7 @@ package struct Delivery: Service {
                 store: store, providers: providers, courier: courier, lanes: lanes, pagesInAirMax: pages,
                 options: options, loop: loop)
         }
-        scheduler = Scheduler(store: store, clock: clock, poll: options.poll, loop: loop)
+        scheduler = Scheduler(store: store, clock: clock, poll: options.poll, witness: witness, loop: loop)
         self.store = store
         self.clock = clock
         poll = options.poll

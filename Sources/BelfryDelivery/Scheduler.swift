@@ -11,6 +11,7 @@ struct Scheduler: Sendable {
     let clock: any WallClock
     /// How long to sleep at most, however far away the next due time seems.
     let poll: Duration
+    let witness: any Witness
     let loop: PatientLoop
     let bell = Bell()
 
@@ -41,7 +42,8 @@ struct Scheduler: Sendable {
         do {
             let push = try await desk.draft(schedule.order, for: schedule.applicationKey)
             // None when it was changed or cancelled meanwhile: then its own next reading says what to do.
-            guard try await store.release(schedule, as: push) != nil else { return }
+            guard let push = try await store.release(schedule, as: push) else { return }
+            witness.noticed(push)
             Metric.scheduleEnded("sent", after: clock.now - schedule.dueAt)
         } catch let error as InvalidInput {
             loop.logger.warning(

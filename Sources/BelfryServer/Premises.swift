@@ -53,6 +53,11 @@ package struct Premises: Sendable {
         if configuration.http.port != 0, configuration.http.port == configuration.management.port {
             faults.append("http.port and management.port are both \(configuration.http.port)")
         }
+        for (door, listener) in [("http", configuration.http), ("management", configuration.management)] {
+            if let fault = listener.tls.flatMap({ $0.fault(at: SystemClock().now) }) {
+                faults.append("\(door).tls: \(fault)")
+            }
+        }
         return faults
     }
 

@@ -58,9 +58,12 @@ package struct Server: Sendable {
         _ onReady: @escaping @Sendable (Addresses, Premises) async -> Void
     ) async throws {
         let clock = SystemClock()
+        let gatekeeper = Gatekeeper(options: configuration.gatekeeper, clock: clock)
+        let events = EventHub(store: premises.store, clock: clock, logger: logger)
+        let certificates = try Certificates(configuration, obeysSignals: obeysSignals, logger: logger)
         let delivery = Delivery(
             store: premises.store, providers: providers, clock: clock, policy: configuration.retry,
-            options: configuration.delivery, random: { Double.random(in: 0..<1) }, logger: logger)
+            options: configuration.delivery, witness: events, random: { Double.random(in: 0..<1) }, logger: logger)
         let doorway = Doorway(count: 2) { [logger] ports in
             let addresses = Addresses(http: ports["http"] ?? "", management: ports["management"] ?? "")
             logger.info(
@@ -68,25 +71,29 @@ package struct Server: Sendable {
             await onReady(addresses, premises)
         }
         let health = Health(store: premises.store, clock: clock)
-        let router = FrontDoor.router(clock: clock)
+        let router = FrontDoor.router(clock: clock, isSecure: certificates.http != nil)
         PCFRoutes(
             store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
-            health: { await health.forPCF() }
+            gatekeeper: gatekeeper, witness: events, health: { await health.forPCF() }
         ).add(to: router)
         AdminRoutes(
             store: premises.store, vault: premises.keyRing, clock: clock,
-            credentials: CredentialsIntake(vault: premises.keyRing, clock: clock),
-            bodyBytesMax: configuration.pcf.bodyBytesMax
+            credentials: CredentialsIntake(vault: premises.keyRing, clock: clock), gatekeeper: gatekeeper,
+            events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
+            idempotencyHold: configuration.pcf.idempotencyHold
         ).add(to: router)
         Contract().add(to: router)
         try await makeFirstKey(premises)
         var services: [any Service] = [
             delivery,
             listener(
-                "management", configuration.management, ManagementRoutes(metrics: metrics, health: health).responder(),
-                doorway),
-            listener("http", configuration.http, router.buildResponder(), doorway),
+                "management", configuration.management, certificates.management,
+                ManagementRoutes(metrics: metrics, health: health).responder(), doorway),
+            listener("http", configuration.http, certificates.http, router.buildResponder(), doorway),
         ]
+        services += certificates.all
+        // Services are stopped one after the other, the last first; listeners wait for their connections to end.
+        services.append(EventDesk(hub: events))
         if let stop { services.append(Doorbell(stop: stop)) }
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) }
@@ -103,20 +110,26 @@ package struct Server: Sendable {
     }
 
     private func listener<Responder: HTTPResponder>(
-        _ name: String, _ address: ListenerConfiguration, _ responder: Responder, _ doorway: Doorway
+        _ name: String, _ address: ListenerConfiguration, _ certificate: Certificate?, _ responder: Responder,
+        _ doorway: Doorway
     ) -> Hummingbird.Application<Responder>
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
-        let patience = configuration.patience
+        let (patience, heads, proxies) = (configuration.patience, configuration.heads, configuration.gatekeeper.proxies)
+        let census = Census(
+            door: name,
+            limits: .init(
+                total: configuration.connections.totalMax, perAddress: configuration.connections.perAddressMax,
+                isProxy: { proxies.contains($0) }))
         return Hummingbird.Application(
             responder: responder,
-            server: .http1(
-                configuration: .init(
-                    additionalChannelHandlers: [RequestDeadline(patience.request)],
-                    idleTimeout: TimeAmount(patience.idle))),
+            server: HTTPServerBuilder { responder in
+                HTTPDoor(
+                    responder: responder, census: census, certificate: certificate, patience: patience, heads: heads)
+            },
             configuration: .init(address: .hostname(address.host, port: address.port), serverName: nil),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? 0
-                doorway.opened(name, "http://\(address.host):\(port)")
+                doorway.opened(name, "\(certificate == nil ? "http" : "https")://\(address.host):\(port)")
             },
             logger: quiet)
     }

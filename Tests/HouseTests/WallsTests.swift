@@ -21,7 +21,7 @@ import Testing
         "BelfryServer": nio.union([
             "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Hummingbird",
             "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto", "ServiceLifecycle", "Configuration",
-            "SystemPackage", "UnixSignals", "NIOHTTPTypes", "HummingbirdCore",
+            "SystemPackage", "UnixSignals", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "HummingbirdCore",
         ]),
         "BelfrySimulators": nio.union(["CNghttp2", "Logging", "Crypto", "X509", "SwiftASN1"]),
         "BelfryTesting": ["BelfryCore", "Logging"],

@@ -10,6 +10,15 @@ extension Admin {
         /// Below `/admin/v1`.
         let path: String
         let answer: @Sendable (Call) async throws -> Response
+        /// See `Once.run`; it matters for POST alone.
+        var isRepeatable = false
+
+        /// The same, whose handler gives what it makes the id of `Seed`, or changes nothing when it is run again.
+        var repeatable: Route {
+            var route = self
+            route.isRepeatable = true
+            return route
+        }
     }
 
     /// What the routes of all resources stand on.
@@ -20,6 +29,7 @@ extension Admin {
         let store: any Store
         let office: Office
         let clock: any WallClock
+        let witness: any Witness
 
         /// A path that names nothing: its handler asks `Call.require` itself.
         func open(

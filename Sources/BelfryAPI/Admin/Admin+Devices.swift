@@ -11,8 +11,8 @@ extension Admin {
             [
                 desk.application(.get, "apps/:app_uuid/devices", .read, search),
                 desk.device(.get, "apps/:app_uuid/devices/:device_uuid", .read, show),
-                desk.device(.post, "apps/:app_uuid/devices/:device_uuid/deactivate", .change, deactivate),
-                desk.device(.post, "apps/:app_uuid/devices/:device_uuid/test-push", .send, testPush),
+                desk.device(.post, "apps/:app_uuid/devices/:device_uuid/deactivate", .change, deactivate).repeatable,
+                desk.device(.post, "apps/:app_uuid/devices/:device_uuid/test-push", .send, testPush).repeatable,
             ]
         }
 
@@ -71,7 +71,7 @@ extension Admin {
                 content: Push.Content(body: text), target: try Target(devices: [device.uuid]), lane: .urgent)
             let change = call.change("device.test_push", device.uuid.lowercased, of: Permission.Subject(application))
             let push = try await desk.store.audited(change) {
-                try await PushDesk(store: desk.store).send(order, for: application.key)
+                try await PushDesk(store: desk.store, witness: desk.witness).send(order, for: application.key)
             }
             var json = JSONWriter()
             json.object { $0.uuid("receipt_id", push.receiptID) }

@@ -12,27 +12,36 @@ extension Admin {
     /// Keys are read with each request, so a revoked one is refused at once. All refusals have the same words.
     struct KeyAuthenticator: Sendable {
         private let store: any AdminKeyStore
+        private let gatekeeper: Gatekeeper
         private let clock: any WallClock
         private let challenge: String
         private let failures = Counter(metric: .authenticationFailures)
 
-        init(store: any AdminKeyStore, clock: any WallClock, realm: String) {
+        init(store: any AdminKeyStore, gatekeeper: Gatekeeper, clock: any WallClock, realm: String) {
             self.store = store
+            self.gatekeeper = gatekeeper
             self.clock = clock
             challenge = #"Bearer realm="\#(realm)""#
         }
 
-        func key(of request: Request, logger: Logger) async throws -> AdminKey {
-            guard let text = request.headers[.authorization].flatMap(Self.bearer), let given = KeyText(text) else {
-                throw refusal()
+        func key(of request: Request, _ context: APIContext) async throws -> AdminKey {
+            guard let header = request.headers[.authorization] else { throw refusal() }
+            let given = Self.bearer(header).flatMap(KeyText.init)
+            let found = try await gatekeeper.judge(given?.id, of: request, context) {
+                if let given { try await check(given) } else { nil }
             }
+            guard let key = found else { throw refusal() }
+            try gatekeeper.admit(Principal(.admin, key.key.rawValue))
+            await note(key, context.logger)
+            return key
+        }
+
+        private func check(_ given: KeyText) async throws -> AdminKey? {
             let key = try await store.adminKey(given.id)
             let hash = SHA256.hash(data: Array(given.secret.utf8))
             let taken = key?.secretHashes(at: clock.now) ?? []
             let matches = (taken + [SecretHash.nobodys]).map(hash.isEqual(inConstantTime:))
-            guard let key, matches.contains(true) else { throw refusal() }
-            await note(key, logger)
-            return key
+            return matches.contains(true) ? key : nil
         }
 
         /// A use that cannot be written down keeps nobody from working.

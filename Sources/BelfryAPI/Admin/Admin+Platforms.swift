@@ -16,8 +16,8 @@ extension Admin {
                 desk.platform(.patch, "platforms/:platform_uuid", .change, update),
                 desk.platform(.delete, "platforms/:platform_uuid", .change, delete),
                 desk.platform(.put, "platforms/:platform_uuid/credentials", .change, replaceCredentials),
-                desk.platform(.post, "platforms/:platform_uuid/park", .change, park),
-                desk.platform(.post, "platforms/:platform_uuid/resume", .change, resume),
+                desk.platform(.post, "platforms/:platform_uuid/park", .change, park).repeatable,
+                desk.platform(.post, "platforms/:platform_uuid/resume", .change, resume).repeatable,
             ]
         }
 

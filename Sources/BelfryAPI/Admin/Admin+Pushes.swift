@@ -15,7 +15,7 @@ extension Admin {
         var routes: [Route] {
             [
                 desk.application(.get, "apps/:app_uuid/pushes", .read, list),
-                desk.application(.post, "apps/:app_uuid/pushes", .send, create),
+                desk.application(.post, "apps/:app_uuid/pushes", .send, create).repeatable,
                 desk.receipt(.get, "pushes/:receipt_id", .read, show),
                 desk.receipt(.get, "pushes/:receipt_id/devices", .read, devices),
                 desk.receipt(.get, "pushes/:receipt_id/devices/:device_uuid", .read, answer),
@@ -39,7 +39,7 @@ extension Admin {
             let order = try await call.body(as: PushBody.self).order()
             let change = call.change("push.create", application, ["target": order.target.summary])
             let push = try await desk.store.audited(change) {
-                try await PushDesk(store: desk.store).send(order, for: application.key)
+                try await PushDesk(store: desk.store, witness: desk.witness).send(order, for: application.key)
             }
             accepted[push.lane]?.increment()
             var json = JSONWriter()

@@ -6,15 +6,28 @@ package import Hummingbird
 package struct AdminRoutes: Sendable {
     private let desk: Admin.Desk
     private let authenticator: Admin.KeyAuthenticator
+    private let gatekeeper: Gatekeeper
+    private let once: Once
+    private let events: EventHub?
     private let bodyBytesMax: Int
 
+    /// - Parameters:
+    ///   - gatekeeper: one for all doors; nil limits nobody but guessers.
+    ///   - events: nil leaves the event stream out.
+    ///   - idempotencyHold: longer than any request may take.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, credentials: any ProviderCredentials,
-        bodyBytesMax: Int = 1_048_576
+        gatekeeper: Gatekeeper? = nil, events: EventHub? = nil, bodyBytesMax: Int = 1_048_576,
+        idempotencyHold: Duration = .seconds(35)
     ) {
         desk = Admin.Desk(
-            store: store, office: Office(store: store, vault: vault, credentials: credentials), clock: clock)
-        authenticator = Admin.KeyAuthenticator(store: store, clock: clock, realm: "Belfry")
+            store: store, office: Office(store: store, vault: vault, credentials: credentials), clock: clock,
+            witness: events ?? NoWitness())
+        self.gatekeeper = gatekeeper ?? Gatekeeper(clock: clock)
+        authenticator = Admin.KeyAuthenticator(
+            store: store, gatekeeper: self.gatekeeper, clock: clock, realm: "Belfry")
+        once = Once(store: store, vault: vault, bodyBytesMax: bodyBytesMax, hold: idempotencyHold)
+        self.events = events
         self.bodyBytesMax = bodyBytesMax
     }
 
@@ -31,15 +44,26 @@ package struct AdminRoutes: Sendable {
         Admin.Tenants(desk: desk).routes + Admin.Keys(desk: desk).routes + Admin.Apps(desk: desk).routes
             + Admin.Platforms(desk: desk).routes + Admin.Devices(desk: desk).routes + Admin.Pushes(desk: desk).routes
             + Admin.Topics(desk: desk).routes + Admin.AuditLog(desk: desk).routes
+            + (events.map { Admin.Events(desk: desk, hub: $0).routes } ?? [])
     }
 
     private func handler(_ route: Admin.Route) -> Router<APIContext>.Handler {
-        { [authenticator, bodyBytesMax] request, context in
-            let key = try await authenticator.key(of: request, logger: context.logger)
-            return try await route.answer(
-                Admin.Call(
-                    request: request, parameters: context.parameters, key: key,
-                    address: context.peer?.ipAddress, bodyBytesMax: bodyBytesMax))
+        { [authenticator, gatekeeper, once, bodyBytesMax] request, context in
+            let key = try await authenticator.key(of: request, context)
+            let address = gatekeeper.address(of: request, context)?.text
+            let answer = { (request: Request) in
+                try await route.answer(
+                    Admin.Call(
+                        request: request, parameters: context.parameters, key: key, address: address,
+                        bodyBytesMax: bodyBytesMax))
+            }
+            guard request.method == .post else { return try await answer(request) }
+            return try await once.run(
+                request, context, by: Principal(key), isRepeatable: route.isRepeatable, answer)
         }
     }
+}
+
+extension Principal {
+    fileprivate init(_ key: AdminKey) { self.init(.admin, key.key.rawValue) }
 }

@@ -6,7 +6,8 @@ import NIOCore
 /// forget to ask.
 package struct APIContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
-    /// The other end of the connection; nil where there is none, as in tests.
+    /// The other end of the connection: the caller, or a proxy before it (`Gatekeeper.address`); nil
+    /// where there is none, as in tests.
     let peer: SocketAddress?
 
     package init(source: ApplicationRequestContextSource) {

@@ -10,6 +10,7 @@ import Metrics
 /// memory. An unknown user costs the same work as a wrong secret, and both get the same words.
 struct Authenticator: Sendable {
     private let store: any ApplicationStore
+    private let gatekeeper: Gatekeeper
     private let challenge: String
     private let failures = Counter(metric: .authenticationFailures)
 
@@ -17,31 +18,41 @@ struct Authenticator: Sendable {
     private static let nobody = [UInt8](repeating: 0, count: SHA256.byteCount)
 
     /// - Parameter realm: what a person who is asked for a password gets to read.
-    init(store: any ApplicationStore, realm: String) {
+    init(store: any ApplicationStore, gatekeeper: Gatekeeper, realm: String) {
         self.store = store
+        self.gatekeeper = gatekeeper
         challenge = #"Basic realm="\#(realm)""#
     }
 
-    func platform(of request: Request) async throws -> Platform {
-        guard let credentials = credentials(of: request) else { throw refusal("platform_uuid:platform_secret") }
-        let platform = try await store.platform(credentials.user)
-        guard matches(credentials, platform?.secretHash), let platform else {
-            throw refusal("platform_uuid:platform_secret")
+    func platform(of request: Request, _ context: APIContext) async throws -> Platform {
+        let found = try await check(request, context) { credentials in
+            let platform = try await store.platform(credentials.user)
+            return matches(credentials, platform?.secretHash) ? platform : nil
         }
+        guard let platform = found else { throw refusal("platform_uuid:platform_secret") }
+        try gatekeeper.admit(Principal(platform))
         return platform
     }
 
-    func application(of request: Request) async throws -> Application {
-        guard let credentials = credentials(of: request) else { throw refusal("application_uuid:api_key") }
-        let application = try await store.application(credentials.user)
-        guard matches(credentials, application?.apiKeyHash), let application else {
-            throw refusal("application_uuid:api_key")
+    func application(of request: Request, _ context: APIContext) async throws -> Application {
+        let found = try await check(request, context) { credentials in
+            let application = try await store.application(credentials.user)
+            return matches(credentials, application?.apiKeyHash) ? application : nil
         }
+        guard let application = found else { throw refusal("application_uuid:api_key") }
+        try gatekeeper.admit(Principal(application))
         return application
     }
 
-    private func credentials(of request: Request) -> BasicCredentials? {
-        request.headers[.authorization].flatMap(BasicCredentials.init(header:))
+    /// Whoever shows no credentials guesses nothing.
+    private func check<Known>(
+        _ request: Request, _ context: APIContext, _ look: (BasicCredentials) async throws -> Known?
+    ) async throws -> Known? {
+        guard let header = request.headers[.authorization] else { return nil }
+        let credentials = BasicCredentials(header: header)
+        return try await gatekeeper.judge(credentials?.user, of: request, context) {
+            if let credentials { try await look(credentials) } else { nil }
+        }
     }
 
     private func matches(_ credentials: BasicCredentials, _ hash: [UInt8]?) -> Bool {

@@ -8,6 +8,12 @@ enum Metric: String {
     case requestSeconds = "belfry_http_request_seconds"
     /// Requests turned away for their credentials.
     case authenticationFailures = "belfry_http_authentication_failures_total"
+    /// Requests turned away with a 429, by `kind`: a kind of caller, or `credentials`.
+    case limited = "belfry_http_limited_total"
+    /// Readers of event streams.
+    case eventReaders = "belfry_event_readers"
+    /// Events that readers were too slow for.
+    case eventsLost = "belfry_events_lost_total"
     /// Devices registered or brought up to date.
     case registrations = "belfry_registrations_total"
     /// Pushes accepted, by `lane`.
@@ -18,6 +24,10 @@ extension Counter {
     convenience init(metric: Metric, _ labels: [(String, String)] = []) {
         self.init(label: metric.rawValue, dimensions: labels)
     }
+}
+
+extension Meter {
+    convenience init(metric: Metric) { self.init(label: metric.rawValue) }
 }
 
 extension Metrics.Timer {

@@ -2,8 +2,13 @@ import HTTPTypes
 package import Hummingbird
 
 /// Tells browsers and caches to keep their hands off the answers of an API.
+///
+/// Source: OWASP REST Security Cheat Sheet, "Security Headers".
 package struct SecurityHeaders: RouterMiddleware {
-    package init() {}
+    private let isSecure: Bool
+
+    /// - Parameter isSecure: whether the door speaks TLS. A browser that came so shall never come otherwise.
+    package init(isSecure: Bool = false) { self.isSecure = isSecure }
 
     package func handle(
         _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
@@ -12,6 +17,9 @@ package struct SecurityHeaders: RouterMiddleware {
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
+        response.headers[.xFrameOptions] = "DENY"
+        response.headers[.referrerPolicy] = "no-referrer"
+        if isSecure { response.headers[.strictTransportSecurity] = "max-age=63072000" }
         return response
     }
 }

@@ -8,8 +8,8 @@ extension PCFRoutes {
             serve(
                 RouterPath(path), on: router,
                 [
-                    .get: { [authenticator, schedules] request, _ in
-                        try await schedules.list(for: try await authenticator.application(of: request))
+                    .get: { [authenticator, schedules] request, context in
+                        try await schedules.list(for: try await authenticator.application(of: request, context))
                     }
                 ])
             serve(
@@ -29,7 +29,7 @@ extension PCFRoutes {
         _ handler: @escaping @Sendable (Request, Key<Schedule>, Application) async throws -> Response
     ) -> Handler {
         { [authenticator] request, context in
-            let application = try await authenticator.application(of: request)
+            let application = try await authenticator.application(of: request, context)
             guard let key = context.parameters.get("schedule_id").flatMap(Key<Schedule>.init(id:)) else {
                 throw PCFv1.Schedules.notFound
             }

@@ -11,22 +11,28 @@ package struct PCFRoutes: Sendable {
     let store: any Store
     let clock: any WallClock
     let options: PCFv1.Options
+    private let once: Once
     private let registrations: PCFv1.Registrations
     private let pushes: PCFv1.Pushes
     let schedules: PCFv1.Schedules
     private let health: @Sendable () async -> PCFv1.Health
 
-    /// - Parameter health: asked for each `/healthcheck`; it has to answer in time by itself.
+    /// - Parameters:
+    ///   - gatekeeper: one for all doors; nil limits nobody but guessers.
+    ///   - health: asked for each `/healthcheck`; it has to answer in time by itself.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, options: PCFv1.Options = PCFv1.Options(),
+        gatekeeper: Gatekeeper? = nil, witness: any Witness = NoWitness(),
         health: @escaping @Sendable () async -> PCFv1.Health
     ) {
         self.store = store
         self.clock = clock
         self.options = options
-        authenticator = Authenticator(store: store, realm: options.realm)
+        authenticator = Authenticator(
+            store: store, gatekeeper: gatekeeper ?? Gatekeeper(clock: clock), realm: options.realm)
+        once = Once(store: store, vault: vault, bodyBytesMax: options.bodyBytesMax, hold: options.idempotencyHold)
         registrations = PCFv1.Registrations(store: store, secrets: SharedSecrets(vault: vault), options: options)
-        let desk = PushDesk(store: store)
+        let desk = PushDesk(store: store, witness: witness)
         pushes = PCFv1.Pushes(desk: desk, clock: clock, options: options)
         schedules = PCFv1.Schedules(store: store, desk: desk, clock: clock, options: options)
         self.health = health
@@ -55,7 +61,9 @@ package struct PCFRoutes: Sendable {
         serve(
             "v1/push", on: router,
             [
-                .post: asApplication { request, application in try await pushes.create(request, for: application) }
+                .post: asApplication(isRepeatable: true) { request, application in
+                    try await pushes.create(request, for: application)
+                }
             ])
         addSchedules(to: router)
         addDirectory(to: router)
@@ -74,17 +82,22 @@ package struct PCFRoutes: Sendable {
         _ handler: @escaping @Sendable (Request, UUID?, Platform) async throws -> Response
     ) -> Handler {
         { [authenticator] request, context in
-            let platform = try await authenticator.platform(of: request)
+            let platform = try await authenticator.platform(of: request, context)
             let uuid = context.parameters.get("device_uuid").flatMap { UUID(uuidString: $0) }
             return try await handler(request, uuid, platform)
         }
     }
 
+    /// - Parameter isRepeatable: see `Once.run`; it matters for POST alone.
     func asApplication(
-        _ handler: @escaping @Sendable (Request, Application) async throws -> Response
+        isRepeatable: Bool = false, _ handler: @escaping @Sendable (Request, Application) async throws -> Response
     ) -> Handler {
-        { [authenticator] request, _ in
-            try await handler(request, try await authenticator.application(of: request))
+        { [authenticator, once] request, context in
+            let application = try await authenticator.application(of: request, context)
+            guard request.method == .post else { return try await handler(request, application) }
+            return try await once.run(request, context, by: Principal(application), isRepeatable: isRepeatable) {
+                try await handler($0, application)
+            }
         }
     }
 }

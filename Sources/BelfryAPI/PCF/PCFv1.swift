@@ -15,6 +15,8 @@ package enum PCFv1 {
         package var bodyBytesMax = 1_048_576
         /// What a person who is asked for a password gets to read.
         package var realm = "Belfry"
+        /// How long a request with an `Idempotency-Key` may be in hand; longer than any request may take.
+        package var idempotencyHold: Duration = .seconds(35)
 
         package init() {}
     }

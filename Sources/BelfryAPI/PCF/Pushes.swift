@@ -23,6 +23,7 @@ extension PCFv1 {
             let now = clock.now
             // What is due soon goes at once, and so does what was due in the past.
             if let dueAt = body.times.due(at: now), dueAt > now + options.sendsImmediatelyWithin {
+                try Once.refuseRepetition()
                 let schedule = try await desk.schedule(body.order, at: dueAt, for: application.key)
                 return Self.reply { json in json.string("schedule_id", schedule.key.id) }
             }

@@ -7,6 +7,7 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & TopicStore & DirectoryStore
     & RegistryUpkeep & ReceiptStore
     & TenantStore & AdminKeyStore & AuditStore
+    & IdempotencyStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {
@@ -97,7 +98,9 @@ package protocol DeviceStore: Sendable {
 package protocol PushStore: Sendable {
     /// Keeps the push, with one walk for each platform. Durable when it returns.
     ///
-    /// A store may walk a short audience at once; then there is a page, or nobody, where the walk would be.
+    /// A store may walk a short audience at once; then there is a page, or nobody, where the walk would be. A receipt id
+    /// that a push has already returns that push and keeps nothing: whoever does not know whether a push was accepted may
+    /// say it again.
     func accept(_ push: NewPush) async throws -> Push
     func receipt(_ receiptID: UUID) async throws -> Receipt?
     /// What became of one device of a push; nil if it has no page, or none yet.

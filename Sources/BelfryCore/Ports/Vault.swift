@@ -24,6 +24,13 @@ package enum VaultPurpose {
     package static func credentials(of platform: UUID) -> String {
         "credentials/\(platform.lowercased)"
     }
+
+    /// `KeptAnswer.content`: what is answered again to a repeated request.
+    ///
+    /// - Parameter name: of `IdempotencyRecord`.
+    package static func answer(to name: [UInt8]) -> String {
+        "answer/\(name.map { String($0, radix: 16) }.joined(separator: "."))"
+    }
 }
 
 extension VaultError: CustomStringConvertible {

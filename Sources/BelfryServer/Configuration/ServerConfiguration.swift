@@ -12,21 +12,30 @@ package struct ServerConfiguration: Sendable {
     package var storage: StorageConfiguration
     package var http: ListenerConfiguration
     package var management: ListenerConfiguration
+    package var connections: ConnectionConfiguration
+    package var heads: HeadConfiguration
     package var patience: PatienceConfiguration
+    package var gatekeeper: Gatekeeper.Options
     package var pcf: PCFv1.Options
     package var delivery: DeliveryOptions
     package var retry: RetryPolicy
     package var apns: APNsOptions
     package var logging: LoggingConfiguration
     package var shutdownTimeout: Duration
+    /// How often the files of a certificate are looked at.
+    package var certificatePause = Duration.seconds(5)
 
     /// Throws `ConfigurationFaults` with every fault found.
     init(_ settings: Settings, environment: [String: String] = [:]) throws {
         storage = StorageConfiguration(settings)
         http = ListenerConfiguration(settings, prefix: "http", port: 8080)
         management = ListenerConfiguration(settings, prefix: "management", port: 9090)
+        connections = ConnectionConfiguration(settings)
+        heads = HeadConfiguration(settings)
         patience = PatienceConfiguration(settings)
+        gatekeeper = Gatekeeper.Options(settings)
         pcf = PCFv1.Options(settings)
+        pcf.idempotencyHold = patience.request + .seconds(5)
         delivery = DeliveryOptions(settings)
         retry = RetryPolicy(settings)
         apns = APNsOptions(settings)
@@ -86,32 +95,6 @@ package struct StorageConfiguration: Sendable {
         directory = settings.string("data.directory", default: "belfry-data")
         keyRingFile = settings.optionalString("key.ring.file") ?? directory + "/key-ring"
         migrates = settings.bool("database.migrate", default: true)
-    }
-}
-
-/// An address to listen on.
-package struct ListenerConfiguration: Sendable {
-    /// `<prefix>.host`, default `127.0.0.1`.
-    package var host: String
-    /// `<prefix>.port`, 0...65535; 0 takes any free one.
-    package var port: Int
-
-    init(_ settings: Settings, prefix: String, port fallback: Int) {
-        host = settings.string("\(prefix).host", default: "127.0.0.1")
-        port = settings.int("\(prefix).port", default: fallback, in: 0...65_535)
-    }
-}
-
-/// How long a connection may take, whoever is at its other end.
-package struct PatienceConfiguration: Sendable {
-    /// `http.idle.seconds`, 1...3,600, default 75: without a request, or with a head that is not complete.
-    package var idle: Duration
-    /// `http.request.seconds`, 1...600, default 30: from a request's head to the last byte of its answer.
-    package var request: Duration
-
-    init(_ settings: Settings) {
-        idle = settings.seconds("http.idle.seconds", default: 75, in: 1...3_600)
-        request = settings.seconds("http.request.seconds", default: 30, in: 1...600)
     }
 }
 

@@ -45,6 +45,7 @@ extension WriteSession {
         try prepared(PushStatements.insert).run(
             push.receiptID, push.applicationKey, push.lane.rawValue, push.guarantee.rawValue, now, push.expiresAt,
             content, audience)
+        guard db.changesCount > 0 else { return try acceptedBefore(push) }
         let key = Key<Push>(db.lastInsertedRowID)
         try prepared(PushStatements.insertProgress).run(key, platforms.count, platforms.isEmpty ? now : nil)
         for platform in platforms { try begin(push, as: key, on: platform, now: now) }
@@ -53,6 +54,15 @@ extension WriteSession {
             key: key, receiptID: push.receiptID, applicationKey: push.applicationKey, content: push.content,
             audience: push.audience, lane: push.lane, guarantee: push.guarantee, acceptedAt: now,
             expiresAt: push.expiresAt)
+    }
+
+    /// The push that has the receipt id already.
+    fileprivate func acceptedBefore(_ push: NewPush) throws -> Push {
+        let old = try prepared(PushStatements.byReceipt).first(push.receiptID, as: Push.init)
+        guard let old, old.applicationKey == push.applicationKey else {
+            throw StoreError.unknown("push \(push.receiptID.lowercased) of this application")
+        }
+        return old
     }
 
     /// Writes the one page of a short urgent audience at once; any other audience is left to a walk.
@@ -113,6 +123,7 @@ enum PushStatements {
         INSERT INTO push /* pushes.insert */ (
             receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            ON CONFLICT (receipt_id) DO NOTHING
         """
 
     static let insertProgress = """

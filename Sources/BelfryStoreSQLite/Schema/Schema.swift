@@ -16,6 +16,7 @@ enum Schema {
             try db.execute(sql: Migration0006.sql)
             try db.prepared(Migration0006.firstTenant).run(UUID())
         }
+        migrator.registerMigration(Migration0007.identifier) { db in try db.execute(sql: Migration0007.sql) }
         return migrator
     }()
 

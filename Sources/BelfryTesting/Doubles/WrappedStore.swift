@@ -97,4 +97,14 @@ extension WrappedStore {
     package func end(_ schedule: Schedule, _ how: Schedule.How) async throws -> Bool {
         try await base.end(schedule, how)
     }
+
+    package func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict {
+        try await base.reserve(reservation)
+    }
+    package func complete(_ name: [UInt8], seed: UUID, with answer: KeptAnswer) async throws {
+        try await base.complete(name, seed: seed, with: answer)
+    }
+    package func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
+        try await base.release(name, seed: seed, hadNoEffect: hadNoEffect)
+    }
 }

@@ -16,6 +16,8 @@ package struct Contents: Sendable {
     package var pushes: [Key<Push>: PushRow] = [:]
     package var walks: [WalkKey: WalkRow] = [:]
     package var pages: [Key<Page>: PageRow] = [:]
+    /// By name.
+    package var idempotency: [[UInt8]: IdempotencyRecord] = [:]
     package var schedules: [Key<Schedule>: Schedule] = [:]
     /// What a caller did that the port forbids, in the order it was done.
     package var misuses: [String] = []

@@ -31,6 +31,7 @@ extension MemoryStore {
 extension Contents {
     mutating func keep(_ new: NewPush, now: Instant) throws -> Push {
         guard applications[new.applicationKey] != nil else { throw StoreError.unknown("application") }
+        if let old = pushes.values.first(where: { $0.push.receiptID == new.receiptID }) { return old.push }
         let push = Push(
             key: nextKey(), receiptID: new.receiptID, applicationKey: new.applicationKey, content: new.content,
             audience: new.audience, lane: new.lane, guarantee: new.guarantee, acceptedAt: now,

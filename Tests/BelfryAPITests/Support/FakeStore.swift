@@ -11,6 +11,8 @@ final class FakeStore: WrappedStore {
 
     private struct Log {
         var pushes: [NewPush] = []
+        var keptAnswers: [KeptAnswer] = []
+        var isCrashing = false
         /// Thrown by every write until it is taken back.
         var trouble: (any Error)?
     }
@@ -66,8 +68,40 @@ final class FakeStore: WrappedStore {
 
     func accept(_ new: NewPush) async throws -> Push {
         try check()
-        log.withLock { $0.pushes.append(new) }
+        log.withLock { log in
+            if !log.pushes.contains(where: { $0.receiptID == new.receiptID }) { log.pushes.append(new) }
+        }
         return try await base.accept(new)
+    }
+
+    // MARK: Repeated requests
+
+    /// Of the records of repeated requests, for a test to move.
+    let answerClock: HandClock
+    private let answers: MemoryStore
+
+    init() {
+        answerClock = HandClock()
+        answers = MemoryStore(clock: answerClock)
+    }
+
+    var keptAnswers: [KeptAnswer] { log.withLock { $0.keptAnswers } }
+
+    /// From now on no answer is written down, as if the process had died before; or it is again.
+    func crash(_ isCrashing: Bool) { log.withLock { $0.isCrashing = isCrashing } }
+
+    func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict {
+        try await answers.reserve(reservation)
+    }
+
+    func complete(_ name: [UInt8], seed: UUID, with answer: KeptAnswer) async throws {
+        if log.withLock({ $0.isCrashing }) { throw StoreError.unavailable("the process died") }
+        log.withLock { $0.keptAnswers.append(answer) }
+        try await answers.complete(name, seed: seed, with: answer)
+    }
+
+    func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
+        try await answers.release(name, seed: seed, hadNoEffect: hadNoEffect)
     }
 }
 

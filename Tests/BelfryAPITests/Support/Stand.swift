@@ -19,6 +19,7 @@ struct Stand {
     let ios: BelfryCore.Platform
     let fcm: BelfryCore.Platform
     var options = PCFv1.Options()
+    var gatekeeper: Gatekeeper?
     var health = PCFv1.Health(
         database: .init(isHealthy: true, message: "SQLite"), queue: .init(isHealthy: true, message: "pages flow"),
         scheduler: .init(isHealthy: true, message: "Scheduler is up"))
@@ -39,7 +40,9 @@ struct Stand {
     func router() -> Router<APIContext> {
         let router = FrontDoor.router(clock: clock)
         let health = health
-        PCFRoutes(store: store, vault: vault, clock: clock, options: options, health: { health }).add(to: router)
+        PCFRoutes(
+            store: store, vault: vault, clock: clock, options: options, gatekeeper: gatekeeper, health: { health }
+        ).add(to: router)
         Contract().add(to: router)
         return router
     }
@@ -51,14 +54,24 @@ struct Stand {
 
     /// Sends one request through the router.
     func send(
-        _ method: HTTPRequest.Method, _ path: String, as user: User = .nobody, _ body: String? = nil
+        _ method: HTTPRequest.Method, _ path: String, as user: User = .nobody, _ body: String? = nil,
+        headers more: HTTPFields = [:]
     ) async throws -> Reply {
         try await app().test(.router) { client in
-            var headers: HTTPFields = [:]
+            var headers = more
             if let value = user.header(self) { headers[.authorization] = value }
             let response = try await client.execute(
                 uri: path, method: method, headers: headers, body: body.map(ByteBuffer.init(string:)))
             return try Reply(response)
+        }
+    }
+
+    /// Sends one request through a router of the test's own.
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, through router: Router<APIContext>, headers: HTTPFields
+    ) async throws -> Reply {
+        try await Hummingbird.Application(router: router).test(.router) { client in
+            try Reply(try await client.execute(uri: path, method: method, headers: headers))
         }
     }
 

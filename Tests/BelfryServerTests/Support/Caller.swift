@@ -44,13 +44,15 @@ struct Caller: Sendable {
         try await push(#"{"message":{"body":"\#(text)"},"target":{"platform":"all"}}"#)
     }
 
-    func send(_ method: String, _ path: String, _ body: String? = nil, timeout: TimeAmount = .seconds(30)) async throws
-        -> Reply
-    {
+    func send(
+        _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:],
+        timeout: TimeAmount = .seconds(30)
+    ) async throws -> Reply {
         var request = HTTPClientRequest(url: base + path)
         request.method = .RAW(value: method)
         let credentials = Data("\(user):\(secret)".utf8).base64EncodedString()
         request.headers = ["Authorization": "Basic \(credentials)", "Content-Type": "application/json"]
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let body { request.body = .bytes(ByteBuffer(string: body)) }
         let response = try await Self.http.execute(request, timeout: timeout)
         let bytes = try await response.body.collect(upTo: 1 << 20)

@@ -22,6 +22,18 @@ struct OpenSSL: Sendable {
         return out
     }
 
+    /// A key, and a certificate of its own for `localhost` that is valid for `days` from now, or was until `-days` ago.
+    func pair(_ name: String, days: Int = 30) async throws -> (certificate: String, key: String) {
+        let (certificate, request) = (scratch.file("\(name).pem"), scratch.file("\(name).csr"))
+        let key = try await key(name, curve: "P-256")
+        try await run([
+            "req", "-new", "-key", key, "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-out",
+            request,
+        ])
+        try await sign(request, with: key, days: days, to: certificate)
+        return (certificate, key)
+    }
+
     /// A private key on a curve, in PKCS#8.
     func key(_ name: String, curve: String) async throws -> String {
         let out = scratch.file("\(name).p8")
@@ -32,7 +44,8 @@ struct OpenSSL: Sendable {
     private func sign(_ request: String, with key: String, days: Int, to certificate: String) async throws {
         guard days < 0 else {
             return try await run([
-                "x509", "-req", "-in", request, "-signkey", key, "-days", "\(days)", "-out", certificate,
+                "x509", "-req", "-in", request, "-signkey", key, "-days", "\(days)", "-copy_extensions", "copy",
+                "-out", certificate,
             ])
         }
         // `x509 -req` takes no end in the past everywhere; `ca` does.

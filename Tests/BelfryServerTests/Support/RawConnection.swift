@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A TCP connection on which any bytes can be sent, for requests that no proper client would send.
@@ -12,13 +13,20 @@ final class RawConnection: Sendable {
         self.ear = ear
     }
 
-    /// - Parameter base: `http://host:port`.
-    static func open(to base: String) async throws -> RawConnection {
+    /// - Parameters:
+    ///   - base: `http://host:port`.
+    ///   - tls: speaks TLS, to a server of the name `localhost`; nil for plain bytes.
+    static func open(to base: String, tls: TLSConfiguration? = nil) async throws -> RawConnection {
         let ear = Ear()
         let port = Int(base.split(separator: ":").last ?? "") ?? 0
+        let context = try tls.map { try NIOSSLContext(configuration: $0) }
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let context {
+                        try channel.pipeline.syncOperations.addHandler(
+                            NIOSSLClientHandler(context: context, serverHostname: "localhost"))
+                    }
                     try channel.pipeline.syncOperations.addHandler(Listener(ear: ear))
                 }
             }
@@ -37,8 +45,10 @@ final class RawConnection: Sendable {
     func close() async { try? await channel.close() }
 
     /// Sends all of it, waits until the server closes, and returns what it said.
-    static func exchange(_ bytes: [UInt8], with base: String) async throws -> String {
-        let connection = try await open(to: base)
+    static func exchange(
+        _ bytes: [UInt8], with base: String, tls: TLSConfiguration? = nil
+    ) async throws -> String {
+        let connection = try await open(to: base, tls: tls)
         // A server may close before it has read everything.
         try? await connection.send(bytes)
         try await eventually("the server closes") { connection.isClosed }

@@ -51,6 +51,8 @@ import Testing
         (AuditStatements.ofTenant, "USING INDEX audit_tenant (tenant_id=? AND rowid<?)"),
         (AuditStatements.ofApplication, "USING INDEX audit_application (application_id=? AND rowid<?)"),
         (PlatformStatements.releasePages, "INDEX page_due (is_open=? AND lane=? AND platform_id=? AND due_at_ms>?)"),
+        (IdempotencyStatements.byName, "USING PRIMARY KEY (name=?)"),
+        (IdempotencyStatements.clear, "USING COVERING INDEX idempotency_created (created_at_ms<?)"),
     ])
     func `a hot statement walks its index`(sql: String, step: String) async throws {
         try await withSQLiteStore { store, _ in

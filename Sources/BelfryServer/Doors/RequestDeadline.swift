@@ -1,8 +1,10 @@
+import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
 /// Closes a connection whose request is not read and answered in time, so that a client that sends or reads byte by byte
-/// holds nothing for ever. A client that sends nothing at all is the idle time-out's.
+/// holds nothing for ever. A client that sends nothing at all is the idle time-out's. Of an event stream, which does not
+/// end, each part has to be taken in time.
 ///
 /// One timer for each connection, set at most once in a deadline's time however many requests come.
 /// See `BadInputTests`, "a client that sends its body byte by byte is closed".
@@ -18,6 +20,9 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private var timer: Scheduled<Void>?
     private var isReading = false
     private var unanswered = 0
+    private var isStreaming = false
+    /// Parts of a stream that the client has not taken yet.
+    private var untaken = 0
 
     init(_ patience: Duration) { self.patience = TimeAmount(patience) }
 
@@ -36,14 +41,38 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+        switch unwrapOutboundIn(data) {
+        case .head(let head):
+            isStreaming = head.headerFields[.contentType] == "text/event-stream"
+            if isStreaming { dueAt = nil }
+            context.write(data, promise: promise)
+        case .body where isStreaming:
+            if untaken == 0 { begin(context) }
+            untaken += 1
+            write(context, data, promise) { handler, _ in handler.taken() }
+        case .body: context.write(data, promise: promise)
+        case .end:
+            isStreaming = false
+            write(context, data, promise) { handler, context in handler.answered(context) }
+        }
+    }
+
+    private func write(
+        _ context: ChannelHandlerContext, _ data: NIOAny, _ promise: EventLoopPromise<Void>?,
+        then done: @escaping @Sendable (RequestDeadline, ChannelHandlerContext) -> Void
+    ) {
         let written = promise ?? context.eventLoop.makePromise()
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         written.futureResult.whenSuccess {
             let (handler, context) = bound.value
-            handler.answered(context)
+            done(handler, context)
         }
         context.write(data, promise: written)
+    }
+
+    private func taken() {
+        untaken -= 1
+        if untaken == 0, isStreaming { dueAt = nil }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {

@@ -1,0 +1,102 @@
+package import BelfryCore
+import HTTPTypes
+import Hummingbird
+package import NIOCore
+
+extension NetworkAddress {
+    /// nil for what is no address of IP, such as a socket in the file system.
+    ///
+    /// Source: ip(7) and ipv6(7): `sin_addr` stands at byte 4 of its structure, `sin6_addr` at byte 8 of its own.
+    package init?(_ socket: SocketAddress) {
+        switch socket {
+        case .v4(let address):
+            self = withUnsafeBytes(of: address.address) { bytes in
+                NetworkAddress(v4: UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
+            }
+        case .v6(let address):
+            self = withUnsafeBytes(of: address.address) { bytes in
+                NetworkAddress(
+                    high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
+                    low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)))
+            }
+        case .unixDomainSocket: return nil
+        }
+    }
+
+    /// As people write it.
+    package var text: String? {
+        var packed = ByteBuffer()
+        if isV4 {
+            packed.writeInteger(UInt32(truncatingIfNeeded: low))
+        } else {
+            packed.writeInteger(high)
+            packed.writeInteger(low)
+        }
+        return (try? SocketAddress(packedIPAddress: packed, port: 0))?.ipAddress
+    }
+
+    /// Reads `192.0.2.1` or `2001:db8::1`; nil for anything else.
+    package init?(_ text: String) {
+        guard let socket = try? SocketAddress(ipAddress: text, port: 0) else { return nil }
+        self.init(socket)
+    }
+}
+
+extension NetworkBlock {
+    /// Reads `10.0.0.0/8`, or one address.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let address = parts.first.flatMap({ NetworkAddress(String($0)) }) else { return nil }
+        guard parts.count == 2 else {
+            self.init(address)
+            return
+        }
+        guard let prefix = Int(parts[1]) else { return nil }
+        self.init(address, prefix: prefix)
+    }
+}
+
+/// The reverse proxies whose word on where a request comes from is taken.
+package struct TrustedProxies: Sendable {
+    private let blocks: [NetworkBlock]
+
+    package init(_ blocks: [NetworkBlock] = []) { self.blocks = blocks }
+
+    package func contains(_ address: NetworkAddress) -> Bool { blocks.contains { $0.contains(address) } }
+
+    /// Where the request comes from: the peer, or, if that is a proxy, the last in `X-Forwarded-For` that is none. What
+    /// stands further left was written by the caller itself and may be a lie.
+    func caller(from peer: NetworkAddress, _ headers: HTTPFields) -> NetworkAddress {
+        guard !blocks.isEmpty, contains(peer) else { return peer }
+        var caller = peer
+        let hops = headers[values: .xForwardedFor].joined(separator: ",").split(separator: ",")
+        for hop in hops.reversed() {
+            guard let address = NetworkAddress(hop: hop) else { return caller }
+            caller = address
+            if !contains(address) { return caller }
+        }
+        return caller
+    }
+}
+
+extension NetworkAddress {
+    /// An address as proxies write it, with spaces around it and sometimes a port: `192.0.2.1:443`, `[2001:db8::1]:443`.
+    fileprivate init?(hop: Substring) {
+        let text = hop.trimming(while: \.isWhitespace)
+        if text.first == "[" {
+            self.init(String(text.dropFirst().prefix { $0 != "]" }))
+        } else if text.count(where: { $0 == ":" }) == 1 {
+            self.init(String(text.prefix { $0 != ":" }))
+        } else {
+            self.init(String(text))
+        }
+    }
+}
+
+extension Substring {
+    fileprivate func trimming(while isOutside: (Character) -> Bool) -> Substring {
+        var text = drop(while: isOutside)
+        while let last = text.last, isOutside(last) { text.removeLast() }
+        return text
+    }
+}

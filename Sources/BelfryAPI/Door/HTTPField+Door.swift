@@ -1,0 +1,21 @@
+package import HTTPTypes
+
+extension HTTPField.Name {
+    /// Source: draft-ietf-httpapi-idempotency-key-header.
+    package static let idempotencyKey = known("Idempotency-Key")
+    /// Ours: the answer was given before.
+    package static let idempotencyReplayed = known("Idempotency-Replayed")
+    /// Source: WHATWG HTML, "Server-sent events".
+    package static let lastEventID = known("Last-Event-ID")
+    static let xForwardedFor = known("X-Forwarded-For")
+    static let xFrameOptions = known("X-Frame-Options")
+    static let referrerPolicy = known("Referrer-Policy")
+    /// Source: draft-ietf-httpapi-ratelimit-headers.
+    static let rateLimit = known("RateLimit")
+    static let rateLimitPolicy = known("RateLimit-Policy")
+
+    private static func known(_ name: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no name of a header") }
+        return name
+    }
+}

@@ -1,0 +1,51 @@
+import BelfryCore
+import Metrics
+import NIOCore
+
+/// One reader of an application's events, and its place among them. Whoever drops it has left.
+package final class EventReader: Sendable {
+    private let hub: EventHub
+    private let application: Key<Application>
+    private let number: Int
+    /// Wakes the reader: there may be news, or it is time for a sign of life. Ends with the hub.
+    let ticks: AsyncStream<Void>
+    let start: Place
+
+    struct Place: Sendable {
+        var number: Int64
+        /// Whether it was given out by this process; nobody knows how much is missing since another place.
+        var isKnown: Bool
+    }
+
+    private static let lost = Counter(metric: .eventsLost)
+
+    init(hub: EventHub, application: Key<Application>, number: Int, ticks: AsyncStream<Void>, place: Place) {
+        self.hub = hub
+        self.application = application
+        self.number = number
+        self.ticks = ticks
+        start = place
+    }
+
+    deinit { hub.leave(number, application) }
+
+    var heartbeat: Duration { hub.options.heartbeat }
+    var now: Instant { hub.clock.now }
+
+    /// The next events as they stand on the wire, with a word on those that are gone; moves the place behind them. nil
+    /// when there is none.
+    func next(from place: inout Place) -> ByteBuffer? {
+        guard let reading = hub.read(application, after: place.number) else { return nil }
+        var wire = EventWire()
+        if !place.isKnown {
+            wire.lost(nil)
+        } else if reading.lost > 0 {
+            Self.lost.increment(by: reading.lost)
+            wire.lost(reading.lost)
+        }
+        place.isKnown = true
+        place.number = max(place.number + reading.lost, reading.events.last?.number ?? place.number)
+        for (number, event) in reading.events { wire.event(event, id: "\(hub.epoch)-\(number)") }
+        return wire.buffer.readableBytes > 0 ? wire.buffer : nil
+    }
+}

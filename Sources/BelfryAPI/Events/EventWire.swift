@@ -1,0 +1,50 @@
+import BelfryCore
+import NIOCore
+
+/// Writes events as a browser's `EventSource` reads them. Source: WHATWG HTML, "Server-sent events".
+struct EventWire {
+    private(set) var buffer = ByteBuffer()
+
+    /// Says how soon to come again when the connection breaks, in milliseconds.
+    static let greeting = ByteBuffer(string: "retry: 2000\n\n")
+    /// A comment, which readers skip.
+    static let heartbeat = ByteBuffer(string: ":\n\n")
+
+    mutating func event(_ event: PushEvent, id: String) {
+        let receipt = event.receipt
+        var json = JSONWriter()
+        json.object { json in
+            json.uuid("receipt_id", receipt.push.receiptID)
+            json.string("state", receipt.state.rawValue)
+            json.string("accepted_at", receipt.push.acceptedAt.text)
+            json.string("settled_at", receipt.settledAt?.text)
+            json.integer("devices", Int64(receipt.devices))
+            json.integer("answered", Int64(receipt.answered))
+            json.integers(
+                "counts", receipt.counts.map { ($0.key.name, Int64($0.value)) }.sorted { $0.0 < $1.0 })
+            json.array("parked", receipt.parked) { json, parking in
+                json.object { json in
+                    json.string("cause", parking.cause.rawValue)
+                    json.string("detail", parking.detail)
+                }
+            }
+        }
+        write(event.kind.rawValue, id: id, json.buffer)
+    }
+
+    /// - Parameter count: nil when nobody knows.
+    mutating func lost(_ count: Int64?) {
+        var json = JSONWriter()
+        json.object { json in
+            if let count { json.integer("count", count) } else { json.string("count", nil) }
+        }
+        write("lost", id: nil, json.buffer)
+    }
+
+    private mutating func write(_ name: String, id: String?, _ data: ByteBuffer) {
+        if let id { buffer.writeString("id: \(id)\n") }
+        buffer.writeString("event: \(name)\ndata: ")
+        buffer.writeImmutableBuffer(data)
+        buffer.writeString("\n\n")
+    }
+}

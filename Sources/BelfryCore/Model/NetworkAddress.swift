@@ -1,0 +1,45 @@
+/// An IP address. One of version 4 is held as version 6 has it: `::ffff:a.b.c.d`.
+package struct NetworkAddress: Sendable, Hashable {
+    package let high: UInt64
+    package let low: UInt64
+
+    private static let mapped: UInt64 = 0xFFFF_0000_0000
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    package init(v4 bits: UInt32) { self.init(high: 0, low: Self.mapped | UInt64(bits)) }
+
+    package var isV4: Bool { high == 0 && low & ~0xFFFF_FFFF == Self.mapped }
+
+    /// What one subscriber is given: an address of version 4, or the /64 network of one of version 6, in which a host may
+    /// take as many addresses as it likes. Source: RFC 6177 §2, RFC 8981.
+    package var site: NetworkAddress { isV4 ? self : NetworkAddress(high: high, low: 0) }
+}
+
+/// The addresses that share their first bits, such as `10.0.0.0/8`.
+package struct NetworkBlock: Sendable, Hashable {
+    private let first: NetworkAddress
+    /// Of the 128.
+    private let bits: Int
+
+    /// - Parameter prefix: how many bits are shared, of 32 or of 128 as the address has; nil when out of range.
+    package init?(_ address: NetworkAddress, prefix: Int? = nil) {
+        let width = address.isV4 ? 32 : 128
+        let prefix = prefix ?? width
+        guard 0...width ~= prefix else { return nil }
+        bits = 128 - width + prefix
+        first = address.keeping(bits)
+    }
+
+    package func contains(_ address: NetworkAddress) -> Bool { address.keeping(bits) == first }
+}
+
+extension NetworkAddress {
+    fileprivate func keeping(_ bits: Int) -> NetworkAddress {
+        // A shift by 64 leaves nothing, as it should.
+        NetworkAddress(high: high & UInt64.max << max(0, 64 - bits), low: low & UInt64.max << min(64, 128 - bits))
+    }
+}

@@ -1,0 +1,24 @@
+/// Who calls, once that is known: all that limits and repeated requests have to tell callers apart by.
+package struct Principal: Sendable, Hashable {
+    package enum Kind: UInt8, Sendable, Hashable, CaseIterable {
+        /// The devices of a platform, which share its secret.
+        case devices = 1
+        /// The back end of an application.
+        case sender = 2
+        /// The holder of a key of the admin API.
+        case admin = 3
+    }
+
+    package let kind: Kind
+    /// The key of the platform, the application or the admin key.
+    package let id: Int64
+
+    package init(_ kind: Kind, _ id: Int64) {
+        self.kind = kind
+        self.id = id
+    }
+
+    package init(_ platform: Platform) { self.init(.devices, platform.key.rawValue) }
+
+    package init(_ application: Application) { self.init(.sender, application.key.rawValue) }
+}

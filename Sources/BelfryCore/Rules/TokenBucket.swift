@@ -1,0 +1,45 @@
+/// How much one caller may ask for: so many requests a second, and so many at once after a rest.
+package struct RateLimit: Sendable, Hashable {
+    package let perSecond: Int64
+    package let burst: Int64
+
+    /// Both are 1...1,000,000.
+    package init(perSecond: Int, burst: Int) {
+        precondition(1...1_000_000 ~= perSecond && 1...1_000_000 ~= burst, "a rate limit is in 1...1,000,000")
+        self.perSecond = Int64(perSecond)
+        self.burst = Int64(burst)
+    }
+}
+
+/// What is left to a caller of its limit.
+///
+/// Exact: counted in thousandths of a request, of which a millisecond adds as many as a second adds requests.
+package struct TokenBucket: Sendable, Hashable {
+    private var thousandths: Int64
+    private var filledAt: Instant
+
+    /// A full one, as a caller has who was not seen for a while.
+    package init(_ limit: RateLimit, at now: Instant) {
+        thousandths = limit.burst * 1_000
+        filledAt = now
+    }
+
+    /// Takes one request out; or says how long to wait for it, and takes nothing.
+    package mutating func take(under limit: RateLimit, at now: Instant) -> Duration? {
+        fill(limit, now)
+        guard thousandths >= 1_000 else {
+            let missing = 1_000 - thousandths
+            return .milliseconds((missing + limit.perSecond - 1) / limit.perSecond)
+        }
+        thousandths -= 1_000
+        return nil
+    }
+
+    /// A clock that was set back adds nothing, and takes nothing away.
+    private mutating func fill(_ limit: RateLimit, _ now: Instant) {
+        let full = limit.burst * 1_000
+        let elapsed = min(max(0, (now - filledAt).milliseconds), full / limit.perSecond + 1)
+        thousandths = min(full, thousandths + elapsed * limit.perSecond)
+        filledAt = now
+    }
+}

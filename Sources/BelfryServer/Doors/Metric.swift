@@ -1,0 +1,20 @@
+import Metrics
+
+/// What the doors measure; docs/Metrics.md says what to make of it. A `door` is `http` or `management`.
+enum Metric {
+    static func connections(_ door: String) -> Meter {
+        Meter(label: "belfry_connections_open", dimensions: [("door", door)])
+    }
+
+    static func refusals(_ door: String, _ reason: String) -> Counter {
+        Counter(label: "belfry_connections_refused_total", dimensions: [("door", door), ("reason", reason)])
+    }
+
+    static func certificateDays(_ door: String) -> Meter {
+        Meter(label: "belfry_tls_certificate_days", dimensions: [("door", door)])
+    }
+
+    static func certificateReloads(_ door: String, _ outcome: String) -> Counter {
+        Counter(label: "belfry_tls_reloads_total", dimensions: [("door", door), ("outcome", outcome)])
+    }
+}

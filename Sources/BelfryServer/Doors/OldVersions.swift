@@ -1,0 +1,17 @@
+import NIOCore
+import NIOHTTP1
+
+/// Has connections of HTTP/1.0 closed behind their first answer, which is how its clients know that the answer ended.
+/// Source: RFC 9112 §9.3.
+final class OldVersions: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(var head) = unwrapInboundIn(data), head.version == .http1_0 || head.version == .http0_9 else {
+            return context.fireChannelRead(data)
+        }
+        head.headers.replaceOrAdd(name: "Connection", value: "close")
+        context.fireChannelRead(wrapInboundOut(.head(head)))
+    }
+}

@@ -1,0 +1,101 @@
+import BelfryCore
+import Logging
+import Metrics
+import NIOSSL
+import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+/// The certificate that a door shows at present: new connections get the newest good one, old ones keep theirs.
+///
+/// The files are looked at every few seconds, and at once on SIGHUP. A new pair that cannot be used leaves the old one in
+/// its place and is reported once.
+final class Certificate: Service {
+    private let door: String
+    private let files: TLSFiles
+    private let clock: any WallClock
+    private let pause: Duration
+    private let obeysSignals: Bool
+    private let logger: Logger
+    private let held: Mutex<Held>
+
+    private struct Held {
+        var identity: TLSIdentity
+        /// As the files looked when they were last read, whatever came of it.
+        var look: TLSFiles.Look
+    }
+
+    /// Throws `TLSFault` when the pair cannot be used. An expired one can: clients may be told to bear with it.
+    init(
+        door: String, files: TLSFiles, clock: any WallClock, pause: Duration, obeysSignals: Bool, logger: Logger
+    ) throws {
+        self.door = door
+        self.files = files
+        self.clock = clock
+        self.pause = pause
+        self.obeysSignals = obeysSignals
+        self.logger = logger
+        let look = TLSFiles.Look(files)
+        let identity = try files.load()
+        held = Mutex(Held(identity: identity, look: look))
+        if let fault = identity.fault(at: clock.now) { report(fault) }
+        measure()
+    }
+
+    var context: NIOSSLContext { held.withLock { $0.identity.context } }
+
+    func run() async {
+        await cancelWhenGracefulShutdown { [self] in
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.lookNowAndThen() }
+                if obeysSignals { group.addTask { await self.lookWhenSignalled() } }
+                await group.waitForAll()
+            }
+        }
+    }
+
+    private func lookNowAndThen() async {
+        while (try? await clock.sleep(for: pause)) != nil { reloadIfChanged() }
+    }
+
+    private func lookWhenSignalled() async {
+        for await _ in await UnixSignalsSequence(trapping: .sighup) { reload(TLSFiles.Look(files)) }
+    }
+
+    /// Reads the files again if they look otherwise than the last time.
+    func reloadIfChanged() {
+        let look = TLSFiles.Look(files)
+        if held.withLock({ $0.look }) != look { reload(look) }
+        measure()
+    }
+
+    private func reload(_ look: TLSFiles.Look) {
+        held.withLock { $0.look = look }
+        do {
+            let new = try files.load()
+            if let fault = new.fault(at: clock.now) { throw fault }
+            let isOther = held.withLock { held in
+                defer { held.identity = new }
+                return held.identity.fingerprint != new.fingerprint
+            }
+            guard isOther else { return }
+            Metric.certificateReloads(door, "taken").increment()
+            logger.info("a new certificate is in use", metadata: ["door": "\(door)"])
+        } catch {
+            Metric.certificateReloads(door, "refused").increment()
+            report(error)
+        }
+        measure()
+    }
+
+    private func report(_ fault: any Error) {
+        logger.error(
+            "the certificate files of a door cannot be used, the certificate is not renewed",
+            metadata: ["door": "\(door)", "error": "\(fault)"])
+    }
+
+    private func measure() {
+        let left = held.withLock { $0.identity.validUntil } - clock.now
+        Metric.certificateDays(door).set(left.milliseconds / 86_400_000)
+    }
+}

@@ -1,0 +1,25 @@
+import Logging
+
+/// The certificates of those doors that have one.
+struct Certificates {
+    let http: Certificate?
+    let management: Certificate?
+
+    /// Throws `ConfigurationFaults` when a pair cannot be used.
+    init(_ configuration: ServerConfiguration, obeysSignals: Bool, logger: Logger) throws {
+        func certificate(_ door: String, _ files: TLSFiles?) throws -> Certificate? {
+            guard let files else { return nil }
+            do {
+                return try Certificate(
+                    door: door, files: files, clock: SystemClock(), pause: configuration.certificatePause,
+                    obeysSignals: obeysSignals, logger: logger)
+            } catch {
+                throw ConfigurationFaults(lines: ["\(door).tls: \(error)"])
+            }
+        }
+        http = try certificate("http", configuration.http.tls)
+        management = try certificate("management", configuration.management.tls)
+    }
+
+    var all: [Certificate] { [http, management].compactMap(\.self) }
+}

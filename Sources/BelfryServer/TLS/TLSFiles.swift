@@ -1,0 +1,109 @@
+package import BelfryCore
+import Crypto
+import Foundation
+import NIOSSL
+
+/// The files of a door's certificate, in PEM: the chain, its own first, and the private key.
+package struct TLSFiles: Sendable, Hashable {
+    package let certificate: String
+    package let key: String
+
+    package init(certificate: String, key: String) {
+        self.certificate = certificate
+        self.key = key
+    }
+
+    /// What the files look like, which changes whenever they do.
+    struct Look: Sendable, Hashable {
+        private let dates: [Date?]
+
+        init(_ files: TLSFiles) {
+            dates = [files.certificate, files.key].map { path in
+                let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+                return attributes?[.modificationDate] as? Date
+            }
+        }
+    }
+
+    /// Reads the pair. Throws `TLSFault` when it cannot be used.
+    func load() throws -> TLSIdentity {
+        let chain: [NIOSSLCertificate]
+        do {
+            chain = try NIOSSLCertificate.fromPEMBytes(try Self.read(certificate))
+        } catch let fault as TLSFault {
+            throw fault
+        } catch {
+            throw TLSFault.noCertificate(certificate)
+        }
+        let keyBytes = try Self.read(key)
+        guard let leaf = chain.first else { throw TLSFault.noCertificate(certificate) }
+        guard let privateKey = try? NIOSSLPrivateKey(bytes: keyBytes, format: .pem) else {
+            throw TLSFault.noKey(key)
+        }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(privateKey))
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = ["http/1.1"]
+        guard let context = try? NIOSSLContext(configuration: configuration) else {
+            throw TLSFault.mismatch(self)
+        }
+        return TLSIdentity(
+            context: context, fingerprint: Array(SHA256.hash(data: try leaf.toDERBytes())),
+            validFrom: Instant(milliseconds: Int64(leaf.notValidBefore) * 1_000),
+            validUntil: Instant(milliseconds: Int64(leaf.notValidAfter) * 1_000))
+    }
+
+    /// What is wrong with the pair; nil when it can be used.
+    func fault(at now: Instant) -> TLSFault? {
+        do {
+            return try load().fault(at: now)
+        } catch {
+            return error as? TLSFault
+        }
+    }
+
+    private static func read(_ path: String) throws -> [UInt8] {
+        guard let data = FileManager.default.contents(atPath: path) else { throw TLSFault.unreadable(path) }
+        return Array(data)
+    }
+}
+
+/// A certificate with its key, ready for connections.
+struct TLSIdentity: Sendable {
+    let context: NIOSSLContext
+    let fingerprint: [UInt8]
+    let validFrom: Instant
+    let validUntil: Instant
+
+    /// nil while the certificate is valid.
+    func fault(at now: Instant) -> TLSFault? {
+        if validUntil <= now { return .expired(validUntil) }
+        return now < validFrom ? .early(validFrom) : nil
+    }
+}
+
+package enum TLSFault: Error, Sendable, Hashable, CustomStringConvertible {
+    case unreadable(String)
+    case noCertificate(String)
+    case noKey(String)
+    case mismatch(TLSFiles)
+    case expired(Instant)
+    case early(Instant)
+
+    package var description: String {
+        switch self {
+        case .unreadable(let path): "\(path) is missing or cannot be read"
+        case .noCertificate(let path): "\(path) holds no certificate in PEM"
+        case .noKey(let path): "\(path) holds no private key in PEM, or one with a passphrase"
+        case .mismatch(let files): "the key \(files.key) does not belong to the certificate \(files.certificate)"
+        case .expired(let end): "the certificate expired on \(end.day)"
+        case .early(let start): "the certificate is not valid before \(start.day)"
+        }
+    }
+}
+
+extension Instant {
+    fileprivate var day: String {
+        Date(timeIntervalSince1970: Double(milliseconds) / 1_000).formatted(.iso8601.year().month().day())
+    }
+}

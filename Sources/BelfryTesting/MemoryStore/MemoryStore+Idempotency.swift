@@ -1,0 +1,42 @@
+package import BelfryCore
+package import FoundationEssentials
+
+extension MemoryStore {
+    package func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict {
+        let now = clock.now
+        return transaction { contents in
+            let verdict = IdempotencyVerdict(contents.idempotency[reservation.name], for: reservation, at: now)
+            switch verdict {
+            case .first: contents.idempotency[reservation.name] = IdempotencyRecord(reservation, at: now)
+            case .again: contents.idempotency[reservation.name]?.state = .held(until: now + reservation.hold)
+            case .answered, .taken, .busy: break
+            }
+            return verdict
+        }
+    }
+
+    package func complete(_ name: [UInt8], seed: UUID, with answer: KeptAnswer) async throws {
+        transaction { contents in
+            if contents.isHeld(name, by: seed) { contents.idempotency[name]?.state = .answered(answer) }
+        }
+    }
+
+    package func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
+        let now = clock.now
+        transaction { contents in
+            guard contents.isHeld(name, by: seed) else { return }
+            if hadNoEffect {
+                contents.idempotency[name] = nil
+            } else {
+                contents.idempotency[name]?.state = .held(until: now)
+            }
+        }
+    }
+}
+
+extension Contents {
+    fileprivate func isHeld(_ name: [UInt8], by seed: UUID) -> Bool {
+        guard let record = idempotency[name], record.seed == seed, case .held = record.state else { return false }
+        return true
+    }
+}

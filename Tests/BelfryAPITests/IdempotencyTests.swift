@@ -1,0 +1,139 @@
+import BelfryCore
+import BelfryTesting
+import HTTPTypes
+import Hummingbird
+import Testing
+
+@testable import BelfryAPI
+
+/// Requests that carry an `Idempotency-Key`.
+@Suite struct IdempotencyTests {
+    private static let hello = #"{"message":{"body":"Hello"},"target":{"platform":"all"}}"#
+    private static let other = #"{"message":{"body":"Other"},"target":{"platform":"all"}}"#
+
+    private func push(_ stand: Stand, _ body: String = hello, key: String) async throws -> Reply {
+        try await stand.send(.post, "/v1/push", as: .sender, body, headers: [.idempotencyKey: key])
+    }
+
+    @Test func `a push that is sent again under its key is answered again and sent once`() async throws {
+        let stand = try await Stand()
+        let first = try await push(stand, key: "a")
+        let second = try await push(stand, key: "a")
+        #expect(first.status == 200)
+        #expect(second.text == first.text)
+        #expect(second.status == 200)
+        #expect(second.headers[.contentType] == first.headers[.contentType])
+        #expect(first.headers[.idempotencyReplayed] == nil)
+        #expect(second.headers[.idempotencyReplayed] == "true")
+        #expect(await stand.store.pushes.count == 1)
+    }
+
+    @Test func `another body, path or query under the key is a 409`() async throws {
+        let stand = try await Stand()
+        #expect(try await push(stand, key: "a").status == 200)
+        #expect(try await push(stand, Self.other, key: "a").status == 409)
+        let elsewhere = try await stand.send(
+            .post, "/v1/push?x=1", as: .sender, Self.hello, headers: [.idempotencyKey: "a"])
+        #expect(elsewhere.status == 409)
+        #expect(await stand.store.pushes.count == 1)
+        #expect(try await push(stand, Self.other, key: "b").status == 200)
+    }
+
+    @Test func `after a day the key is free again`() async throws {
+        let stand = try await Stand()
+        let first = try await push(stand, key: "a")
+        stand.store.answerClock.advance(by: .seconds(86_399))
+        #expect(try await push(stand, key: "a").text == first.text)
+        stand.store.answerClock.advance(by: .seconds(1))
+        let second = try await push(stand, key: "a")
+        #expect(second.status == 200)
+        #expect(second.text != first.text)
+        #expect(await stand.store.pushes.count == 2)
+    }
+
+    @Test func `what was refused may be corrected under the same key`() async throws {
+        let stand = try await Stand()
+        #expect(try await push(stand, "{}", key: "a").status == 400)
+        #expect(try await push(stand, key: "a").status == 200)
+    }
+
+    @Test(arguments: ["", String(repeating: "x", count: 256), "\u{7F}"])
+    func `a key is 1 to 255 printable characters`(key: String) async throws {
+        let stand = try await Stand()
+        let status = try await push(stand, key: key).status
+        #expect(status == 400)
+        #expect(await stand.store.pushes.isEmpty)
+        #expect(try await push(stand, key: String(repeating: "x", count: 255)).status == 200)
+    }
+
+    @Test func `a push that was accepted before a crash is not sent twice`() async throws {
+        let stand = try await Stand()
+        stand.store.crash(true)
+        let first = try await push(stand, key: "a")
+        stand.store.crash(false)
+        #expect(try await push(stand, key: "a").status == 409, "the name is still held by the request that was cut off")
+        stand.store.answerClock.advance(by: .seconds(35))
+        let second = try await push(stand, key: "a")
+        #expect(second.status == 200)
+        #expect(second["receipt_id"] == first["receipt_id"])
+        #expect(await stand.store.pushes.count == 1)
+        #expect(try await push(stand, key: "a").headers[.idempotencyReplayed] == "true")
+    }
+
+    @Test func `while a request is in hand its repetition waits`() async throws {
+        let stand = try await Stand()
+        stand.store.crash(true)
+        _ = try await push(stand, key: "a")
+        let busy = try await push(stand, key: "a")
+        #expect(busy.status == 409)
+        #expect(busy.headers[.retryAfter] == "1")
+        #expect(try await push(stand, Self.other, key: "a").headers[.retryAfter] == nil)
+    }
+
+    @Test func `a request that cannot be repeated is not run again once nobody knows what became of it`() async throws {
+        let stand = try await Stand()
+        let once = Once(store: stand.store, vault: stand.vault, bodyBytesMax: 1_000)
+        stand.store.crash(true)
+        #expect(try await stand.once(once, isRepeatable: false).status == 201)
+        stand.store.crash(false)
+        stand.store.answerClock.advance(by: .seconds(35))
+        for _ in 0..<2 {
+            let again = try await stand.once(once, isRepeatable: false)
+            #expect(again.status == 409)
+            #expect(again.text.contains("take a new key"))
+        }
+    }
+
+    @Test func `the answer rests sealed`() async throws {
+        let stand = try await Stand()
+        let reply = try await push(stand, key: "a")
+        let kept = try #require(stand.store.keptAnswers.first)
+        #expect(kept.status == 200)
+        #expect(kept.content.bytes.starts(with: Array("answer/".utf8)))
+        #expect(String(decoding: kept.content.bytes, as: UTF8.self).hasSuffix(reply.text))
+    }
+
+    @Test func `another caller's key is another key`() async throws {
+        let stand = try await Stand()
+        let once = Once(store: stand.store, vault: stand.vault, bodyBytesMax: 1_000)
+        #expect(try await stand.once(once, by: Principal(.admin, 1)).headers[.idempotencyReplayed] == nil)
+        #expect(try await stand.once(once, by: Principal(.admin, 2)).headers[.idempotencyReplayed] == nil)
+        #expect(try await stand.once(once, by: Principal(.sender, 1)).headers[.idempotencyReplayed] == nil)
+        #expect(try await stand.once(once, by: Principal(.admin, 1)).headers[.idempotencyReplayed] == "true")
+    }
+}
+
+extension Stand {
+    /// One request through `once` alone, to a handler that makes something and tells where.
+    fileprivate func once(
+        _ once: Once, by principal: Principal = Principal(.admin, 1), isRepeatable: Bool = true
+    ) async throws -> Reply {
+        let router = FrontDoor.router(clock: clock)
+        router.post("things") { request, context in
+            try await once.run(request, context, by: principal, isRepeatable: isRepeatable) { _ in
+                Response(status: .created, headers: [.location: "/things/\(Seed.make())"])
+            }
+        }
+        return try await send(.post, "/things", through: router, headers: [.idempotencyKey: "a"])
+    }
+}

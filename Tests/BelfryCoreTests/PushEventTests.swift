@@ -1,0 +1,38 @@
+import BelfryCore
+import Foundation
+import Testing
+
+@Suite struct PushEventTests {
+    private static let push = Push(
+        key: Key(1), receiptID: UUID(), applicationKey: Key(1), content: .init(body: "x"), audience: .list(.active),
+        lane: .normal, guarantee: .atLeastOnce, acceptedAt: .zero, expiresAt: nil)
+    private static let parking = Parking(cause: .credentials, detail: "403", since: .zero)
+
+    private static func receipt(
+        _ counts: [Answer: Int] = [:], isSpread: Bool = false, isParked: Bool = false, isSettled: Bool = false
+    ) -> Receipt {
+        Receipt(
+            push: push, isSpread: isSpread, counts: counts, settledAt: isSettled ? .zero : nil, firstAnswerAt: nil,
+            parked: isParked ? [parking] : [])
+    }
+
+    @Test(
+        arguments: [
+            (nil, receipt(), [.accepted]),
+            (nil, receipt([.accepted: 1], isSpread: true, isSettled: true), [.accepted, .settled]),
+            (nil, receipt(isParked: true), [.accepted, .parked]),
+            (receipt(), receipt(), []),
+            (receipt(), receipt([.pending: 5]), [.progress]),
+            (receipt([.pending: 5]), receipt([.pending: 5], isSpread: true), [.progress]),
+            (receipt([.pending: 5]), receipt([.pending: 5], isParked: true), [.parked]),
+            (receipt([.pending: 5], isParked: true), receipt([.pending: 4, .gone: 1]), [.resumed]),
+            (receipt([.pending: 5], isParked: true), receipt([.gone: 5], isSettled: true), [.settled]),
+            (receipt([.pending: 5]), receipt([.accepted: 5], isSpread: true, isSettled: true), [.settled]),
+            (receipt([.accepted: 5], isSettled: true), receipt([.accepted: 5], isSettled: true), []),
+        ] as [(Receipt?, Receipt, [PushEvent.Kind])])
+    func `what differs between two receipts is what happened`(old: Receipt?, new: Receipt, kinds: [PushEvent.Kind]) {
+        let events = PushEvent.events(from: old, to: new)
+        #expect(events.map(\.kind) == kinds)
+        #expect(events.allSatisfy { $0.receipt == new })
+    }
+}

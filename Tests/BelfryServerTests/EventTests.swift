@@ -1,0 +1,110 @@
+import BelfryAPI
+import BelfryCore
+import BelfryServer
+import BelfryTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// The live event stream and repeated requests of the admin API, over real sockets.
+extension ServerTests {
+    @Suite struct EventTests {}
+}
+
+extension ServerTests.EventTests {
+    private static func head(_ line: String, _ key: Admin.KeyText, _ more: String = "") -> String {
+        "\(line) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(key.text)\r\n\(more)\r\n"
+    }
+
+    @Test func `a stream tells of each push, outlives the deadline of a request, and ends with the server`()
+        async throws
+    {
+        let streams = Streams()
+        try await House.open(configure: { $0.patience.request = .seconds(1) }) { house in
+            let crowd = try await house.crowd(3, topics: ["town"])
+            let key = try await house.adminKey()
+            let path = "GET /admin/v1/apps/\(house.application.application.uuid.lowercased)/events"
+            let stream = try await RawConnection.open(to: house.addresses.http)
+            streams.add(stream)
+            try await stream.send(Self.head(path, key))
+            try await eventually("the stream is open") { stream.received.contains("retry: 2000") }
+            #expect(stream.received.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(stream.received.contains("text/event-stream"))
+            let begun = ContinuousClock.now
+            var pushes = 0
+            while pushes < 2 || ContinuousClock.now - begun < .seconds(2) {
+                let id = try await house.sender.push("Hello", toTopic: "town")
+                pushes += 1
+                try await eventually("its end is told") {
+                    stream.received.contains(#""receipt_id":"\#(id.lowercased)","state":"settled""#)
+                }
+                #expect(try await house.receipt(id).counts == [.accepted: crowd.count])
+            }
+            #expect(!stream.isClosed)
+            let counts = #""devices":3,"answered":3,"counts":{"accepted":3}"#
+            let settled = stream.received.split(separator: "event: settled\n")
+            #expect(settled.count == pushes + 1)
+            #expect(settled.dropFirst().allSatisfy { $0.contains(counts) })
+            // A reader that comes again with the first event's id reads all the others.
+            let first = try #require(stream.received.firstMatch(of: #/id: (\S+)/#)).1
+            let again = try await RawConnection.open(to: house.addresses.http)
+            streams.add(again)
+            try await again.send(Self.head(path, key, "Last-Event-ID: \(first)\r\n"))
+            try await eventually("the others are told") {
+                again.received.split(separator: "event: settled\n").count == pushes + 1
+            }
+            #expect(!again.received.contains("event: lost"))
+        }
+        try await eventually("the streams are closed") { streams.areClosed }
+    }
+
+    @Test func `a stream is for those who may read the application`() async throws {
+        try await House.open { house in
+            let stranger = try await house.administration.createApplication(name: "Butcher")
+            let key = try await house.adminKey(of: stranger.application.uuid)
+            let path = "GET /admin/v1/apps/\(house.application.application.uuid.lowercased)/events"
+            let request = Self.head(path, key, "Connection: close\r\n")
+            let said = try await RawConnection.exchange(Array(request.utf8), with: house.addresses.http)
+            #expect(said.hasPrefix("HTTP/1.1 404 "))
+        }
+    }
+
+    @Test func `what is made under a key is made once, and its secret is told again`() async throws {
+        try await House.open { house in
+            let key = try await house.adminKey()
+            let body = #"{"name":"Grocer"}"#
+            let request =
+                Self.head(
+                    "POST /admin/v1/apps", key,
+                    "Connection: close\r\nIdempotency-Key: grocer\r\nContent-Length: \(body.utf8.count)\r\n") + body
+            var answers: Set<String> = []
+            for _ in 1...2 {
+                let said = try await RawConnection.exchange(Array(request.utf8), with: house.addresses.http)
+                #expect(said.hasPrefix("HTTP/1.1 201 "), "\(said)")
+                answers.insert(said.split(separator: "\r\n\r\n").last.map(String.init) ?? "")
+            }
+            #expect(answers.count == 1)
+            #expect(answers.first?.contains("api_key") == true)
+            #expect(try await house.store.applications().count { $0.name == "Grocer" } == 1)
+        }
+    }
+}
+
+extension House {
+    /// A key of the operator, or one that may read an application alone.
+    fileprivate func adminKey(of application: UUID? = nil) async throws -> Admin.KeyText {
+        try await administration.createKey(
+            name: Name("test"), scope: application == nil ? .operator : .readOnly, tenant: nil,
+            application: application
+        ).text
+    }
+}
+
+/// Connections that are looked at after the server is gone.
+private final class Streams: Sendable {
+    private let held = Mutex<[RawConnection]>([])
+
+    func add(_ connection: RawConnection) { held.withLock { $0.append(connection) } }
+
+    var areClosed: Bool { held.withLock { $0.allSatisfy(\.isClosed) } }
+}

@@ -1,0 +1,163 @@
+import BelfryServer
+import BelfryTesting
+import Foundation
+import Logging
+import NIOSSL
+import Testing
+
+/// The doors over TLS, with certificates that change under them.
+extension ServerTests {
+    @Suite struct TLSTests {}
+}
+
+extension ServerTests.TLSTests {
+    private static let get = "GET /v1/version HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    /// Runs `body` against a server whose certificate is the first of two pairs.
+    private static func open(
+        mayLogErrors: Bool = false, _ body: @escaping @Sendable (House, Safe) async throws -> Void
+    ) async throws {
+        try await Scratch.with { scratch in
+            let openSSL = OpenSSL(scratch: scratch)
+            let safe = Safe(
+                scratch: scratch, first: try await openSSL.pair("first"), second: try await openSSL.pair("second"))
+            try safe.put(safe.first)
+            try await House.open(
+                mayLogErrors: mayLogErrors,
+                configure: { configuration in
+                    configuration.http.tls = safe.files
+                    configuration.certificatePause = .milliseconds(50)
+                }
+            ) { house in try await body(house, safe) }
+        }
+    }
+
+    /// Certificates, and the files that the server reads them from.
+    private struct Safe: Sendable {
+        typealias Pair = (certificate: String, key: String)
+        let scratch: Scratch
+        let first: Pair
+        let second: Pair
+
+        var files: TLSFiles { TLSFiles(certificate: scratch.file("door.pem"), key: scratch.file("door.key")) }
+
+        /// The key first: in between the server sees a pair that does not belong together, and keeps the old one.
+        func put(_ pair: Pair) throws {
+            for (from, to) in [(pair.key, files.key), (pair.certificate, files.certificate)] {
+                try Data(contentsOf: URL(filePath: from)).write(to: URL(filePath: to), options: .atomic)
+            }
+        }
+    }
+
+    private static func trust(_ pair: Safe.Pair) throws -> TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(pair.certificate))
+        return configuration
+    }
+
+    /// What a caller that trusts the certificate alone is told on a new connection; nothing when the handshake fails.
+    private static func say(_ request: String, to house: House, trusting pair: Safe.Pair) async throws -> String {
+        let connection = try await RawConnection.open(to: house.addresses.http, tls: try trust(pair))
+        try? await connection.send(request)
+        try await eventually("it is answered or closed") { !connection.received.isEmpty || connection.isClosed }
+        await connection.close()
+        return connection.received
+    }
+
+    @Test func `a certificate that changes is shown to new connections, and old ones go on`() async throws {
+        try await Self.open(mayLogErrors: true) { house, safe in
+            #expect(house.addresses.http.hasPrefix("https://"))
+            let old = try await RawConnection.open(to: house.addresses.http, tls: try Self.trust(safe.first))
+            try await old.send(Self.get)
+            try await eventually("it is served") { old.received.hasPrefix("HTTP/1.1 200 ") }
+            #expect(old.received.lowercased().contains("strict-transport-security: max-age="), "\(old.received)")
+            #expect(try await Self.say(Self.get, to: house, trusting: safe.second).isEmpty)
+
+            try safe.put(safe.second)
+            try await eventually("the new certificate is shown") {
+                try await Self.say(Self.get, to: house, trusting: safe.second).hasPrefix("HTTP/1.1 200 ")
+            }
+            #expect(try await Self.say(Self.get, to: house, trusting: safe.first).isEmpty)
+            try await old.send(Self.get)
+            try await eventually("the old connection is served") {
+                old.received.split(separator: "HTTP/1.1 200 ").count == 2
+            }
+            await old.close()
+        }
+    }
+
+    @Test func `a pair that cannot be used leaves the old one in place and is reported`() async throws {
+        try await Self.open(mayLogErrors: true) { house, safe in
+            let words = "the certificate files of a door cannot be used"
+            try safe.put((certificate: safe.second.certificate, key: safe.first.key))
+            try await eventually("a mismatch is reported") { house.hasLogged(words) }
+            #expect(try await Self.say(Self.get, to: house, trusting: safe.first).hasPrefix("HTTP/1.1 200 "))
+            let expired = try await OpenSSL(scratch: safe.scratch).pair("expired", days: -1)
+            try safe.put(expired)
+            try await eventually("the end of its time is reported") {
+                house.book.lines(atLeast: .error).contains { $0.contains("the certificate expired on 2021-01-01") }
+            }
+            #expect(try await Self.say(Self.get, to: house, trusting: safe.first).hasPrefix("HTTP/1.1 200 "))
+        }
+    }
+
+    @Test func `a caller that speaks plain HTTP to the port is told so`() async throws {
+        try await Self.open { house, _ in
+            let said = try await RawConnection.exchange(Array(Self.get.utf8), with: house.addresses.http)
+            #expect(said.hasPrefix("HTTP/1.1 400 "))
+            #expect(said.contains("This port speaks HTTPS"))
+        }
+    }
+
+    @Test func `a version of TLS before 1.2 is refused`() async throws {
+        try await Self.open { house, safe in
+            var old = try Self.trust(safe.first)
+            old.minimumTLSVersion = .tlsv1
+            old.maximumTLSVersion = .tlsv11
+            #expect(
+                try await RawConnection.exchange(Array(Self.get.utf8), with: house.addresses.http, tls: old).isEmpty)
+        }
+    }
+
+    @Test func `the management door has a certificate of its own`() async throws {
+        try await Scratch.with { scratch in
+            let pair = try await OpenSSL(scratch: scratch).pair("management")
+            try await House.open(configure: {
+                $0.management.tls = TLSFiles(certificate: pair.certificate, key: pair.key)
+            }) { house in
+                #expect(house.addresses.management.hasPrefix("https://"))
+                #expect(house.addresses.http.hasPrefix("http://"))
+                let connection = try await RawConnection.open(
+                    to: house.addresses.management, tls: try Self.trust(pair))
+                try await connection.send("GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                try await eventually("it is served") { connection.received.hasPrefix("HTTP/1.1 200 ") }
+                await connection.close()
+            }
+        }
+    }
+
+    @Test func `check tells what is wrong with a certificate before a server is started with it`() async throws {
+        try await Scratch.with { scratch in
+            let openSSL = OpenSSL(scratch: scratch)
+            let (good, other) = (try await openSSL.pair("good"), try await openSSL.pair("other"))
+            let expired = try await openSSL.pair("expired", days: -1)
+            let junk = try scratch.write("junk", to: "junk")
+            let cases: [(String?, String?, String?)] = [
+                (good.certificate, good.key, nil), (good.certificate, nil, "go together"),
+                (good.certificate, other.key, "does not belong to the certificate"),
+                (expired.certificate, expired.key, "the certificate expired on 2021-01-01"),
+                (scratch.file("none"), good.key, "is missing or cannot be read"),
+                (junk, good.key, "holds no certificate in PEM"),
+                (good.certificate, junk, "holds no private key in PEM"),
+            ]
+            for (certificate, key, words) in cases {
+                var environment = ["BELFRY_DATA_DIRECTORY": scratch.file("data")]
+                environment["BELFRY_HTTP_TLS_CERTIFICATE"] = certificate
+                environment["BELFRY_HTTP_TLS_KEY"] = key
+                let ended = try await Program.run(["check"], environment, in: scratch)
+                #expect(ended.status == (words == nil ? 0 : 1), "\(ended.err)")
+                if let words { #expect(ended.err.contains("http.tls") && ended.err.contains(words), "\(ended.err)") }
+            }
+        }
+    }
+}
