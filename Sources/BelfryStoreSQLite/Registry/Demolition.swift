@@ -61,9 +61,10 @@ enum DemolitionStatements {
 
     /// Those that are referred to come after those that refer to them, and devices before their posting lists, so that no
     /// sweep brings one back.
-    static let inOrder = [
-        pages, walks, tallies, progresses, pushes, devices, subscriptions, topics, platforms, application,
-    ]
+    static let inOrder =
+        GeofenceDemolition.inOrder + AnalyticsDemolition.inOrder + [
+            pages, walks, tallies, progresses, pushes, devices, subscriptions, topics, platforms, application,
+        ]
 
     static let pages = """
         DELETE FROM page /* demolition.pages */

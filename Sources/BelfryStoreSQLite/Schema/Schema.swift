@@ -9,6 +9,8 @@ enum Schema {
             try db.execute(sql: Migration0001.sql)
             try Secrets.make(in: db)
         }
+        migrator.registerMigration(Migration0004.identifier) { try $0.execute(sql: Migration0004.sql) }
+        migrator.registerMigration(Migration0005.identifier) { try $0.execute(sql: Migration0005.sql) }
         return migrator
     }()
 

@@ -10,6 +10,8 @@ package struct Contents: Sendable {
     package var pushes: [Key<Push>: PushRow] = [:]
     package var walks: [WalkKey: WalkRow] = [:]
     package var pages: [Key<Page>: PageRow] = [:]
+    package var map = Map()
+    package var events = Events()
     /// What a caller did that the port forbids, in the order it was done.
     package var misuses: [String] = []
 

@@ -103,6 +103,8 @@ extension Contents {
         holders = holders.filter { !platforms.contains($0.key.platform) }
         self.platforms = self.platforms.filter { !platforms.contains($0.key) }
         applications[application] = nil
+        map.remove(application)
+        events.remove(application, platforms: platforms)
     }
 }
 

@@ -8,6 +8,8 @@ import Testing
 @Suite struct DemolitionTests {
     private static let tables = [
         "application", "platform", "device", "topic", "subscription", "push", "push_progress", "tally", "walk", "page",
+        "location", "location_group", "location_group_member", "geofence", "geofence_location", "geofence_deletion",
+        "geofence_stamp", "geofence_notice", "push_count", "platform_count", "geofence_count", "heartbeat",
     ]
 
     /// An application with something in each table, some of its devices swept and some not.
@@ -21,6 +23,7 @@ import Testing
         try await scene.spread(pagesOf: 10)
         _ = try await store.settle(Settlement(try await scene.claimOne(), all: .accepted))
         _ = try await scene.push(lane: .bulk)
+        try await scene.drawMap()
         return scene
     }
 
@@ -45,6 +48,7 @@ import Testing
             let doomed = try await Scene(store: store, clock: HandClock())
             for number in 0..<40 { try await doomed.register("\(number)", topics: .replace(["a"])) }
             _ = try await doomed.push()
+            try await doomed.drawMap()
             try await store.delete(doomed.application.key, force: true)
             #expect(try await rows(in: store) == before)
         }
@@ -64,5 +68,22 @@ import Testing
             while try await !rows(in: next).isEmpty { await Task.yield() }
             try await next.close()
         }
+    }
+}
+
+extension Scene {
+    /// Something in each table of locations, geofences and counts but `push_count`, which a settled page fills.
+    fileprivate func drawMap() async throws {
+        let shop = try await locate()
+        _ = try await store.create(
+            LocationGroupPlan(name: "shops", summary: "", locations: [shop.key]), of: application.key)
+        _ = try await store.delete(try await fence([shop]).key, of: application.key)
+        let geofence = try await fence([shop])
+        let device = try await register("beating")
+        let events = [
+            AnalyticsEvent(kind: .heartbeat, time: clock.now, device: device.uuid),
+            AnalyticsEvent(kind: .geofenceTriggered, time: clock.now, device: device.uuid, geofence: geofence.key),
+        ]
+        _ = try await store.record(events, on: platform, lateMax: .seconds(3_600))
     }
 }
