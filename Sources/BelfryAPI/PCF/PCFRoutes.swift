@@ -7,7 +7,7 @@ package import Hummingbird
 ///
 /// Paths with a doubled or a trailing slash match too: the router drops empty parts. See `HabitsTests`.
 package struct PCFRoutes: Sendable {
-    private let authenticator: Authenticator
+    let authenticator: Authenticator
     private let registrations: PCFv1.Registrations
     private let pushes: PCFv1.Pushes
     private let health: @Sendable () async -> PCFv1.Health
@@ -52,10 +52,10 @@ package struct PCFRoutes: Sendable {
         serve("healthcheck", on: router, [.get: { _, _ in await health().response() }])
     }
 
-    private typealias Handler = @Sendable (Request, APIContext) async throws -> Response
+    typealias Handler = @Sendable (Request, APIContext) async throws -> Response
 
     /// Adds a path with its methods, HEAD where there is GET, and a 405 for the others.
-    private func serve(_ path: RouterPath, on router: Router<APIContext>, _ handlers: [HTTPRequest.Method: Handler]) {
+    func serve(_ path: RouterPath, on router: Router<APIContext>, _ handlers: [HTTPRequest.Method: Handler]) {
         var handlers = handlers
         if let get = handlers[.get] {
             handlers[.head] = { request, context in try await get(request, context).createHeadResponse() }
@@ -84,7 +84,7 @@ package struct PCFRoutes: Sendable {
         }
     }
 
-    private func asApplication(
+    func asApplication(
         _ handler: @escaping @Sendable (Request, Application) async throws -> Response
     ) -> Handler {
         { [authenticator] request, _ in
