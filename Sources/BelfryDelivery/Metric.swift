@@ -11,6 +11,8 @@ enum Metric {
     private static let platformsParked = Counter(label: "belfry_platforms_parked_total")
     private static let devicesDeactivated = Counter(label: "belfry_devices_deactivated_total")
 
+    private static let geofenceUpdates = Counter(label: "belfry_geofence_updates_total")
+
     private static let answers: [Answer: Counter] = {
         let all = (UInt8.min...UInt8.max).compactMap(Answer.init(code:))
         return Dictionary(
@@ -24,6 +26,7 @@ enum Metric {
     static func pageLanded() { pagesInAir.decrement() }
     static func leaseLost() { leasesLost.increment() }
     static func fault() { faults.increment() }
+    static func geofencesAnnounced() { geofenceUpdates.increment() }
 
     static func settled(_ settlement: Settlement) {
         for (answer, count) in settlement.counts { answers[answer]?.increment(by: count) }
