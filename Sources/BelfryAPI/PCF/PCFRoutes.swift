@@ -67,6 +67,7 @@ package struct PCFRoutes: Sendable {
             ])
         addSchedules(to: router)
         addDirectory(to: router)
+        addMap(to: router)
         serve("v1/version", on: router, [.get: { _, _ in PCFv1.versionReply() }])
         serve("healthcheck", on: router, [.get: { _, _ in await health().response() }])
     }
