@@ -1,6 +1,6 @@
-package import BelfryCore
+import BelfryCore
 import HTTPTypes
-package import Hummingbird
+import Hummingbird
 
 /// The paths of locations, geofences and analytics.
 extension PCFRoutes {

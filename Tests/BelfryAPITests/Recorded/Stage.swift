@@ -4,6 +4,7 @@ import Crypto
 import FoundationEssentials
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import Testing
 
 @testable import BelfryAPI
@@ -54,6 +55,10 @@ struct Stage {
         PCFRoutes(
             store: store, vault: vault, clock: clock, options: options,
             health: { PCFv1.Health(database: part, queue: part, scheduler: part) }
+        ).add(to: router)
+        AdminRoutes(
+            store: store, vault: vault, clock: clock, credentials: AnyCredentials(),
+            events: EventHub(store: store, clock: clock, logger: Logger(label: "events"))
         ).add(to: router)
         Contract().add(to: router)
         return router
@@ -116,6 +121,14 @@ struct Stage {
         #expect(shape.faults(in: json) == [], sourceLocation: sourceLocation)
         return json
     }
+}
+
+/// Takes whatever a person enters.
+private struct AnyCredentials: ProviderCredentials {
+    func sealed(
+        _ entered: [String: JSONValue], kind: PlatformKind, mode: BelfryCore.Platform.Mode, platform: UUID
+    ) throws -> Sealed { Sealed(bytes: []) }
+    func parking(of kind: PlatformKind) -> Parking? { nil }
 }
 
 /// A request, line by line.

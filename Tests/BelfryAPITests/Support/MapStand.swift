@@ -32,7 +32,7 @@ struct MapStand {
             let part = PCFv1.Health.Part(isHealthy: true, message: "")
             return PCFv1.Health(database: part, queue: part, scheduler: part)
         }
-        routes.addMap(to: router, store: store)
+        routes.add(to: router)
         return Hummingbird.Application(
             router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
     }
