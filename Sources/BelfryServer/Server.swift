@@ -86,6 +86,8 @@ package struct Server: Sendable {
         try await makeFirstKey(premises)
         var services: [any Service] = [
             delivery,
+            GeofenceHerald(store: premises.store, clock: clock, poll: configuration.delivery.poll, logger: logger),
+            Archivist(store: premises.store, clock: clock, options: configuration.archive, logger: logger),
             listener(
                 "management", configuration.management, certificates.management,
                 ManagementRoutes(metrics: metrics, health: health).responder(), doorway),

@@ -4,8 +4,8 @@ import NIOCore
 
 /// Writes a JSON text of known shape straight into the bytes that leave.
 struct JSONWriter {
-    private(set) var buffer = ByteBufferAllocator().buffer(capacity: 512)
-    private var needsComma = false
+    var buffer = ByteBufferAllocator().buffer(capacity: 512)
+    var needsComma = false
 
     /// Writes an object or the like: the members, between brackets.
     mutating func object(_ members: (inout JSONWriter) -> Void) {
@@ -126,7 +126,7 @@ struct JSONWriter {
         needsComma = true
     }
 
-    private mutating func key(_ key: StaticString) {
+    mutating func key(_ key: StaticString) {
         comma()
         buffer.writeStaticString("\"")
         buffer.writeStaticString(key)
@@ -134,11 +134,11 @@ struct JSONWriter {
         needsComma = false
     }
 
-    private mutating func comma() {
+    mutating func comma() {
         if needsComma { buffer.writeStaticString(",") }
     }
 
-    private mutating func enclosed(_ open: StaticString, _ close: StaticString, _ body: (inout JSONWriter) -> Void) {
+    mutating func enclosed(_ open: StaticString, _ close: StaticString, _ body: (inout JSONWriter) -> Void) {
         comma()
         buffer.writeStaticString(open)
         needsComma = false
@@ -147,7 +147,7 @@ struct JSONWriter {
         needsComma = true
     }
 
-    private mutating func quoted(_ value: String) {
+    mutating func quoted(_ value: String) {
         buffer.writeStaticString("\"")
         if value.utf8.contains(where: \.needsEscape) {
             for byte in value.utf8 { escaped(byte) }

@@ -8,6 +8,9 @@ package import Hummingbird
 /// Paths with a doubled or a trailing slash match too: the router drops empty parts. See `HabitsTests`.
 package struct PCFRoutes: Sendable {
     let authenticator: Authenticator
+    let store: any Store
+    let clock: any WallClock
+    let options: PCFv1.Options
     private let once: Once
     private let registrations: PCFv1.Registrations
     private let pushes: PCFv1.Pushes
@@ -18,10 +21,13 @@ package struct PCFRoutes: Sendable {
     ///   - gatekeeper: one for all doors; nil limits nobody but guessers.
     ///   - health: asked for each `/healthcheck`; it has to answer in time by itself.
     package init(
-        store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore & IdempotencyStore, vault: any Vault,
-        clock: any WallClock, options: PCFv1.Options = PCFv1.Options(), gatekeeper: Gatekeeper? = nil,
-        witness: any Witness = NoWitness(), health: @escaping @Sendable () async -> PCFv1.Health
+        store: any Store, vault: any Vault, clock: any WallClock, options: PCFv1.Options = PCFv1.Options(),
+        gatekeeper: Gatekeeper? = nil, witness: any Witness = NoWitness(),
+        health: @escaping @Sendable () async -> PCFv1.Health
     ) {
+        self.store = store
+        self.clock = clock
+        self.options = options
         authenticator = Authenticator(
             store: store, gatekeeper: gatekeeper ?? Gatekeeper(clock: clock), realm: options.realm)
         once = Once(store: store, vault: vault, bodyBytesMax: options.bodyBytesMax, hold: options.idempotencyHold)
@@ -60,6 +66,8 @@ package struct PCFRoutes: Sendable {
                 }
             ])
         addSchedules(to: router)
+        addDirectory(to: router)
+        addMap(to: router)
         serve("v1/version", on: router, [.get: { _, _ in PCFv1.versionReply() }])
         serve("healthcheck", on: router, [.get: { _, _ in await health().response() }])
     }
@@ -82,7 +90,7 @@ package struct PCFRoutes: Sendable {
     }
 
     /// - Parameter isRepeatable: see `Once.run`; it matters for POST alone.
-    private func asApplication(
+    func asApplication(
         isRepeatable: Bool = false, _ handler: @escaping @Sendable (Request, Application) async throws -> Response
     ) -> Handler {
         { [authenticator, once] request, context in

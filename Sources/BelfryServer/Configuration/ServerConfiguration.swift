@@ -18,6 +18,7 @@ package struct ServerConfiguration: Sendable {
     package var gatekeeper: Gatekeeper.Options
     package var pcf: PCFv1.Options
     package var delivery: DeliveryOptions
+    package var archive: Archivist.Options
     package var retry: RetryPolicy
     package var apns: APNsOptions
     package var logging: LoggingConfiguration
@@ -37,6 +38,8 @@ package struct ServerConfiguration: Sendable {
         pcf = PCFv1.Options(settings)
         pcf.idempotencyHold = patience.request + .seconds(5)
         delivery = DeliveryOptions(settings)
+        archive = Archivist.Options(settings)
+        pcf.eventsLateMax = archive.eventsLateMax
         retry = RetryPolicy(settings)
         apns = APNsOptions(settings)
         logging = LoggingConfiguration(settings)

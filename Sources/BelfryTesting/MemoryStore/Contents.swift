@@ -19,6 +19,8 @@ package struct Contents: Sendable {
     /// By name.
     package var idempotency: [[UInt8]: IdempotencyRecord] = [:]
     package var schedules: [Key<Schedule>: Schedule] = [:]
+    package var map = Map()
+    package var events = Events()
     /// What a caller did that the port forbids, in the order it was done.
     package var misuses: [String] = []
 

@@ -4,6 +4,7 @@ import Crypto
 import FoundationEssentials
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import Testing
 
 @testable import BelfryAPI
@@ -33,12 +34,7 @@ struct Stage {
         for kind in PlatformKind.allCases { platforms[kind] = try await store.create(platform(kind, of: application)) }
         var options = PCFv1.Options()
         options.verifiesCustomUserIDs = verifiesCustomUserIDs
-        let router = FrontDoor.router(clock: clock)
-        let part = PCFv1.Health.Part(isHealthy: true, message: "well")
-        PCFRoutes(
-            store: store, vault: vault, clock: clock, options: options,
-            health: { PCFv1.Health(database: part, queue: part, scheduler: part) }
-        ).add(to: router)
+        let router = router(store, vault, clock, options)
         let app = Hummingbird.Application(
             router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
         let cast = platforms
@@ -48,6 +44,24 @@ struct Stage {
                 Stage(clock: clock, store: store, application: application, platforms: cast, wire: wire))
             try await wire.close()
         }
+    }
+
+    /// Every path of every API.
+    static func router(
+        _ store: any Store, _ vault: any Vault, _ clock: any WallClock, _ options: PCFv1.Options
+    ) -> Router<APIContext> {
+        let router = FrontDoor.router(clock: clock)
+        let part = PCFv1.Health.Part(isHealthy: true, message: "well")
+        PCFRoutes(
+            store: store, vault: vault, clock: clock, options: options,
+            health: { PCFv1.Health(database: part, queue: part, scheduler: part) }
+        ).add(to: router)
+        AdminRoutes(
+            store: store, vault: vault, clock: clock, credentials: AnyCredentials(),
+            events: EventHub(store: store, clock: clock, logger: Logger(label: "events"))
+        ).add(to: router)
+        Contract().add(to: router)
+        return router
     }
 
     private init(
@@ -107,6 +121,14 @@ struct Stage {
         #expect(shape.faults(in: json) == [], sourceLocation: sourceLocation)
         return json
     }
+}
+
+/// Takes whatever a person enters.
+private struct AnyCredentials: ProviderCredentials {
+    func sealed(
+        _ entered: [String: JSONValue], kind: PlatformKind, mode: BelfryCore.Platform.Mode, platform: UUID
+    ) throws -> Sealed { Sealed(bytes: []) }
+    func parking(of kind: PlatformKind) -> Parking? { nil }
 }
 
 /// A request, line by line.
