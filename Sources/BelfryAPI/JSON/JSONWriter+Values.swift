@@ -22,13 +22,6 @@ extension JSONWriter {
         }
     }
 
-    mutating func strings(_ key: StaticString, _ values: [String]) {
-        self.key(key)
-        enclosed("[", "]") { json in
-            for value in values { json.element(.string(value)) }
-        }
-    }
-
     /// An element of an array.
     mutating func element(_ value: JSONValue) {
         switch value {

@@ -82,44 +82,6 @@ struct JSONWriter {
         needsComma = true
     }
 
-    mutating func value(_ key: StaticString, _ value: JSONValue) {
-        self.key(key)
-        self.value(value)
-    }
-
-    /// Any value, the members of its objects in the order of their keys.
-    private mutating func value(_ value: JSONValue) {
-        switch value {
-        case .object(let members):
-            enclosed("{", "}") { json in
-                for (key, value) in members.sorted(by: { $0.key < $1.key }) { json.member(key, value) }
-            }
-            return
-        case .array(let elements):
-            enclosed("[", "]") { json in
-                for element in elements { json.value(element) }
-            }
-            return
-        default: comma()
-        }
-        switch value {
-        case .string(let text): quoted(text)
-        case .integer(let number): buffer.writeString(String(number))
-        case .number(let number): buffer.writeString(String(number))
-        case .bool(let flag): buffer.writeStaticString(flag ? "true" : "false")
-        default: buffer.writeStaticString("null")
-        }
-        needsComma = true
-    }
-
-    private mutating func member(_ key: String, _ value: JSONValue) {
-        comma()
-        quoted(key)
-        buffer.writeStaticString(":")
-        needsComma = false
-        self.value(value)
-    }
-
     mutating func bool(_ key: StaticString, _ value: Bool) {
         self.key(key)
         buffer.writeStaticString(value ? "true" : "false")
