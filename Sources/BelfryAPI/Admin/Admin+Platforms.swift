@@ -166,7 +166,7 @@ extension Admin.Call {
 
 extension JSONReader {
     /// An object whose members are somebody else's to read.
-    fileprivate mutating func members(_ field: String) throws(InvalidInput) -> [String: JSONValue] {
+    mutating func members(_ field: String) throws(InvalidInput) -> [String: JSONValue] {
         var members: [String: JSONValue] = [:]
         try object(field) { reader, name throws(InvalidInput) in members[name] = try reader.value(field) }
         return members

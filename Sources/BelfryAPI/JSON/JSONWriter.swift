@@ -4,8 +4,8 @@ import NIOCore
 
 /// Writes a JSON text of known shape straight into the bytes that leave.
 struct JSONWriter {
-    private(set) var buffer = ByteBufferAllocator().buffer(capacity: 512)
-    private var needsComma = false
+    var buffer = ByteBufferAllocator().buffer(capacity: 512)
+    var needsComma = false
 
     /// Writes an object or the like: the members, between brackets.
     mutating func object(_ members: (inout JSONWriter) -> Void) {
@@ -18,17 +18,6 @@ struct JSONWriter {
         self.key(key)
         enclosed("[", "]") { writer in
             for element in elements { write(&writer, element) }
-        }
-    }
-
-    mutating func strings(_ key: StaticString, _ values: [String]) {
-        self.key(key)
-        enclosed("[", "]") { writer in
-            for value in values {
-                writer.comma()
-                writer.quoted(value)
-                writer.needsComma = true
-            }
         }
     }
 
@@ -82,58 +71,13 @@ struct JSONWriter {
         needsComma = true
     }
 
-    mutating func strings(_ key: StaticString, _ values: [String]) {
-        self.key(key)
-        enclosed("[", "]") { json in
-            for value in values { json.value(.string(value)) }
-        }
-    }
-
-    mutating func value(_ key: StaticString, _ value: JSONValue) {
-        self.key(key)
-        self.value(value)
-    }
-
-    /// Any value, the members of its objects in the order of their keys.
-    private mutating func value(_ value: JSONValue) {
-        switch value {
-        case .object(let members):
-            enclosed("{", "}") { json in
-                for (key, value) in members.sorted(by: { $0.key < $1.key }) { json.member(key, value) }
-            }
-            return
-        case .array(let elements):
-            enclosed("[", "]") { json in
-                for element in elements { json.value(element) }
-            }
-            return
-        default: comma()
-        }
-        switch value {
-        case .string(let text): quoted(text)
-        case .integer(let number): buffer.writeString(String(number))
-        case .number(let number): buffer.writeString(String(number))
-        case .bool(let flag): buffer.writeStaticString(flag ? "true" : "false")
-        default: buffer.writeStaticString("null")
-        }
-        needsComma = true
-    }
-
-    private mutating func member(_ key: String, _ value: JSONValue) {
-        comma()
-        quoted(key)
-        buffer.writeStaticString(":")
-        needsComma = false
-        self.value(value)
-    }
-
     mutating func bool(_ key: StaticString, _ value: Bool) {
         self.key(key)
         buffer.writeStaticString(value ? "true" : "false")
         needsComma = true
     }
 
-    private mutating func key(_ key: StaticString) {
+    mutating func key(_ key: StaticString) {
         comma()
         buffer.writeStaticString("\"")
         buffer.writeStaticString(key)
@@ -141,11 +85,11 @@ struct JSONWriter {
         needsComma = false
     }
 
-    private mutating func comma() {
+    mutating func comma() {
         if needsComma { buffer.writeStaticString(",") }
     }
 
-    private mutating func enclosed(_ open: StaticString, _ close: StaticString, _ body: (inout JSONWriter) -> Void) {
+    mutating func enclosed(_ open: StaticString, _ close: StaticString, _ body: (inout JSONWriter) -> Void) {
         comma()
         buffer.writeStaticString(open)
         needsComma = false
@@ -154,7 +98,7 @@ struct JSONWriter {
         needsComma = true
     }
 
-    private mutating func quoted(_ value: String) {
+    mutating func quoted(_ value: String) {
         buffer.writeStaticString("\"")
         if value.utf8.contains(where: \.needsEscape) {
             for byte in value.utf8 { escaped(byte) }

@@ -73,7 +73,7 @@ package struct PCFRoutes: Sendable {
         }
     }
 
-    private func asApplication(
+    func asApplication(
         _ handler: @escaping @Sendable (Request, Application) async throws -> Response
     ) -> Handler {
         { [authenticator] request, _ in

@@ -7,6 +7,7 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & TopicStore & DirectoryStore
     & RegistryUpkeep & ReceiptStore
     & TenantStore & AdminKeyStore & AuditStore
+    & LocationStore & GeofenceStore & AnalyticsStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {
