@@ -140,9 +140,9 @@ let package = Package(
         tests(
             "BelfryAPITests",
             [
-                "BelfryCore", "BelfryAPI", "BelfryTesting", logging,
+                "BelfryCore", "BelfryAPI", "BelfryStoreSQLite", "BelfryTesting", logging,
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
-            ]),
+            ], resources: [.copy("Recorded/Examples")]),
         tests(
             "BelfryServerTests",
             nio + [

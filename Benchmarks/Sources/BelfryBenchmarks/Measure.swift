@@ -6,6 +6,7 @@ struct Measure: AsyncParsableCommand {
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
         case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations
+        case audience, search
     }
 
     @Flag(help: "100,000 devices instead of 1,000,000, and fewer rounds.") var quick = false
@@ -49,6 +50,8 @@ struct Measure: AsyncParsableCommand {
         case .wholePath: try await WholePathRows(stage: stage).measure()
         case .idle: try await LatencyRows(stage: stage, isBusy: false).measure()
         case .urgent: try await LatencyRows(stage: stage, isBusy: true).measure()
+        case .audience: try await AudienceRow(stage: stage).measure()
+        case .search: try await SearchRow(stage: stage).measure()
         case .registrations: try await RegistrationRow(stage: stage).measure()
         }
     }

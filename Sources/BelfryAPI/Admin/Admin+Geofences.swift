@@ -76,7 +76,7 @@ extension Admin {
             case "trigger": trigger = try reader.choice(field)
             case "platform": platform = try reader.choice(field)
             case "topics": topics = try Topic.normalized(try reader.strings(field) ?? [], field: field)
-            case "data": data = try reader.members(field)
+            case "data": data = try reader.members(field) ?? [:]
             case "starts_at": startsAt = try reader.instant(field)
             default: expiresAt = try reader.instant(field)
             }

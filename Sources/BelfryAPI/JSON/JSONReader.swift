@@ -27,14 +27,29 @@ struct JSONReader {
     static func document(
         _ bytes: [UInt8], member: (inout JSONReader, String) throws(InvalidInput) -> Void
     ) throws(InvalidInput) {
-        var reader = JSONReader(bytes)
-        reader.skipSpace()
-        guard reader.position < bytes.count else {
-            throw InvalidInput(field: "body", "is empty, it has to be a JSON object")
-        }
+        var reader = try JSONReader(body: bytes, of: "a JSON object")
         try reader.object("body", member: member)
-        reader.skipSpace()
-        guard reader.position == bytes.count else { throw reader.malformed("expected the end") }
+        try reader.end()
+    }
+
+    /// Reads the one array that a request body is, to the end of the text.
+    static func list(
+        _ bytes: [UInt8], element: (inout JSONReader, Int) throws(InvalidInput) -> Void
+    ) throws(InvalidInput) {
+        var reader = try JSONReader(body: bytes, of: "a JSON array")
+        try reader.array("body", element: element)
+        try reader.end()
+    }
+
+    private init(body bytes: [UInt8], of type: String) throws(InvalidInput) {
+        self.init(bytes)
+        skipSpace()
+        guard position < bytes.count else { throw InvalidInput(field: "body", "is empty, it has to be \(type)") }
+    }
+
+    private mutating func end() throws(InvalidInput) {
+        skipSpace()
+        guard position == bytes.count else { throw malformed("expected the end") }
     }
 
     // MARK: Containers

@@ -41,6 +41,11 @@ extension Device {
     /// The object that POST, PUT and GET answer with.
     func json(kind: PlatformKind) -> ByteBuffer {
         var json = JSONWriter()
+        write(to: &json, kind: kind)
+        return json.buffer
+    }
+
+    func write(to json: inout JSONWriter, kind: PlatformKind) {
         json.object { json in
             json.uuid("device_uuid", uuid)
             json.string("os", about.os ?? kind.rawValue)
@@ -53,7 +58,6 @@ extension Device {
             json.string("custom_user_id", customUserID)
             json.array("tags", topics) { json, topic in json.object { json in json.string("text", topic) } }
         }
-        return json.buffer
     }
 }
 

@@ -8,6 +8,9 @@ package import Hummingbird
 /// Paths with a doubled or a trailing slash match too: the router drops empty parts. See `HabitsTests`.
 package struct PCFRoutes: Sendable {
     let authenticator: Authenticator
+    let store: any Store
+    let clock: any WallClock
+    let options: PCFv1.Options
     private let registrations: PCFv1.Registrations
     private let pushes: PCFv1.Pushes
     let schedules: PCFv1.Schedules
@@ -15,9 +18,12 @@ package struct PCFRoutes: Sendable {
 
     /// - Parameter health: asked for each `/healthcheck`; it has to answer in time by itself.
     package init(
-        store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore, vault: any Vault, clock: any WallClock,
-        options: PCFv1.Options = PCFv1.Options(), health: @escaping @Sendable () async -> PCFv1.Health
+        store: any Store, vault: any Vault, clock: any WallClock, options: PCFv1.Options = PCFv1.Options(),
+        health: @escaping @Sendable () async -> PCFv1.Health
     ) {
+        self.store = store
+        self.clock = clock
+        self.options = options
         authenticator = Authenticator(store: store, realm: options.realm)
         registrations = PCFv1.Registrations(store: store, secrets: SharedSecrets(vault: vault), options: options)
         let desk = PushDesk(store: store)
@@ -52,6 +58,7 @@ package struct PCFRoutes: Sendable {
                 .post: asApplication { request, application in try await pushes.create(request, for: application) }
             ])
         addSchedules(to: router)
+        addDirectory(to: router)
         serve("v1/version", on: router, [.get: { _, _ in PCFv1.versionReply() }])
         serve("healthcheck", on: router, [.get: { _, _ in await health().response() }])
     }

@@ -5,9 +5,9 @@ package import FoundationEssentials
 /// Whatever returns is durable: it survives a `kill -9` of the process and the loss of power.
 package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryStore & ScheduleStore
     & TopicStore & DirectoryStore
+    & LocationStore & GeofenceStore & AnalyticsStore
     & RegistryUpkeep & ReceiptStore
     & TenantStore & AdminKeyStore & AuditStore
-    & LocationStore & GeofenceStore & AnalyticsStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {

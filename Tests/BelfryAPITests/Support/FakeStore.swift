@@ -5,7 +5,8 @@ import Synchronization
 
 /// A store in memory that keeps what was asked of it, and fails when told to.
 final class FakeStore: WrappedStore {
-    let memory = MemoryStore(clock: StoppedClock())
+    let base: any Store
+    private let memory = MemoryStore(clock: StoppedClock())
     private let log = Mutex(Log())
 
     private struct Log {
@@ -14,7 +15,8 @@ final class FakeStore: WrappedStore {
         var trouble: (any Error)?
     }
 
-    var base: any Store { memory }
+    /// - Parameter base: keeps everything; a store in memory when nil.
+    init(over base: (any Store)? = nil) { self.base = base ?? memory }
 
     func fail(with error: (any Error)?) async { log.withLock { $0.trouble = error } }
 

@@ -12,7 +12,7 @@ import Testing
 
 /// The API on a fake store, with one application that has an iOS and an FCM platform.
 struct Stand {
-    let store = FakeStore()
+    let store: FakeStore
     let vault = OpenVault()
     let clock = StoppedClock()
     let application: BelfryCore.Application
@@ -28,7 +28,9 @@ struct Stand {
     /// Both of the worked examples of the documentation were signed with secrets like this one.
     static let sharedSecret = "6173657630314C356B4161393134357A4A355A67336F303849384F494E4E384C"
 
-    init() async throws {
+    /// - Parameter base: keeps everything; a store in memory when nil.
+    init(over base: (any Store)? = nil) async throws {
+        store = FakeStore(over: base)
         application = try await store.create(.test(vault))
         ios = try await store.create(.test(.ios, of: application))
         fcm = try await store.create(.test(.androidFCM, of: application))

@@ -116,6 +116,14 @@ final class HTTPCaller: Sendable {
 
     func get(_ path: String) async throws -> HTTPReply { try await send("GET", path, nil, "") }
 
+    func get(_ path: String, credentials: String) async throws -> HTTPReply {
+        let reply = try await send("GET", path, credentials, "")
+        guard reply.status == 200 else {
+            throw BenchmarkFault("GET \(path) was answered \(reply.status): \(reply.text)")
+        }
+        return reply
+    }
+
     @discardableResult
     func delete(_ path: String) async throws -> HTTPReply { try await send("DELETE", path, nil, "") }
 

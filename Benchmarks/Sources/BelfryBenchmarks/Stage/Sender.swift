@@ -18,6 +18,10 @@ struct Sender: Sendable {
 
     func push(to part: Crowd.Part) async throws -> Posted { try await post(#"{"topics":["\#(part.rawValue)"]}"#) }
 
+    func push(toTopics topics: [String]) async throws -> Posted {
+        try await post(#"{"topics":[\#(topics.map { "\"\($0)\"" }.joined(separator: ","))]}"#)
+    }
+
     func push(toDevice uuid: String) async throws -> Posted { try await post(#"{"devices":["\#(uuid)"]}"#) }
 
     private func post(_ target: String) async throws -> Posted {

@@ -36,9 +36,14 @@ struct Server: Sendable {
     }
 
     /// How many devices have their answer, over all pushes.
-    func answered() async throws -> Int {
+    func answered() async throws -> Int { try await total("belfry_devices_answered_total") }
+
+    /// How many devices stand in a page, over all pushes.
+    func spread() async throws -> Int { try await total("belfry_devices_spread_total") }
+
+    private func total(_ metric: String) async throws -> Int {
         let lines = try await metrics.get("/metrics").text.split(separator: "\n")
-        let counts = lines.filter { $0.hasPrefix("belfry_devices_answered_total") }
+        let counts = lines.filter { $0.hasPrefix(metric) }
         return counts.reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
     }
 
@@ -46,13 +51,19 @@ struct Server: Sendable {
         let state: String
         let counts: [String: Int]
         let accepted_at: String
+        let first_answer_at: String?
         let settled_at: String?
 
         /// From acceptance to the last answer.
-        func seconds() throws -> Double {
+        func seconds() throws -> Double { try seconds(to: settled_at) }
+
+        /// From acceptance to the first answer.
+        func secondsToFirstAnswer() throws -> Double { try seconds(to: first_answer_at) }
+
+        private func seconds(to moment: String?) throws -> Double {
             let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-            guard let settled_at else { throw BenchmarkFault("the push is not settled") }
-            return try format.parse(settled_at).timeIntervalSince(try format.parse(accepted_at))
+            guard let moment else { throw BenchmarkFault("the push is not that far") }
+            return try format.parse(moment).timeIntervalSince(try format.parse(accepted_at))
         }
     }
 

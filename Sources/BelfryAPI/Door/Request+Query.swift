@@ -1,0 +1,65 @@
+import BelfryCore
+import Hummingbird
+
+/// What stands behind the question mark, by name. What is missing or empty counts as not given; of a name that stands
+/// twice the last one counts.
+struct QueryItems: Sendable {
+    private var values: [String: String] = [:]
+
+    /// Takes `+` for a space, as forms write it.
+    init(_ query: String) {
+        for item in query.split(separator: "&") {
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = parts.count == 2 ? String(percentDecoding: parts[1], plusIsSpace: true) : ""
+            values[String(percentDecoding: parts[0], plusIsSpace: true)] = value.isEmpty ? nil : value
+        }
+    }
+
+    subscript(name: String) -> String? { values[name] }
+
+    func integer(_ name: String, from least: Int) throws(InvalidInput) -> Int? {
+        guard let text = values[name] else { return nil }
+        guard let integer = Int(text), integer >= least else {
+            throw InvalidInput(field: name, "has to be a whole number from \(least)")
+        }
+        return integer
+    }
+
+    func bool(_ name: String) throws(InvalidInput) -> Bool? {
+        guard let text = values[name] else { return nil }
+        guard let bool = Bool(text) else { throw InvalidInput(field: name, "has to be true or false") }
+        return bool
+    }
+}
+
+extension Request {
+    var query: QueryItems { QueryItems(uri.query ?? "") }
+
+    /// The part of the path at a place from its end, without its percent-encoding; `""` when it has none.
+    func pathPart(fromEnd place: Int = 0) -> String {
+        let parts = uri.path.split(separator: "/")
+        guard place < parts.count else { return "" }
+        return String(percentDecoding: parts[parts.count - 1 - place], plusIsSpace: false)
+    }
+}
+
+extension String {
+    /// Takes what is no percent-encoding as it stands.
+    init(percentDecoding text: Substring, plusIsSpace: Bool) {
+        let bytes = Array(text.utf8)
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var index = 0
+        while index < bytes.count {
+            let digits = bytes[(index + 1)...].prefix(2)
+            if bytes[index] == UInt8(ascii: "%"), digits.count == 2, let byte = [UInt8](hex: digits)?.first {
+                decoded.append(byte)
+                index += 3
+            } else {
+                decoded.append(plusIsSpace && bytes[index] == UInt8(ascii: "+") ? 0x20 : bytes[index])
+                index += 1
+            }
+        }
+        self.init(decoding: decoded, as: UTF8.self)
+    }
+}

@@ -1,0 +1,31 @@
+import Hummingbird
+import NIOCore
+
+/// An array of any length, read and written chunk by chunk, so that no more than one of them is in memory.
+struct JSONStream<Element: Sendable>: Sendable {
+    /// What stands before the first element and behind the last.
+    let frame: (open: StaticString, close: StaticString)
+    /// The elements behind one, or the first; none at the end.
+    let chunk: @Sendable (_ after: Element?) async throws -> [Element]
+    let write: @Sendable (inout JSONWriter, Element) -> Void
+
+    /// The first chunk is read before the answer begins: what is wrong with the question shows by then.
+    func response() async throws -> Response {
+        let first = try await chunk(nil)
+        let body = ResponseBody { writer in
+            var elements = first
+            var json = JSONWriter()
+            json.buffer.writeStaticString(frame.open)
+            while let last = elements.last {
+                for element in elements { write(&json, element) }
+                try await writer.write(json.buffer)
+                json.buffer.clear()
+                elements = try await chunk(last)
+            }
+            json.buffer.writeStaticString(frame.close)
+            try await writer.write(json.buffer)
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: [.contentType: "application/json;charset=UTF-8"], body: body)
+    }
+}

@@ -1,0 +1,100 @@
+import BelfryCore
+
+extension PCFv1 {
+    /// A topic as a back end writes it: the body of `POST /v2/topics`, and an element of that of `/v2/topics/batch`.
+    struct TopicRequest: Sendable {
+        private var name: String?
+        private var expireAt: Int64?
+        private var timeToLive: Int64?
+
+        /// Reads a body; unknown keys are ignored, and `null` counts as missing.
+        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+            var request = Self()
+            try JSONReader.document(bytes) { reader, key throws(InvalidInput) in
+                try request.read(key, from: &reader, field: "")
+            }
+            return request
+        }
+
+        mutating func read(
+            _ key: String, from reader: inout JSONReader, field: String
+        ) throws(InvalidInput) {
+            switch key {
+            case "name": name = try reader.string(field + "name")
+            case "expireAt": expireAt = try reader.integer(field + "expireAt")
+            case "timeToLive": timeToLive = try reader.integer(field + "timeToLive")
+            default: try reader.skip()
+            }
+        }
+
+        /// - Parameter field: what stands before the names of its fields.
+        func topic(at now: Instant, field: String = "") throws(InvalidInput) -> NewTopic {
+            guard let name else { throw InvalidInput(field: field + "name", "is missing") }
+            return try NewTopic(
+                name: name, expiresAt: expireAt.map(Instant.init(milliseconds:)),
+                timeToLive: timeToLive.map { .seconds($0) }, now: now, field: field)
+        }
+    }
+
+    /// The body of `POST /v2/topics/batch`.
+    struct TopicBatchRequest: Sendable {
+        private(set) var topics: [TopicRequest] = []
+        private(set) var returnsTopics = false
+
+        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+            var request = Self()
+            try JSONReader.document(bytes) { reader, key throws(InvalidInput) in
+                switch key {
+                case "topics": request.topics = try topics(from: &reader)
+                case "returnTopics": request.returnsTopics = try reader.bool("returnTopics") ?? false
+                default: try reader.skip()
+                }
+            }
+            guard request.topics.count <= NewTopic.batchMax else {
+                throw InvalidInput(
+                    field: "topics", "has \(request.topics.count) topics, the limit is \(NewTopic.batchMax)")
+            }
+            return request
+        }
+
+        private static func topics(from reader: inout JSONReader) throws(InvalidInput) -> [TopicRequest] {
+            var topics: [TopicRequest] = []
+            try reader.array("topics") { reader, index throws(InvalidInput) in
+                var topic = TopicRequest()
+                let field = "topics[\(index)]"
+                try reader.object(field) { reader, key throws(InvalidInput) in
+                    try topic.read(key, from: &reader, field: field + ".")
+                }
+                topics.append(topic)
+            }
+            return topics
+        }
+    }
+
+    /// The body of `DELETE /v2/topics/batch`.
+    struct TopicDeletion: Sendable {
+        private(set) var keys: [Key<Topic>] = []
+
+        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+            var request: Self?
+            try JSONReader.document(bytes) { reader, key throws(InvalidInput) in
+                guard key == "topicIds" else { return try reader.skip() }
+                var keys: [Key<Topic>] = []
+                try reader.array("topicIds") { reader, index throws(InvalidInput) in
+                    let field = "topicIds[\(index)]"
+                    guard let id = try reader.integer(field) else {
+                        throw InvalidInput(field: field, "has to be a whole number, it is null")
+                    }
+                    keys.append(Key(id))
+                }
+                request = Self(keys: keys)
+            }
+            guard let request else { throw InvalidInput(field: "topicIds", "is missing") }
+            guard request.keys.count <= NewTopic.batchMax else {
+                throw InvalidInput(
+                    field: "topicIds", "has \(request.keys.count) ids, the limit is \(NewTopic.batchMax)")
+            }
+            return request
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import BelfryCore
+import Hummingbird
+
+extension PCFv1 {
+    /// What back ends ask for at `/v2/topics`.
+    struct Topics: Sendable {
+        let store: any TopicStore
+        let clock: any WallClock
+        let options: Options
+
+        func list(_ request: Request, of application: Application) async throws -> Response {
+            let query = request.query
+            let page = try PageQuery(query, sizeMin: 1)
+            let topics = TopicQuery(
+                applicationKey: application.key, text: query["q"]?.lowercased(), hasExpiry: try query.bool("hasExpiry"))
+            let found = try await store.topics(topics, skip: page.skip, limit: page.size)
+            var json = JSONWriter()
+            json.page("topics", total: "totalTopics", found, page) { $1.write(to: &$0) }
+            return Response(json: json.buffer)
+        }
+
+        /// A topic that is there already is the answer too, as it is.
+        func create(_ request: Request, for application: Application) async throws -> Response {
+            let body = try TopicRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let fates = try await store.create([try body.topic(at: clock.now)], of: application.key)
+            var json = JSONWriter()
+            for fate in fates { fate.topic.write(to: &json) }
+            return Response(status: .created, json: json.buffer)
+        }
+
+        func createBatch(_ request: Request, for application: Application) async throws -> Response {
+            let body = try TopicBatchRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let now = clock.now
+            var topics: [NewTopic] = []
+            for (index, topic) in body.topics.enumerated() {
+                topics.append(try topic.topic(at: now, field: "topics[\(index)]."))
+            }
+            let fates = try await store.create(topics, of: application.key)
+            let created = fates.count { if case .created = $0 { true } else { false } }
+            var json = JSONWriter()
+            json.object { json in
+                json.integer("numTopicsCreated", Int64(created))
+                json.integer("numTopicsExisted", Int64(fates.count - created))
+                if body.returnsTopics { json.array("topics", fates) { $1.topic.write(to: &$0) } }
+            }
+            return Response(status: .created, json: json.buffer)
+        }
+
+        func delete(_ request: Request, of application: Application) async throws -> Response {
+            let text = request.pathPart()
+            guard let id = Int64(text), try await store.deleteTopics([Key(id)], of: application.key) == 1 else {
+                throw APIError(.notFound, "This application has no topic \(text)")
+            }
+            return Response(status: .noContent)
+        }
+
+        /// Ids that are unknown are passed over.
+        func deleteBatch(_ request: Request, of application: Application) async throws -> Response {
+            let body = try TopicDeletion.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let count = try await store.deleteTopics(body.keys, of: application.key)
+            var json = JSONWriter()
+            json.object { json in json.integer("numTopicsDeleted", Int64(count)) }
+            return Response(json: json.buffer)
+        }
+    }
+}
+
+extension Topic {
+    /// `expireAt` is left out where the topic stays.
+    fileprivate func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.integer("id", key.rawValue)
+            json.string("name", name)
+            if let expiresAt { json.integer("expireAt", expiresAt.milliseconds) }
+        }
+    }
+}

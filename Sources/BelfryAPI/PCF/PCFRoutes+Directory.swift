@@ -1,0 +1,54 @@
+import BelfryCore
+import HTTPTypes
+import Hummingbird
+
+/// What back ends look up and arrange: registrations, topics, custom user ids, and the tags of old.
+extension PCFRoutes {
+    func addDirectory(to router: Router<APIContext>) {
+        let list = PCFv1.RegistrationList(store: store)
+        serve("v2/registrations", on: router, [.get: asApplication { try await list.registrations($0, of: $1) }])
+        for version in ["v2", "v1"] {
+            serve(
+                RouterPath("\(version)/custom_user_ids"), on: router,
+                [.get: asApplication { try await list.customUserIDs($0, of: $1) }])
+            addTopics("\(version)/topics", to: router)
+        }
+        addTags(to: router)
+    }
+
+    private func addTopics(_ path: String, to router: Router<APIContext>) {
+        let topics = PCFv1.Topics(store: store, clock: clock, options: options)
+        serve(
+            RouterPath(path), on: router,
+            [
+                .get: asApplication { try await topics.list($0, of: $1) },
+                .post: asApplication { try await topics.create($0, for: $1) },
+            ])
+        serve(
+            RouterPath("\(path)/batch"), on: router,
+            [
+                .post: asApplication { try await topics.createBatch($0, for: $1) },
+                .delete: asApplication { try await topics.deleteBatch($0, of: $1) },
+            ])
+        serve(
+            RouterPath("\(path)/:topic_id"), on: router,
+            [.delete: asApplication { try await topics.delete($0, of: $1) }])
+    }
+
+    private func addTags(to router: Router<APIContext>) {
+        let tags = PCFv1.Tags(store: store, clock: clock, options: options)
+        serve("v1/tags", on: router, [.get: asApplication { try await tags.list(of: $1) }])
+        serve("v1/tags/all/:tag", on: router, [.get: asApplication { try await tags.registrations($0, of: $1) }])
+        serve("v1/tags/count/:tag", on: router, [.get: asApplication { try await tags.count($0, of: $1) }])
+        serve(
+            "v1/tags/count/:platform_uuid/:tag", on: router,
+            [.get: asApplication { try await tags.countOnPlatform($0, of: $1) }])
+        serve("v1/tags/batch", on: router, [.post: asApplication { try await tags.subscribe($0, of: $1) }])
+        serve(
+            "v1/tags/:tag", on: router,
+            [
+                .post: asApplication { try await tags.create($0, for: $1) },
+                .delete: asApplication { try await tags.delete($0, of: $1) },
+            ])
+    }
+}
