@@ -123,7 +123,7 @@ extension Admin {
             case "type": kind = try reader.choice(field)
             case "mode": mode = try reader.choice(field)
             case "name": name = try reader.string(field)
-            default: credentials = try reader.members(field)
+            default: credentials = try reader.members(field) ?? [:]
             }
         }
 
@@ -140,7 +140,7 @@ extension Admin {
         private(set) var credentials: [String: JSONValue] = [:]
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
-            credentials = try reader.members(field)
+            credentials = try reader.members(field) ?? [:]
         }
     }
 
@@ -161,15 +161,6 @@ extension Admin.Call {
         _ action: String, _ platform: Platform, _ application: Application, _ details: [String: String] = [:]
     ) -> AuditedChange {
         change(action, platform.uuid.lowercased, of: Permission.Subject(application), details)
-    }
-}
-
-extension JSONReader {
-    /// An object whose members are somebody else's to read.
-    fileprivate mutating func members(_ field: String) throws(InvalidInput) -> [String: JSONValue] {
-        var members: [String: JSONValue] = [:]
-        try object(field) { reader, name throws(InvalidInput) in members[name] = try reader.value(field) }
-        return members
     }
 }
 

@@ -4,9 +4,11 @@ import FoundationEssentials
 extension Admin {
     /// What is to be sent, to whom, and until when.
     struct PushBody: Body {
-        static let fields = ["message", "target", "expires_at", "urgency", "at_most_once"]
+        static let fields = ["message", "target", "send_at", "expires_at", "urgency", "at_most_once"]
         private var content: Push.Content?
         private var target: TargetBody?
+        /// When it is to be sent; nil, or a moment that has passed, is at once.
+        private(set) var sendAt: Instant?
         private var expiresAt: Instant?
         private var urgency: Urgency?
         private var isAtMostOnce = false
@@ -17,6 +19,7 @@ extension Admin {
             switch field {
             case "message": content = try Self.content(field, from: &reader)
             case "target": target = try TargetBody(field, from: &reader)
+            case "send_at": sendAt = try reader.instant(field)
             case "expires_at": expiresAt = try reader.instant(field)
             case "urgency": urgency = try reader.choice(field)
             default: isAtMostOnce = try reader.bool(field) ?? false

@@ -36,7 +36,11 @@ extension Admin {
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
-            let order = try await call.body(as: PushBody.self).order()
+            let body = try await call.body(as: PushBody.self)
+            let order = try body.order()
+            if let dueAt = body.sendAt, dueAt > desk.clock.now {
+                return try await schedule(order, at: dueAt, call, application)
+            }
             let change = call.change("push.create", application, ["target": order.target.summary])
             let push = try await desk.store.audited(change) {
                 try await PushDesk(store: desk.store, witness: desk.witness).send(order, for: application.key)
@@ -44,6 +48,19 @@ extension Admin {
             accepted[push.lane]?.increment()
             var json = JSONWriter()
             json.object { $0.uuid("receipt_id", push.receiptID) }
+            return .created(json.buffer)
+        }
+
+        private func schedule(
+            _ order: Order, at dueAt: Instant, _ call: Call, _ application: Application
+        ) async throws -> Response {
+            let change = call.change(
+                "schedule.create", application, ["target": order.target.summary, "due_at": dueAt.text])
+            let schedule = try await desk.store.audited(change) {
+                try await PushDesk(store: desk.store).schedule(order, at: dueAt, for: application.key)
+            }
+            var json = JSONWriter()
+            json.object { $0.string("schedule_id", schedule.key.id) }
             return .created(json.buffer)
         }
 

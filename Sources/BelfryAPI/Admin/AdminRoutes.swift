@@ -43,8 +43,10 @@ package struct AdminRoutes: Sendable {
     var routes: [Admin.Route] {
         Admin.Tenants(desk: desk).routes + Admin.Keys(desk: desk).routes + Admin.Apps(desk: desk).routes
             + Admin.Platforms(desk: desk).routes + Admin.Devices(desk: desk).routes + Admin.Pushes(desk: desk).routes
-            + Admin.Topics(desk: desk).routes + Admin.AuditLog(desk: desk).routes
-            + (events.map { Admin.Events(desk: desk, hub: $0).routes } ?? [])
+            + Admin.Topics(desk: desk).routes + Admin.Schedules(desk: desk).routes
+            + Admin.Locations(desk: desk).routes + Admin.LocationGroups(desk: desk).routes
+            + Admin.Geofences(desk: desk).routes + Admin.Analytics(desk: desk).routes
+            + Admin.AuditLog(desk: desk).routes + (events.map { Admin.Events(desk: desk, hub: $0).routes } ?? [])
     }
 
     private func handler(_ route: Admin.Route) -> Router<APIContext>.Handler {

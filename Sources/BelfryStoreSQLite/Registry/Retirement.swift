@@ -88,7 +88,7 @@ enum RetirementStatements {
         DELETE FROM walk /* retirement.end_walk */ WHERE push_id = ?1 AND platform_id = ?2
         """
 
-    static let inOrder = [devices, deviceCounts, subscriptions, platform]
+    static let inOrder = [devices, deviceCounts, subscriptions, eventCounts, heartbeats, platform]
 
     static let devices = """
         DELETE FROM device /* retirement.devices */
@@ -99,6 +99,18 @@ enum RetirementStatements {
         DELETE FROM catalogue_count /* retirement.device_counts */
          WHERE platform_id = ?1 AND last_device_id IN (
             SELECT last_device_id FROM catalogue_count WHERE platform_id = ?1 LIMIT ?2)
+        """
+
+    static let eventCounts = """
+        DELETE FROM platform_count /* retirement.event_counts */
+         WHERE (platform_id, hour, kind) IN (
+            SELECT platform_id, hour, kind FROM platform_count WHERE platform_id = ?1 LIMIT ?2)
+        """
+
+    static let heartbeats = """
+        DELETE FROM heartbeat /* retirement.heartbeats */
+         WHERE (platform_id, device_id) IN (
+            SELECT platform_id, device_id FROM heartbeat WHERE platform_id = ?1 LIMIT ?2)
         """
 
     static let subscriptions = """

@@ -105,7 +105,8 @@ import Testing
                 #expect(try await store.settle(settlement))
             }
             for number in 1...9 {
-                let device = try await scene.register("\(number)", on: number.isMultiple(of: 2) ? other : scene.platform)
+                let device = try await scene.register(
+                    "\(number)", on: number.isMultiple(of: 2) ? other : scene.platform)
                 expected[device.uuid] = try await store.answer(of: device.key, in: push.key)
             }
             for kind in [Answer.Kind.failed, .accepted, .gone] {

@@ -1,0 +1,114 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// What apps told of their pushes, as counts: by platform and time, by push, and by geofence.
+    struct Analytics: Sendable {
+        let desk: Desk
+
+        var routes: [Route] {
+            [
+                desk.platform(.get, "platforms/:platform_uuid/analytics", .read, platform),
+                desk.receipt(.get, "pushes/:receipt_id/analytics", .read, push),
+                desk.application(.get, "apps/:app_uuid/geofence-triggers", .read, triggers),
+            ]
+        }
+
+        private enum Width: String, CaseIterable { case hour, day }
+
+        /// The most hours or days that one answer has.
+        private static let bucketsMax: Int64 = 1_000
+
+        /// The last day by the hour, unless another time is asked for.
+        private func platform(
+            _ call: Call, _ platform: Platform, _ application: Application
+        ) async throws -> Response {
+            let query = try Query(call, ["from", "until", "by"])
+            let width: AnalyticsBucket.Width = try query.choice("by", as: Width.self) == .day ? .day : .hour
+            let until = try query.instant("until") ?? desk.clock.now
+            let from = try query.instant("from") ?? until + .seconds(-86_400)
+            let count = until.bucket(of: width, roundedUp: true) - from.bucket(of: width)
+            guard count <= Self.bucketsMax else {
+                throw InvalidInput(field: "from", "to until is \(count) steps, the limit is \(Self.bucketsMax)")
+            }
+            let buckets = try await desk.store.counts(on: platform.key, from: from, until: until, by: width)
+            var json = JSONWriter()
+            json.object { json in
+                json.string("by", (width == .hour ? Width.hour : .day).rawValue)
+                json.array("buckets", buckets) { json, bucket in
+                    json.object { json in
+                        json.string("start", bucket.start.text)
+                        json.integers("counts", bucket.counts.named)
+                    }
+                }
+            }
+            return Response(json: json.buffer)
+        }
+
+        private func push(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
+            let counts = try await desk.store.counts(of: receipt.push.key)
+            let platforms = try await desk.store.platforms(of: application.key).filter { counts[$0.key] != nil }
+            var json = JSONWriter()
+            json.object { json in
+                json.array("platforms", platforms) { json, platform in
+                    json.object { json in
+                        json.uuid("platform_uuid", platform.uuid)
+                        json.integers("counts", counts[platform.key]?.named ?? [])
+                    }
+                }
+            }
+            return Response(json: json.buffer)
+        }
+
+        private func triggers(_ call: Call, _ application: Application) async throws -> Response {
+            let query = try Query(call, Query.paging)
+            let limit = try query.limit()
+            let after = try query.cursor(of: 3).map { numbers in
+                GeofenceTriggers.Spot(
+                    geofence: Key(numbers[0]), location: numbers[1] == 0 ? nil : Key(numbers[1]),
+                    platform: Key(numbers[2]))
+            }
+            let found = try await desk.store.geofenceTriggers(of: application.key, after: after, limit: limit)
+            let platforms = try await desk.store.platforms(of: application.key)
+            let uuids = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.uuid) })
+            var json = JSONWriter()
+            json.object { json in
+                json.array("triggers", found) { json, triggers in
+                    json.object { json in
+                        json.integer("geofence_id", triggers.spot.geofence.rawValue)
+                        json.integer("location_id", triggers.spot.location?.rawValue)
+                        json.string("platform_uuid", uuids[triggers.spot.platform]?.lowercased)
+                        json.integer("count", triggers.count)
+                        json.string("last_at", triggers.lastAt.text)
+                    }
+                }
+                json.next(found.count == limit ? found.last.map { Cursor($0.spot) } : nil)
+            }
+            return Response(json: json.buffer)
+        }
+    }
+}
+
+extension Admin.Cursor {
+    fileprivate init(_ spot: GeofenceTriggers.Spot) {
+        self.init(spot.geofence.rawValue, spot.location?.rawValue ?? 0, spot.platform.rawValue)
+    }
+}
+
+extension AnalyticsCounts {
+    /// As callers know the kinds.
+    fileprivate var named: [(String, Int64)] { sorted { $0.key < $1.key }.map { ($0.key.name, $0.value) } }
+}
+
+extension AnalyticsKind {
+    fileprivate var name: String {
+        switch self {
+        case .sent: "sent"
+        case .received: "received"
+        case .opened: "opened"
+        case .geofenceTriggered: "geofence_triggered"
+        case .heartbeat: "heartbeat"
+        }
+    }
+}

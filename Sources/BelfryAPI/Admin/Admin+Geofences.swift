@@ -1,0 +1,109 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Geofences of an application: `/admin/v1/apps/:app_uuid/geofences`. Devices are told of each change.
+    struct Geofences: Sendable {
+        let desk: Desk
+
+        var routes: [Route] {
+            [
+                desk.application(.get, "apps/:app_uuid/geofences", .read, list),
+                desk.application(.post, "apps/:app_uuid/geofences", .change, create),
+                desk.application(.get, "apps/:app_uuid/geofences/:geofence_id", .read, show),
+                desk.application(.delete, "apps/:app_uuid/geofences/:geofence_id", .change, delete),
+            ]
+        }
+
+        private func list(_ call: Call, _ application: Application) async throws -> Response {
+            let query = try MapPage(call)
+            let found = try await desk.store.geofences(of: application.key, query.query)
+            return query.response("geofences", found.items, total: found.total) { $0.geofence($1) }
+        }
+
+        private func create(_ call: Call, _ application: Application) async throws -> Response {
+            let plan = try await call.body(as: GeofenceBody.self).plan()
+            let change = call.change(
+                "geofence.create", application,
+                ["locations": plan.locations.map { "\($0)" }.joined(separator: ", "), "trigger": plan.trigger.rawValue])
+            let geofence = try await desk.store.audited(change) {
+                try await desk.store.create(plan, of: application.key)
+            }
+            return .created(Self.json(geofence))
+        }
+
+        private func show(_ call: Call, _ application: Application) async throws -> Response {
+            Response(json: Self.json(try await found(call, application)))
+        }
+
+        private func delete(_ call: Call, _ application: Application) async throws -> Response {
+            let geofence = try await found(call, application)
+            let change = call.change("geofence.delete", application, ["geofence": "\(geofence.key)"])
+            _ = try await desk.store.audited(change) {
+                try await desk.store.delete(geofence.key, of: application.key)
+            }
+            return Response(status: .noContent)
+        }
+
+        private func found(_ call: Call, _ application: Application) async throws -> Geofence {
+            guard let key: Key<Geofence> = call.key("geofence_id"),
+                let geofence = try await desk.store.geofence(key, of: application.key)
+            else { throw APIError.missing("geofence") }
+            return geofence
+        }
+
+        private static func json(_ geofence: Geofence) -> ByteBuffer {
+            var json = JSONWriter()
+            json.object { $0.geofence(geofence) }
+            return json.buffer
+        }
+    }
+
+    private struct GeofenceBody: Body {
+        static let fields = ["location_ids", "trigger", "platform", "topics", "data", "starts_at", "expires_at"]
+        private var locations: [Key<Location>] = []
+        private var trigger: GeofencePlan.Trigger?
+        private var platform: GeofencePlatform?
+        private var topics: [String] = []
+        private var data: [String: JSONValue] = [:]
+        private var startsAt: Instant?
+        private var expiresAt: Instant?
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "location_ids": locations = try reader.keys(field)
+            case "trigger": trigger = try reader.choice(field)
+            case "platform": platform = try reader.choice(field)
+            case "topics": topics = try Topic.normalized(try reader.strings(field) ?? [], field: field)
+            case "data": data = try reader.members(field) ?? [:]
+            case "starts_at": startsAt = try reader.instant(field)
+            default: expiresAt = try reader.instant(field)
+            }
+        }
+
+        func plan() throws(InvalidInput) -> GeofencePlan {
+            guard let trigger else { throw InvalidInput.missing("trigger") }
+            guard let expiresAt else { throw InvalidInput.missing("expires_at") }
+            return try GeofencePlan(
+                locations: locations, trigger: trigger, platform: platform ?? .all, tags: topics,
+                data: try GeofenceData(data), startsAt: startsAt ?? .zero, expiresAt: expiresAt)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func geofence(_ geofence: Geofence) {
+        integer("geofence_id", geofence.key.rawValue)
+        array("locations", geofence.locations) { json, location in json.object { $0.spot(location) } }
+        string("trigger", geofence.plan.trigger.rawValue)
+        string("platform", geofence.plan.platform.rawValue)
+        strings("topics", geofence.plan.tags)
+        value("data", .object(geofence.plan.data.parts))
+        string("phase", "\(geofence.phase)")
+        string("starts_at", geofence.plan.startsAt == .zero ? nil : geofence.plan.startsAt.text)
+        string("expires_at", geofence.plan.expiresAt.text)
+        string("created_at", geofence.createdAt.text)
+        string("updated_at", geofence.updatedAt.text)
+    }
+}

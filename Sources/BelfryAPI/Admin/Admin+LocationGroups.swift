@@ -1,0 +1,103 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Location groups of an application: `/admin/v1/apps/:app_uuid/location-groups`.
+    struct LocationGroups: Sendable {
+        let desk: Desk
+
+        var routes: [Route] {
+            [
+                desk.application(.get, "apps/:app_uuid/location-groups", .read, list),
+                desk.application(.post, "apps/:app_uuid/location-groups", .change, create),
+                desk.application(.get, "apps/:app_uuid/location-groups/:group_id", .read, show),
+                desk.application(.delete, "apps/:app_uuid/location-groups/:group_id", .change, delete),
+            ]
+        }
+
+        private func list(_ call: Call, _ application: Application) async throws -> Response {
+            let query = try MapPage(call)
+            let found = try await desk.store.locationGroups(of: application.key, query.query)
+            return query.response("location_groups", found.items, total: found.total) { $0.group($1) }
+        }
+
+        private func create(_ call: Call, _ application: Application) async throws -> Response {
+            let plan = try await call.body(as: GroupBody.self).plan()
+            let change = call.change("location_group.create", application, ["name": plan.name])
+            let group = try await desk.store.audited(change) {
+                try await desk.store.create(plan, of: application.key)
+            }
+            return .created(Self.json(group))
+        }
+
+        private func show(_ call: Call, _ application: Application) async throws -> Response {
+            Response(json: Self.json(try await found(call, application)))
+        }
+
+        private func delete(_ call: Call, _ application: Application) async throws -> Response {
+            let group = try await found(call, application)
+            let change = call.change("location_group.delete", application, ["name": group.name])
+            _ = try await desk.store.audited(change) { try await desk.store.delete(group.key, of: application.key) }
+            return Response(status: .noContent)
+        }
+
+        private func found(_ call: Call, _ application: Application) async throws -> LocationGroup {
+            guard let key: Key<LocationGroup> = call.key("group_id"),
+                let group = try await desk.store.locationGroup(key, of: application.key)
+            else { throw APIError.missing("location group") }
+            return group
+        }
+
+        private static func json(_ group: LocationGroup) -> ByteBuffer {
+            var json = JSONWriter()
+            json.object { $0.group(group) }
+            return json.buffer
+        }
+    }
+
+    private struct GroupBody: Body {
+        static let fields = ["name", "description", "location_ids"]
+        private var name: String?
+        private var summary: String?
+        private var locations: [Key<Location>] = []
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "name": name = try reader.string(field)
+            case "description": summary = try reader.string(field)
+            default: locations = try reader.keys(field)
+            }
+        }
+
+        func plan() throws(InvalidInput) -> LocationGroupPlan {
+            guard let name else { throw InvalidInput.missing("name") }
+            return try LocationGroupPlan(name: name, summary: summary ?? "", locations: locations)
+        }
+    }
+}
+
+extension JSONReader {
+    /// The numbers by which things are known, in an array.
+    mutating func keys<Noun>(_ field: String) throws(InvalidInput) -> [Key<Noun>] {
+        var keys: [Key<Noun>] = []
+        try array(field) { reader, index throws(InvalidInput) in
+            guard let number = try reader.integer("\(field)[\(index)]") else {
+                throw InvalidInput.missing("\(field)[\(index)]")
+            }
+            keys.append(Key(number))
+        }
+        return keys
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func group(_ group: LocationGroup) {
+        integer("group_id", group.key.rawValue)
+        string("name", group.name)
+        string("description", group.summary)
+        integers("location_ids", group.locations.map(\.key.rawValue))
+        string("created_at", group.createdAt.text)
+        string("updated_at", group.updatedAt.text)
+    }
+}

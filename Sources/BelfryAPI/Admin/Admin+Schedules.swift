@@ -1,0 +1,95 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Pushes that wait for their time, and what became of them: `/admin/v1/apps/:app_uuid/schedules`. They are made by
+    /// `POST …/pushes` with `send_at`.
+    struct Schedules: Sendable {
+        let desk: Desk
+
+        var routes: [Route] {
+            [
+                desk.application(.get, "apps/:app_uuid/schedules", .read, list),
+                desk.application(.get, "apps/:app_uuid/schedules/:schedule_id", .read, show),
+                desk.application(.delete, "apps/:app_uuid/schedules/:schedule_id", .send, cancel),
+            ]
+        }
+
+        private enum State: String, CaseIterable { case waiting, ended }
+
+        /// Those that wait, the next due first; or those that have ended, the last ended first.
+        private func list(_ call: Call, _ application: Application) async throws -> Response {
+            let query = try Query(call, Query.paging + ["state"])
+            let limit = try query.limit()
+            let state: State = try query.choice("state") ?? .waiting
+            let last = try await last(query, application)
+            let found =
+                switch state {
+                case .waiting:
+                    try await desk.store.schedules(of: application.key, after: last, limit: limit)
+                case .ended:
+                    try await desk.store.endedSchedules(of: application.key, after: last, limit: limit)
+                }
+            var json = JSONWriter()
+            json.object { json in
+                json.array("schedules", found) { json, schedule in json.object { $0.schedule(schedule) } }
+                json.next(found.count == limit ? found.last.map { Cursor($0.key.rawValue) } : nil)
+            }
+            return Response(json: json.buffer)
+        }
+
+        /// The last of the page before, which may have ended since.
+        private func last(_ query: Query, _ application: Application) async throws -> Schedule? {
+            guard let cursor = try query.cursor() else { return nil }
+            guard let last = try await desk.store.schedule(Key(cursor[0]), of: application.key) else {
+                throw InvalidInput(field: "cursor", "names a schedule that is gone; begin again")
+            }
+            return last
+        }
+
+        private func show(_ call: Call, _ application: Application) async throws -> Response {
+            let schedule = try await found(call, application)
+            var json = JSONWriter()
+            json.object { $0.schedule(schedule) }
+            return Response(json: json.buffer)
+        }
+
+        private func cancel(_ call: Call, _ application: Application) async throws -> Response {
+            let schedule = try await found(call, application)
+            let change = call.change("schedule.cancel", application, ["schedule": schedule.key.id])
+            guard schedule.ending == nil else { throw Self.tooLate }
+            let isCancelled = try await desk.store.audited(change) {
+                try await desk.store.cancel(schedule.key, of: application.key)
+            }
+            guard isCancelled else { throw Self.tooLate }
+            return Response(status: .noContent)
+        }
+
+        private static let tooLate = APIError(.conflict, "The schedule does not wait any more")
+
+        private func found(_ call: Call, _ application: Application) async throws -> Schedule {
+            guard let key = call.parameters.get("schedule_id").flatMap(Key<Schedule>.init(id:)),
+                let schedule = try await desk.store.schedule(key, of: application.key)
+            else { throw APIError.missing("schedule") }
+            return schedule
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func schedule(_ schedule: Schedule) {
+        string("schedule_id", schedule.key.id)
+        string("state", schedule.ending?.how.name ?? "waiting")
+        string("due_at", schedule.dueAt.text)
+        string("created_at", schedule.createdAt.text)
+        string("expires_at", schedule.order.expiresAt?.text)
+        string("body", schedule.order.content.body)
+        string("ended_at", schedule.ending?.at.text)
+        switch schedule.ending?.how {
+        case .sent(let receiptID): uuid("receipt_id", receiptID)
+        case .refused(let reason): string("reason", reason)
+        case .cancelled, .expired, nil: break
+        }
+    }
+}

@@ -1,0 +1,20 @@
+package import BelfryCore
+package import FoundationEssentials
+
+/// Takes the credentials of any platform that have a topic, and seals them as they are.
+package struct GlassCredentials: ProviderCredentials {
+    private let vault: any Vault
+
+    package init(vault: any Vault = GlassVault()) { self.vault = vault }
+
+    package func sealed(
+        _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID
+    ) throws -> Sealed {
+        guard let topic = entered["topic"]?.stringValue else {
+            throw InvalidInput(field: "credentials.topic", "is missing")
+        }
+        return try vault.seal(Array(topic.utf8), for: VaultPurpose.credentials(of: platform))
+    }
+
+    package func parking(of kind: PlatformKind) -> Parking? { nil }
+}

@@ -1,0 +1,202 @@
+import BelfryCore
+import BelfryTesting
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import BelfryAPI
+
+@Suite struct AdminTests {
+    @Test func `a key opens the door until it is revoked, and notes its use once a minute`() async throws {
+        let stand = try await AdminStand()
+        let created = try await stand.send(.post, "keys", #"{"name":"ops","scope":"operator"}"#)
+        #expect(created.status == 201)
+        let key = try #require(created["key"]?.stringValue)
+        let id = try #require(created["key_id"]?.stringValue)
+        #expect(key.hasPrefix("bfy_\(id)_"))
+        #expect(try await stand.send(.get, "apps", as: key).status == 200)
+        let used = stand.clock.now
+        stand.clock.advance(by: .seconds(59))
+        #expect(try await stand.send(.get, "apps", as: key).status == 200)
+        let shown = try await stand.send(.get, "keys/\(id)")
+        #expect(shown["last_used_at"] == .string(used.text))
+        #expect(shown["key"] == nil && !shown.text.contains(key))
+        #expect(try await stand.send(.delete, "keys/\(id)").status == 204)
+        #expect(try await stand.send(.get, "apps", as: key).status == 401)
+        #expect(try await stand.send(.post, "keys/\(id)/rotate").status == 409)
+        #expect(try await stand.audited() == ["key.revoke", "key.create"])
+    }
+
+    @Test func `a rotated key's old secret is taken until its grace ends`() async throws {
+        let stand = try await AdminStand()
+        let old = try await stand.key(.readOnly, .tenant(Tenant.first))
+        let id = try #require(Admin.KeyText(old)).id
+        let reply = try await stand.send(.post, "keys/\(id)/rotate", #"{"grace_seconds":60}"#)
+        let new = try #require(reply["key"]?.stringValue)
+        for key in [old, new] { #expect(try await stand.send(.get, "apps", as: key).status == 200) }
+        stand.clock.advance(by: .seconds(60))
+        #expect(try await stand.send(.get, "apps", as: old).status == 401)
+        #expect(try await stand.send(.get, "apps", as: new).status == 200)
+    }
+
+    @Test func `an admin gives keys for its own ground and no other`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("shop")
+        let admin = try await stand.key(
+            .appAdmin, .application(estate.application.key, of: estate.tenant.key))
+        let uuid = estate.application.uuid.lowercased
+        let sender = try await stand.send(
+            .post, "keys", as: admin, #"{"name":"s","scope":"sender","app_uuid":"\#(uuid)"}"#)
+        #expect(sender.status == 201)
+        #expect(sender["app_uuid"] == .string(uuid))
+        for (body, status) in [
+            (#"{"name":"s","scope":"sender","tenant_uuid":"\#(estate.tenant.uuid.lowercased)"}"#, 403),
+            (#"{"name":"s","scope":"operator"}"#, 400), (#"{"name":"s","scope":"king"}"#, 400),
+            (#"{"name":"s"}"#, 400), (#"{"scope":"sender"}"#, 400),
+        ] {
+            #expect(try await stand.send(.post, "keys", as: admin, body).status == status, "\(body)")
+        }
+        let list = try await stand.send(.get, "keys", as: admin)
+        #expect(list.text.contains(try #require(sender["key_id"]?.stringValue)))
+        #expect(!list.text.contains(estate.key.id), "a tenant's key is above an application's admin")
+    }
+
+    @Test func `a field that a request does not have is refused by name`() async throws {
+        let stand = try await AdminStand()
+        let body = try await stand.send(.post, "apps", #"{"name":"a","nmae":"b"}"#)
+        #expect(body.status == 400)
+        #expect(body.message == "'nmae' is no field of this request, which takes name, tenant_uuid")
+        let query = try await stand.send(.get, "apps?limt=3")
+        #expect(query.status == 400 && query.message?.contains("'limt'") == true)
+        #expect(try await stand.send(.get, "apps?limit=201").status == 400)
+        #expect(try await stand.send(.get, "apps?cursor=zz").status == 400)
+        #expect(try await stand.audited().isEmpty)
+    }
+
+    @Test func `an application is made, renamed, given new secrets and deleted`() async throws {
+        let stand = try await AdminStand()
+        let created = try await stand.send(.post, "apps", #"{"name":"shop"}"#)
+        #expect(created.status == 201)
+        let uuid = try #require(created["app_uuid"]?.stringValue)
+        let key = try #require(created["api_key"]?.stringValue)
+        #expect(try await stand.send(.patch, "apps/\(uuid)", #"{"name":"store"}"#)["name"] == .string("store"))
+        let replaced = try await stand.send(.post, "apps/\(uuid)/api-key")
+        #expect(replaced["api_key"]?.stringValue.map { $0 != key } == true)
+        #expect(try await stand.send(.post, "apps/\(uuid)/shared-secret")["shared_secret"] != created["shared_secret"])
+        #expect(try await stand.send(.get, "apps/\(uuid)")["api_key"] == nil)
+        #expect(try await stand.send(.delete, "apps/\(uuid)").status == 204)
+        #expect(try await stand.send(.get, "apps/\(uuid)").status == 404)
+        let log = try await stand.send(.get, "audit")
+        #expect(!log.text.contains(key))
+        #expect(
+            try await stand.audited() == [
+                "app.delete", "app.replace_shared_secret", "app.replace_api_key", "app.rename", "app.create",
+            ])
+    }
+
+    @Test func `what others depend on is deleted by force only`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("shop")
+        let (app, platform) = (estate.application.uuid.lowercased, estate.platform.uuid.lowercased)
+        #expect(try await stand.send(.delete, "apps/\(app)").status == 409)
+        #expect(try await stand.send(.delete, "platforms/\(platform)").status == 409)
+        #expect(try await stand.send(.delete, "tenants/\(estate.tenant.uuid.lowercased)").status == 409)
+        #expect(try await stand.audited().isEmpty)
+        #expect(try await stand.send(.delete, "platforms/\(platform)?force=true").status == 204)
+        #expect(try await stand.send(.delete, "apps/\(app)?force=false").status == 204)
+    }
+
+    @Test func `credentials go in, are checked, and never come out`() async throws {
+        let stand = try await AdminStand()
+        let app = try await stand.estate("shop").application.uuid.lowercased
+        let body = #"{"type":"ios","mode":"production","name":"phones","credentials":{"topic":"org.example.secret"}}"#
+        let created = try await stand.send(.post, "apps/\(app)/platforms", body)
+        #expect(created.status == 201)
+        let uuid = try #require(created["platform_uuid"]?.stringValue)
+        #expect(created["platform_secret"] != nil)
+        let refused = try await stand.send(.put, "platforms/\(uuid)/credentials", #"{"credentials":{}}"#)
+        #expect(refused.status == 400 && refused.message == "credentials.topic is missing")
+        #expect(
+            try await stand.send(
+                .put, "platforms/\(uuid)/credentials", #"{"credentials":{"topic":"org.example.secret2"}}"#
+            ).status == 200)
+        for reply in [
+            created, try await stand.send(.get, "platforms/\(uuid)"),
+            try await stand.send(.get, "apps/\(app)/platforms"), try await stand.send(.get, "audit"),
+        ] {
+            #expect(!reply.text.contains("org.example.secret"))
+        }
+        #expect(
+            try await stand.send(.post, "platforms/\(uuid)/park", #"{"reason":"tests"}"#)["state"] == .string("parked"))
+        #expect(try await stand.send(.post, "platforms/\(uuid)/resume")["state"] == .string("active"))
+    }
+
+    @Test func `a push says whom it is for, and its receipt tells`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("shop")
+        let path = "apps/\(estate.application.uuid.lowercased)/pushes"
+        for target in [
+            "{}", #"{"platforms":["ios"]}"#, #"{"everyone":true,"topics":["a"]}"#,
+            #"{"devices":["\#(UUID())"],"topics":["a"]}"#, #"{"devices":["x"]}"#, #"{"everyone":true,"tags":["a"]}"#,
+        ] {
+            let reply = try await stand.send(.post, path, #"{"message":{"body":"hi"},"target":\#(target)}"#)
+            #expect(reply.status == 400, "\(target): \(reply)")
+        }
+        let sent = try await stand.send(
+            .post, path, #"{"message":{"body":"hi"},"target":{"topics":["News"]},"urgency":"bulk"}"#)
+        #expect(sent.status == 201)
+        let id = try #require(sent["receipt_id"]?.stringValue)
+        let receipt = try await stand.send(.get, "pushes/\(id)")
+        #expect(receipt["lane"] == .string("bulk"))
+        #expect(receipt["accepted_at"] == .string(stand.clock.now.text))
+        let list = try await stand.send(.get, "\(path)?limit=1")
+        #expect(list.text.contains(id) && !list.text.contains(estate.push.receiptID.lowercased))
+        let cursor = try #require(list["next_cursor"]?.stringValue)
+        let rest = try await stand.send(.get, "\(path)?limit=1&cursor=\(cursor)")
+        #expect(rest.text.contains(estate.push.receiptID.lowercased))
+        let later = try await stand.send(
+            .post, path,
+            #"{"message":{"body":"hi"},"target":{"everyone":true},"send_at":"\#((stand.clock.now + .seconds(60)).text)"}"#
+        )
+        let schedule = try #require(later["schedule_id"]?.stringValue)
+        let schedules = "apps/\(estate.application.uuid.lowercased)/schedules"
+        #expect(try await stand.send(.get, schedules).text.contains(schedule))
+        #expect(try await stand.send(.delete, "\(schedules)/\(schedule)").status == 204)
+        #expect(try await stand.send(.delete, "\(schedules)/\(schedule)").status == 409)
+    }
+
+    @Test func `devices are searched, tested and deactivated`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("shop")
+        let devices = "apps/\(estate.application.uuid.lowercased)/devices"
+        let uuid = estate.device.uuid.lowercased
+        #expect(try await stand.send(.get, "\(devices)?topic=news").text.contains(uuid))
+        #expect(try await !stand.send(.get, "\(devices)?q=nobody").text.contains(uuid))
+        let push = try await stand.send(.post, "\(devices)/\(uuid)/test-push")
+        let receipt = try #require(push["receipt_id"]?.stringValue.flatMap(UUID.init(uuidString:)))
+        let kept = try #require(try await stand.store.receipt(receipt))
+        #expect(kept.push.lane == .urgent)
+        #expect(try await stand.send(.post, "\(devices)/\(uuid)/deactivate").status == 204)
+        #expect(try await stand.send(.get, "\(devices)/\(uuid)")["active"] == .bool(false))
+    }
+
+    @Test func `the audit log is read by application, key and time`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("shop")
+        let app = estate.application.uuid.lowercased
+        let admin = try await stand.key(.tenantAdmin, .tenant(estate.tenant.key))
+        _ = try await stand.send(.patch, "apps/\(app)", as: admin, #"{"name":"store"}"#)
+        stand.clock.advance(by: .seconds(10))
+        _ = try await stand.send(.post, "tenants", #"{"name":"other"}"#)
+        let all = try await stand.send(.get, "audit")
+        #expect(all.text.contains("app.rename") && all.text.contains("tenant.create"))
+        let id = try #require(Admin.KeyText(admin)).id
+        for query in ["app_uuid=\(app)", "key_id=\(id)", "until=\((stand.clock.now + .seconds(-1)).text)"] {
+            let some = try await stand.send(.get, "audit?\(query)")
+            #expect(some.text.contains("app.rename") && !some.text.contains("tenant.create"), "\(query): \(some)")
+        }
+        #expect(try await !stand.send(.get, "audit", as: admin).text.contains("tenant.create"))
+        let sender = try await stand.key(.sender, .tenant(estate.tenant.key))
+        #expect(try await stand.send(.get, "audit", as: sender).status == 403)
+    }
+}

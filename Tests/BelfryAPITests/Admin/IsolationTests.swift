@@ -1,0 +1,132 @@
+import BelfryCore
+import BelfryTesting
+import HTTPTypes
+import Testing
+
+@testable import BelfryAPI
+
+/// Tenants cannot see each other: every route there is, with every key of another tenant.
+@Suite struct IsolationTests {
+    /// Bodies that a route would take from the owner, by method and path; others take none.
+    private static let bodies: [String: String] = [
+        "PATCH tenants/:tenant_uuid": #"{"name":"taken"}"#,
+        "PATCH apps/:app_uuid": #"{"name":"taken"}"#,
+        "POST apps/:app_uuid/platforms":
+            #"{"type":"ios","mode":"production","name":"taken","credentials":{"topic":"org.example.taken"}}"#,
+        "PATCH platforms/:platform_uuid": #"{"name":"taken"}"#,
+        "PUT platforms/:platform_uuid/credentials": #"{"credentials":{"topic":"org.example.taken"}}"#,
+        "POST apps/:app_uuid/pushes": #"{"message":{"body":"taken"},"target":{"everyone":true}}"#,
+        "POST apps/:app_uuid/topics": #"{"name":"taken"}"#,
+        "POST apps/:app_uuid/locations": #"{"name":"taken","latitude":1,"longitude":1,"radius":100}"#,
+        "PATCH apps/:app_uuid/locations/:location_id": #"{"name":"taken"}"#,
+        "POST apps/:app_uuid/location-groups": #"{"name":"taken"}"#,
+        "POST apps/:app_uuid/geofences":
+            #"{"location_ids":[1],"trigger":"enter","expires_at":"2099-01-01T00:00:00Z"}"#,
+    ]
+
+    /// Routes whose path names nothing, with what another's key has to get there, and what it tries.
+    private static let open: [String: (statuses: [Int], body: @Sendable (AdminStand.Estate) -> String?)] = [
+        "GET tenants": ([200], { _ in nil }),
+        "POST tenants": ([403], { _ in #"{"name":"taken"}"# }),
+        "GET keys": ([200, 403], { _ in nil }),
+        "POST keys": (
+            [403, 404], { #"{"name":"taken","scope":"sender","tenant_uuid":"\#($0.tenant.uuid.uuidString)"}"# }
+        ),
+        "GET apps": ([200], { _ in nil }),
+        "POST apps": ([403, 404], { #"{"name":"taken","tenant_uuid":"\#($0.tenant.uuid.uuidString)"}"# }),
+        "GET audit": ([200, 403], { _ in nil }),
+    ]
+
+    private func strangers(_ stand: AdminStand) async throws -> [String] {
+        let tenant = try await stand.store.create(NewTenant(uuid: .init(), name: try Name("stranger")))
+        let own = try await stand.estate("own", of: tenant.key)
+        let application = AdminKey.Bounds.application(own.application.key, of: tenant.key)
+        var keys: [String] = []
+        for (scope, bounds) in [
+            (.tenantAdmin, .tenant(tenant.key)), (.appAdmin, application), (.sender, .tenant(tenant.key)),
+            (.sender, application), (.readOnly, .tenant(tenant.key)), (.readOnly, application),
+        ] as [(AdminKey.Scope, AdminKey.Bounds)] {
+            keys.append(try await stand.key(scope, bounds))
+        }
+        return keys
+    }
+
+    /// All that a stranger could have changed.
+    private struct State: Equatable {
+        let description: String
+
+        init(_ contents: Contents) {
+            description = [
+                contents.tenants.values.map { "\($0)" }, contents.applications.values.map { "\($0)" },
+                contents.platforms.values.map { "\($0)" }, contents.devices.values.map { "\($0)" },
+                contents.pushes.values.map { "\($0.push.key)" }, contents.schedules.values.map { "\($0)" },
+                contents.adminKeys.values.map { "\($0.key) \($0.secretHash) \($0.revokedAt as Any)" },
+                contents.audit.map { "\($0)" },
+            ].map { $0.sorted().joined(separator: "\n") }.joined(separator: "\n\n")
+        }
+    }
+
+    @Test func `no route shows or changes anything of another tenant`() async throws {
+        let stand = try await AdminStand()
+        let victim = try await stand.estate("victim")
+        let keys = try await strangers(stand)
+        let before = State(stand.store.contents)
+        var tried = 0
+        for route in stand.routes.routes {
+            let name = "\(route.method) \(route.path)"
+            let path = try victim.fill(route.path)
+            let isOpen = !route.path.contains(":")
+            let open = Self.open[name]
+            #expect(isOpen == (open != nil), "\(name) is a new path that names nothing: say what others get there")
+            let body = isOpen ? open?.body(victim) : Self.bodies[name]
+            for key in keys {
+                let reply = try await stand.send(route.method, path, as: key, body)
+                #expect((open?.statuses ?? [404]).contains(reply.status), "\(name): \(reply)")
+                #expect(!victim.marks.contains { reply.text.contains($0) && !path.contains($0) }, "\(name): \(reply)")
+                tried += 1
+            }
+        }
+        #expect(tried == keys.count * stand.routes.routes.count)
+        let after = State(stand.store.contents)
+        #expect(after == before)
+    }
+
+    /// So that the test above cannot pass because nothing works: the same requests by the owner are not refused.
+    @Test func `the owner is served at every route`() async throws {
+        for route in try await AdminStand().routes.routes {
+            let stand = try await AdminStand()
+            let estate = try await stand.estate("own")
+            let name = "\(route.method) \(route.path)"
+            let body = route.path.contains(":") ? Self.bodies[name] : Self.open[name]?.body(estate)
+            var path = try estate.fill(route.path)
+            if route.path.hasSuffix("devices/:device_uuid"), route.path.hasPrefix("pushes") { continue }
+            if route.method == .delete, ["apps/:app_uuid", "platforms/:platform_uuid"].contains(route.path) {
+                path += "?force=true"
+            }
+            let reply = try await stand.send(route.method, path, body)
+            // A location in use, a geofence of none, the first tenant: refused for what they are, not for who asks.
+            let refused = ["DELETE tenants/:tenant_uuid", "DELETE apps/:app_uuid/locations/:location_id"]
+            let expected = refused.contains(name) ? [409] : [200, 201, 204]
+            if name == "POST apps/:app_uuid/geofences" { continue }
+            #expect(expected.contains(reply.status), "\(name): \(reply)")
+            if route.method != .get, reply.status < 300 {
+                let audited = try await stand.audited()
+                #expect(audited.count == 1, "\(name) left \(audited)")
+            }
+        }
+    }
+
+    @Test func `no route answers without a key, and none with a wrong one`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("own")
+        let wrong = Admin.KeyText(id: estate.key.id, secret: String(repeating: "0", count: 64)).text
+        for route in stand.routes.routes {
+            let path = try estate.fill(route.path)
+            for header in [nil, "Bearer", "Bearer x", "Bearer \(wrong)", "Basic \(stand.operator)"] {
+                let reply = try await stand.exchange(route.method, path, authorization: header)
+                #expect(reply.status == 401 || reply.status == 429)
+                if reply.status == 401 { #expect(reply.headers[.wwwAuthenticate] == #"Bearer realm="Belfry""#) }
+            }
+        }
+    }
+}

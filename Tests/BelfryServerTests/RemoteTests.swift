@@ -1,0 +1,119 @@
+import BelfryAPI
+import BelfryCore
+import BelfryServer
+import BelfryTesting
+import Foundation
+import Testing
+
+/// The commands on a server elsewhere, and the keys they need there.
+extension ServerTests {
+    @Suite struct RemoteTests {}
+}
+
+extension ServerTests.RemoteTests {
+    private struct CreatedKey: Decodable {
+        let key_id: String
+        let key: String
+    }
+
+    @Test func `a command prints the same on a server elsewhere as on this machine`() async throws {
+        try await Estate.with { estate in
+            let key: CreatedKey = try await estate.run("admin", "create", "--json").decoded()
+            let server = try await estate.serve()
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http
+            let keyFile = try estate.scratch.write(key.key + "\n", to: "operator.key")
+            func remote(_ arguments: String...) async throws -> Program.Ended {
+                try await Program.run(
+                    arguments + ["--server", base + "/", "--key-file", keyFile], in: estate.scratch)
+            }
+            let token = String(repeating: "ab", count: 32)
+            _ = try await estate.app(at: base).send(
+                "POST", "/v1/registration", #"{"registration_token":"\#(token)","tags":["town"]}"#)
+            let push = try await remote(
+                "push", "--app", estate.application, "--topic", "town", "--body", "Hello", "--follow", "--json")
+            let receipt = try Estate.ReceiptPage(push)
+            #expect(receipt.state == "settled" && receipt.counts == ["accepted": 1])
+            for arguments in [
+                ["app", "list"], ["app", "list", "--json"], ["app", "show", estate.application],
+                ["app", "show", estate.application, "--json"], ["receipt", receipt.receipt_id],
+                ["receipt", receipt.receipt_id, "--json"],
+            ] {
+                let here = try await estate.run(arguments)
+                let there = try await Program.run(
+                    arguments, ["BELFRY_SERVER": base, "BELFRY_ADMIN_KEY": key.key], in: estate.scratch)
+                #expect(there.status == 0, "\(arguments): \(there.err)")
+                #expect(there.out == here.out, "\(arguments)")
+            }
+            let created = try await remote("app", "create", "--name", "Dairy", "--json")
+            let app = try Estate.Created(created).app_uuid
+            #expect(try await remote("app", "delete", app).status == 0)
+            try await server.end(SIGTERM)
+            #expect(!server.logged.contains(key.key))
+        }
+    }
+
+    @Test func `a command says why a server elsewhere does not do it`() async throws {
+        try await Estate.with { estate in
+            let server = try await estate.serve()
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http
+            let reader: CreatedKey = try await estate.run(
+                "admin", "create", "--scope", "read-only", "--app", estate.application, "--json"
+            ).decoded()
+            func run(_ key: String?, _ arguments: String..., at base: String) async throws -> String {
+                var environment: [String: String] = [:]
+                environment["BELFRY_ADMIN_KEY"] = key
+                let ended = try await Program.run(arguments + ["--server", base], environment, in: estate.scratch)
+                #expect(ended.status != 0)
+                return ended.err
+            }
+            let wrong = Admin.KeyText(id: reader.key_id, secret: String(repeating: "0", count: 64)).text
+            #expect(try await run(wrong, "app", "list", at: base).contains("Authentication failed"))
+            let small = try await run(
+                reader.key, "push", "--app", estate.application, "--body", "Hello", at: base)
+            #expect(small.contains("its scope is read-only"), "\(small)")
+            #expect(try await run(nil, "app", "list", at: base).contains("BELFRY_ADMIN_KEY"))
+            #expect(try await run(wrong, "app", "list", at: "ftp://somewhere").contains("http://host:port"))
+            try await server.end(SIGTERM)
+            #expect(try await run(wrong, "app", "list", at: base).contains("does not answer"))
+        }
+    }
+
+    @Test func `the first start leaves an operator key in a file, and the next one leaves it alone`() async throws {
+        try await Estate.with { estate in
+            let file = estate.data + "/" + FirstKey.fileName
+            for _ in 0..<2 {
+                let server = try await estate.serve()
+                defer { server.endAtOnce() }
+                let base = try await server.addresses().http
+                let key = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines)
+                let listed = try await Program.run(
+                    ["app", "list", "--server", base, "--key-file", file], in: estate.scratch)
+                #expect(listed.status == 0, "\(listed.err)")
+                #expect(!server.logged.contains(key))
+                try await server.end(SIGTERM)
+            }
+            let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            let listed = try await estate.run("admin", "list", "--json")
+            #expect(listed.out.components(separatedBy: "\"key_id\"").count == 2, "one key: \(listed.out)")
+        }
+    }
+
+    @Test func `keys are rotated and revoked, and tenants made, on the server's machine`() async throws {
+        try await Estate.with { estate in
+            let key: CreatedKey = try await estate.run("admin", "create", "--json").decoded()
+            let rotated: CreatedKey = try await estate.run("admin", "rotate", key.key_id, "--json").decoded()
+            #expect(rotated.key_id == key.key_id && rotated.key != key.key)
+            #expect(try await estate.run("admin", "revoke", key.key_id).status == 0)
+            #expect(try await estate.run("admin", "list").out.contains("revoked"))
+            #expect(try await estate.run("admin", "revoke", "nobody").status != 0)
+            #expect(try await estate.run("tenant", "create", "--name", "Dairy").status == 0)
+            let tenants = try await estate.run("tenant", "list").out
+            #expect(tenants.contains("Dairy") && tenants.contains("default"))
+            let bad = try await estate.run("admin", "create", "--scope", "sender")
+            #expect(bad.status != 0 && bad.err.contains("needs a tenant or an application"), "\(bad.err)")
+        }
+    }
+}
