@@ -102,7 +102,7 @@ let package = Package(
         .executableTarget(
             name: "belfry",
             dependencies: nio + [
-                "BelfryServer", "BelfrySimulators", "BelfryCore",
+                "BelfryServer", "BelfryAPI", "BelfryProviders", "BelfrySimulators", "BelfryCore",
                 logging, metrics,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -142,7 +142,7 @@ let package = Package(
             [
                 "BelfryCore", "BelfryAPI", "BelfryStoreSQLite", "BelfryTesting", logging,
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
-            ]),
+            ], resources: [.copy("Recorded/Examples")]),
         tests(
             "BelfryServerTests",
             nio + [

@@ -1,10 +1,10 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 /// Turns orders into pushes, for every door alike: finds the platforms and the audience, and sees that each can take it.
 package struct PushDesk: Sendable {
-    private let store: any ApplicationStore & DeviceStore & PushStore
+    private let store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore
 
-    package init(store: any ApplicationStore & DeviceStore & PushStore) { self.store = store }
+    package init(store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore) { self.store = store }
 
     /// Accepts the push; it is durable when this returns. Throws `InvalidInput` when a platform that is meant cannot
     /// take the content.
@@ -14,15 +14,44 @@ package struct PushDesk: Sendable {
 
     /// The push that the order makes at present.
     package func draft(_ order: Order, for application: Key<Application>) async throws -> NewPush {
-        let platforms = order.target.platforms(of: try await store.platforms(of: application))
         let receiptID = UUID()
-        try order.content.check(for: Set(platforms.map(\.kind)), receiptID: receiptID)
+        let platforms = try await check(order.content, for: order.target, of: application, receiptID: receiptID)
         let keys = platforms.map(\.key)
-        let named = try await store.deviceKeys(order.target.devices ?? [], on: keys)
+        let devices = order.target.devices ?? []
+        let named = devices.isEmpty ? [] : try await store.deviceKeys(devices, on: keys)
         let audience = order.target.audience(named: named)
         return NewPush(
             receiptID: receiptID, applicationKey: application, content: order.content, audience: audience,
             platformKeys: keys, lane: order.lane ?? Lane(for: audience), guarantee: order.guarantee,
             expiresAt: order.expiresAt)
+    }
+
+    /// Keeps the order until it is due. Throws `InvalidInput` when a platform that is meant at present cannot take the
+    /// content.
+    package func schedule(
+        _ order: Order, at dueAt: Instant, for application: Key<Application>
+    ) async throws -> Schedule {
+        try await check(order.content, for: order.target, of: application)
+        return try await store.schedule(order, at: dueAt, for: application)
+    }
+
+    /// Changes a schedule; nil when it does not wait any more. Throws `InvalidInput` as `schedule` does.
+    package func change(
+        _ key: Key<Schedule>, of application: Key<Application>, _ change: Schedule.Change
+    ) async throws -> Schedule? {
+        guard let schedule = try await store.schedule(key, of: application) else { return nil }
+        let changed = schedule.changed(by: change).order
+        try await check(changed.content, for: changed.target, of: application)
+        return try await store.change(key, of: application, change)
+    }
+
+    /// The platforms that the target means, each of which can take the content.
+    @discardableResult
+    private func check(
+        _ content: Push.Content, for target: Target, of application: Key<Application>, receiptID: UUID = UUID()
+    ) async throws -> [Platform] {
+        let platforms = target.platforms(of: try await store.platforms(of: application))
+        try content.check(for: Set(platforms.map(\.kind)), receiptID: receiptID)
+        return platforms
     }
 }

@@ -1,3 +1,4 @@
+import BelfryCore
 import Synchronization
 
 /// Wakes one waiting task. A ring that nobody waits for is kept for the next who waits; further ones are the same ring.
@@ -39,6 +40,18 @@ final class Bell: Sendable {
             }
         } onCancel: {
             wake { _ in }
+        }
+    }
+
+    /// As `wait()`, and rings by itself when the time is over.
+    func wait(atMost limit: Duration, by clock: any WallClock) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                do { try await clock.sleep(for: limit) } catch { return }
+                self.ring()
+            }
+            await wait()
+            group.cancelAll()
         }
     }
 

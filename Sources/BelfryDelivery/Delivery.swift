@@ -2,13 +2,15 @@ package import BelfryCore
 package import Logging
 import ServiceLifecycle
 
-/// The whole way of a push from acceptance to its last answer: spreaders turn walks into pages, couriers carry pages.
+/// The whole way of a push from acceptance to its last answer: spreaders turn walks into pages, couriers carry pages. A
+/// scheduler accepts those that wait for their time.
 ///
-/// Each kind works twice: once for every lane, and once for the urgent lane alone, so that a house full of broadcasts
+/// Spreaders and couriers work twice: once for every lane, and once for the urgent lane alone, so that a house full of broadcasts
 /// never keeps an urgent push waiting. All that is known is in the store; a delivery that dies is replaced by another.
 package struct Delivery: Service {
     private let spreaders: [Spreader]
     private let pools: [CourierPool]
+    private let scheduler: Scheduler
     private let store: any Store
     private let clock: any WallClock
     private let poll: Duration
@@ -30,6 +32,7 @@ package struct Delivery: Service {
                 store: store, providers: providers, courier: courier, lanes: lanes, pagesInAirMax: pages,
                 options: options, loop: loop)
         }
+        scheduler = Scheduler(store: store, clock: clock, poll: options.poll, loop: loop)
         self.store = store
         self.clock = clock
         poll = options.poll
@@ -38,15 +41,16 @@ package struct Delivery: Service {
 
     /// Works until cancelled or asked to shut down gracefully; then finishes the pages in the air and returns.
     package func run() async throws {
-        let bells = spreaders.map(\.bell) + pools.map(\.bell)
+        let bells = spreaders.map(\.bell) + pools.map(\.bell) + [scheduler.bell]
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for spreader in spreaders { group.addTask { try await spreader.run() } }
                 for pool in pools { group.addTask { try await pool.run() } }
+                group.addTask { try await scheduler.run() }
                 let bystanders = Bystanders(store: store, clock: clock, poll: poll, bells: bells)
                 group.addTask { await bystanders.passHintsOn() }
                 group.addTask { try await bystanders.ringAtIntervals() }
-                for _ in 0..<(spreaders.count + pools.count) { try await group.next() }
+                for _ in bells { try await group.next() }
                 group.cancelAll()
             }
         } onGracefulShutdown: {

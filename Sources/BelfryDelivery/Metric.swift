@@ -11,6 +11,8 @@ enum Metric {
     private static let platformsParked = Counter(label: "belfry_platforms_parked_total")
     private static let devicesDeactivated = Counter(label: "belfry_devices_deactivated_total")
 
+    private static let schedulesLate = Timer(label: "belfry_schedule_late_seconds")
+
     private static let answers: [Answer: Counter] = {
         let all = (UInt8.min...UInt8.max).compactMap(Answer.init(code:))
         return Dictionary(
@@ -24,6 +26,12 @@ enum Metric {
     static func pageLanded() { pagesInAir.decrement() }
     static func leaseLost() { leasesLost.increment() }
     static func fault() { faults.increment() }
+
+    /// - Parameter ending: one of the names of `Schedule.How`.
+    static func scheduleEnded(_ ending: String, after lateness: Duration) {
+        Counter(label: "belfry_schedules_ended_total", dimensions: [("ending", ending)]).increment()
+        if ending == "sent" { schedulesLate.recordMilliseconds(max(0, lateness.milliseconds)) }
+    }
 
     static func settled(_ settlement: Settlement) {
         for (answer, count) in settlement.counts { answers[answer]?.increment(by: count) }

@@ -56,6 +56,13 @@ package final class Providers: ProviderDirectory {
         }
     }
 
+    /// Why a platform of this kind is parked from the start: nobody here delivers to it. nil for a kind that is served.
+    package static func parking(of kind: PlatformKind, since now: Instant) -> Parking? {
+        kind == .ios ? nil : Parking(cause: .credentials, detail: absence(of: kind), since: now)
+    }
+
+    private static func absence(of kind: PlatformKind) -> String { "this version has no provider for \(kind.rawValue)" }
+
     /// The one place where the kinds of platform are listed with their providers.
     private func make(_ platform: Platform) throws -> any DrainableProvider {
         switch platform.kind {
@@ -63,7 +70,7 @@ package final class Providers: ProviderDirectory {
             try APNsProvider(
                 platform, vault: vault, options: apns, now: clock.now, eventLoopGroup: eventLoopGroup, logger: logger)
         case .android, .androidFCM, .androidBaidu, .windows8, .windowsPhone, .bb10:
-            throw ProviderError.credentials("this version has no provider for \(platform.kind.rawValue)")
+            throw ProviderError.credentials(Self.absence(of: platform.kind))
         }
     }
 }

@@ -67,13 +67,19 @@ package struct Server: Sendable {
                 "serving", metadata: ["address": "\(addresses.http)", "management": "\(addresses.management)"])
             await onReady(addresses, premises)
         }
-        let health = Health(store: premises.store)
+        let health = Health(store: premises.store, clock: clock)
         let router = FrontDoor.router(clock: clock)
         PCFRoutes(
             store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
             health: { await health.forPCF() }
         ).add(to: router)
+        AdminRoutes(
+            store: premises.store, vault: premises.keyRing, clock: clock,
+            credentials: CredentialsIntake(vault: premises.keyRing, clock: clock),
+            bodyBytesMax: configuration.pcf.bodyBytesMax
+        ).add(to: router)
         Contract().add(to: router)
+        try await makeFirstKey(premises)
         var services: [any Service] = [
             delivery,
             listener(
@@ -88,6 +94,12 @@ package struct Server: Sendable {
             gracefulShutdownSignals: obeysSignals ? [.sigterm, .sigint] : [], logger: quiet)
         group.maximumGracefulShutdownDuration = configuration.shutdownTimeout
         try await ServiceGroup(configuration: group).run()
+    }
+
+    private func makeFirstKey(_ premises: Premises) async throws {
+        let directory = configuration.storage.directory
+        guard let file = try await FirstKey.make(with: premises.administration, in: directory) else { return }
+        logger.info("first admin key made", metadata: ["file": "\(file)"])
     }
 
     private func listener<Responder: HTTPResponder>(

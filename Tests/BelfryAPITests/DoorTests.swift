@@ -96,23 +96,16 @@ import Testing
                 ]))
     }
 
-    @Test(arguments: [
-        ("/push/v1/registration", "take '/push' out of the service URL"),
-        ("/api/push/v1/registration/count", "so that it asks for '/v1/registration/count'"),
-        ("/registration", "Did you mean '/v1/registration'?"),
-        ("/v1/nothing", "SDKs register at '/v1/registration'"),
-        ("/", "SDKs register at '/v1/registration'"), ("/%00%ff", "SDKs register"), ("", "SDKs register"),
-    ])
-    func `a path that leads nowhere says what may be wrong`(path: String, hint: String) async throws {
-        let reply = try await Stand().send(.post, path, as: .iPhone, Self.body)
+    @Test func `a path that leads nowhere says what may be wrong`() async throws {
+        let reply = try await Stand().send(.post, "/push/v1/registration", as: .iPhone, Self.body)
         #expect(reply.status == 404)
-        #expect(reply.message?.contains(hint) == true, "\(reply)")
+        #expect(reply.message?.contains("take '/push' out of the service URL") == true, "\(reply)")
     }
 
     @Test(
         arguments: [
             (.get, "/v1/registration", "POST"), (.get, "/v1/push", "POST"), (.post, "/v1/version", "GET, HEAD"),
-            (.patch, "/v1/registration/x", "DELETE, GET, HEAD, PUT"),
+            (.patch, "/v1/registration/x", "DELETE, GET, HEAD, PUT"), (.trace, "/v1/push", "POST"),
         ] as [(HTTPRequest.Method, String, String)])
     func `a method that does not go with its path is a 405 that names the others`(
         method: HTTPRequest.Method, path: String, allowed: String

@@ -18,7 +18,8 @@ import Testing
             (.settlesWithoutFence, "had"), (.forgetsSettlements, "hang"), (.leasesNothing, "was told"),
             (.forgetsLapses, "times, not once"), (.losesDevices, "is lost"), (.writesPagesTwice, "stand in two places"),
             (.believesEveryDeath, "is inactive"), (.killsTheBarred, "is inactive"), (.skipsTheReachable, "was skipped"),
-            (.refusesToAdvance, "hang"),
+            (.refusesToAdvance, "hang"), (.sendsSchedulesTwice, "nobody asked for it"),
+            (.cancelsInVain, "was cancelled, and is sent"), (.forgetsSchedules, "hang"),
         ] as [(Sabotage.Fault, String)])
     func `a planted fault is noticed`(fault: Sabotage.Fault, words: String) throws {
         let violation = try #require(firstViolation(of: fault))
@@ -50,6 +51,6 @@ extension World {
     fileprivate init(smallWithSeed seed: UInt64) {
         self.init(seed: seed)
         devices = min(devices, 30)
-        limits.jobsMax = 10_000
+        limits.jobsMax = 30_000
     }
 }

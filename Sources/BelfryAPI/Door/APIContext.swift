@@ -1,13 +1,17 @@
 import BelfryCore
 package import Hummingbird
+import NIOCore
 
 /// What travels with a request. Who calls is not in it: `Authenticator` returns that as a value, so that no handler can
 /// forget to ask.
 package struct APIContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
+    /// The other end of the connection; nil where there is none, as in tests.
+    let peer: SocketAddress?
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
+        peer = source.channel.remoteAddress
     }
 }
 

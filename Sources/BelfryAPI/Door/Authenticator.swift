@@ -58,7 +58,7 @@ struct Authenticator: Sendable {
 
 extension SHA256.Digest {
     /// Looks at every byte whatever it finds, so that the time taken says nothing about where two differ.
-    fileprivate func isEqual(inConstantTime other: [UInt8]) -> Bool {
+    func isEqual(inConstantTime other: [UInt8]) -> Bool {
         guard other.count == Self.byteCount else { return false }
         return zip(self, other).reduce(0) { difference, pair in difference | (pair.0 ^ pair.1) } == 0
     }

@@ -54,9 +54,11 @@ package struct ErrorPages: RouterMiddleware {
 }
 
 extension Response {
+    static let jsonType = "application/json;charset=UTF-8"
+
     init(status: HTTPResponse.Status = .ok, json: ByteBuffer, headers: HTTPFields = [:]) {
         var headers = headers
-        headers[.contentType] = "application/json;charset=UTF-8"
+        headers[.contentType] = Self.jsonType
         self.init(status: status, headers: headers, body: ResponseBody(byteBuffer: json))
     }
 }

@@ -1,17 +1,70 @@
 /// Guesses what is wrong with a path that leads nowhere, for the person who reads the answer.
 enum WrongPath {
     static func explained(_ path: String) -> String {
-        let parts = path.split(separator: "/")
-        if let version = parts.firstIndex(where: { $0 == "v1" || $0 == "v2" }), version > 0 {
-            let prefix = parts[..<version].joined(separator: "/")
-            let rest = parts[version...].joined(separator: "/")
-            return "There is nothing at this path. The API stands at the root of the host: "
-                + "take '/\(prefix)' out of the service URL of the SDK or sender, so that it asks for '/\(rest)'"
-        }
-        if let first = parts.first, ["registration", "push", "version"].contains(first) {
-            return "There is nothing at this path. Did you mean '/v1/\(parts.joined(separator: "/"))'?"
-        }
-        return "There is nothing at this path. SDKs register at '/v1/registration', senders post to '/v1/push'; "
-            + "check the service URL and the version in the path"
+        let parts = path.split(separator: "/").map(String.init)
+        let guess =
+            prefixed(parts) ?? versionTwice(parts) ?? dashboard(parts) ?? admin(parts) ?? misspelled(parts) ?? overview
+        return "There is nothing at this path. \(guess)"
     }
+
+    private static let overview =
+        "SDKs register at '/v1/registration', senders post to '/v1/push'; check the service URL and the version in the "
+        + "path. '/openapi.yaml' lists every path"
+
+    /// Where each thing stands. Source: docs/compatibility/pcf.md, "What is served".
+    private static let homes = [
+        "push": "v1", "registration": "v1", "registrations": "v2", "schedules": "v1", "schedule": "v1", "topics": "v2",
+        "custom_user_ids": "v2", "geofence": "v1", "geofences": "v1", "locations": "v1", "location_groups": "v1",
+        "analytics": "v1", "version": "v1", "tags": "v1",
+    ]
+
+    /// What people write where they mean another; `geofence` and `geofences` are both right.
+    private static let slips = [
+        "pushes": "push", "device": "registration", "devices": "registrations", "topic": "topics",
+        "custom_user_id": "custom_user_ids", "location": "locations", "location_group": "location_groups",
+        "tag": "tags", "analytic": "analytics", "health": "healthcheck",
+    ]
+
+    private static func isVersion(_ part: String) -> Bool { ["v1", "v2"].contains(part.lowercased()) }
+
+    /// The service URL of an SDK or sender has a path in it.
+    private static func prefixed(_ parts: [String]) -> String? {
+        guard var root = parts.firstIndex(where: isVersion), root > 0 else { return nil }
+        if parts[root - 1] == "admin" { root -= 1 }
+        guard root > 0 else { return nil }
+        return
+            "The API stands at the root of the host: take '/\(joined(parts[..<root]))' out of the service URL of the "
+            + "SDK or sender, so that it asks for '/\(joined(parts[root...]))'"
+    }
+
+    /// The service URL ends in a version, and the SDK writes its own behind it.
+    private static func versionTwice(_ parts: [String]) -> String? {
+        guard parts.count > 1, isVersion(parts[0]), isVersion(parts[1]) else { return nil }
+        return "The version stands twice: take '/\(parts[0])' out of the service URL of the SDK or sender, so that it "
+            + "asks for '/\(joined(parts[1...]))'"
+    }
+
+    private static func dashboard(_ parts: [String]) -> String? {
+        guard ["dashboard", "console", "login"].contains(parts.first?.lowercased()) else { return nil }
+        return "This is the address of the API, not of a dashboard. An SDK or sender takes the root of the host as its "
+            + "service URL, without '/\(parts[0])'"
+    }
+
+    private static func admin(_ parts: [String]) -> String? {
+        guard parts.first == "admin" else { return nil }
+        return "The admin API stands at '/admin/v1'; '/openapi.yaml' lists its paths"
+    }
+
+    /// The right thing without its version, with another one, in capitals, or in the wrong number.
+    private static func misspelled(_ parts: [String]) -> String? {
+        let rest = Array(parts.drop(while: isVersion))
+        guard let word = rest.first?.lowercased() else { return nil }
+        let name = slips[word] ?? word
+        guard name != "healthcheck" else { return "Did you mean '/healthcheck'?" }
+        guard let version = homes[name] else { return nil }
+        let meant = [version, name] + rest.dropFirst()
+        return meant == parts ? nil : "Did you mean '/\(joined(meant[...]))'?"
+    }
+
+    private static func joined(_ parts: ArraySlice<String>) -> String { parts.joined(separator: "/") }
 }

@@ -1,3 +1,4 @@
+import BelfryCore
 import FoundationEssentials
 import NIOCore
 
@@ -20,6 +21,42 @@ struct JSONWriter {
         }
     }
 
+    mutating func strings(_ key: StaticString, _ values: [String]) {
+        self.key(key)
+        enclosed("[", "]") { writer in
+            for value in values {
+                writer.comma()
+                writer.quoted(value)
+                writer.needsComma = true
+            }
+        }
+    }
+
+    /// An object whose keys are data.
+    mutating func strings(_ key: StaticString, _ members: [(String, String)]) {
+        self.members(key, members) { $0.quoted($1) }
+    }
+
+    /// An object whose keys are data.
+    mutating func integers(_ key: StaticString, _ members: [(String, Int64)]) {
+        self.members(key, members) { $0.buffer.writeString(String($1)) }
+    }
+
+    private mutating func members<Value>(
+        _ key: StaticString, _ members: [(String, Value)], _ write: (inout JSONWriter, Value) -> Void
+    ) {
+        self.key(key)
+        enclosed("{", "}") { writer in
+            for (name, value) in members {
+                writer.comma()
+                writer.quoted(name)
+                writer.buffer.writeStaticString(":")
+                write(&writer, value)
+                writer.needsComma = true
+            }
+        }
+    }
+
     mutating func object(_ key: StaticString, _ members: (inout JSONWriter) -> Void) {
         self.key(key)
         enclosed("{", "}", members)
@@ -39,10 +76,55 @@ struct JSONWriter {
         needsComma = true
     }
 
-    mutating func integer(_ key: StaticString, _ value: Int64) {
+    mutating func integer(_ key: StaticString, _ value: Int64?) {
         self.key(key)
-        buffer.writeString(String(value))
+        if let value { buffer.writeString(String(value)) } else { buffer.writeStaticString("null") }
         needsComma = true
+    }
+
+    mutating func strings(_ key: StaticString, _ values: [String]) {
+        self.key(key)
+        enclosed("[", "]") { json in
+            for value in values { json.value(.string(value)) }
+        }
+    }
+
+    mutating func value(_ key: StaticString, _ value: JSONValue) {
+        self.key(key)
+        self.value(value)
+    }
+
+    /// Any value, the members of its objects in the order of their keys.
+    private mutating func value(_ value: JSONValue) {
+        switch value {
+        case .object(let members):
+            enclosed("{", "}") { json in
+                for (key, value) in members.sorted(by: { $0.key < $1.key }) { json.member(key, value) }
+            }
+            return
+        case .array(let elements):
+            enclosed("[", "]") { json in
+                for element in elements { json.value(element) }
+            }
+            return
+        default: comma()
+        }
+        switch value {
+        case .string(let text): quoted(text)
+        case .integer(let number): buffer.writeString(String(number))
+        case .number(let number): buffer.writeString(String(number))
+        case .bool(let flag): buffer.writeStaticString(flag ? "true" : "false")
+        default: buffer.writeStaticString("null")
+        }
+        needsComma = true
+    }
+
+    private mutating func member(_ key: String, _ value: JSONValue) {
+        comma()
+        quoted(key)
+        buffer.writeStaticString(":")
+        needsComma = false
+        self.value(value)
     }
 
     mutating func bool(_ key: StaticString, _ value: Bool) {

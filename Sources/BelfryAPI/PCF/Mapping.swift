@@ -63,7 +63,7 @@ extension Device {
 
 extension Target {
     /// What a push of the wire names. Lists without an entry count as not given.
-    init(_ target: PCFv1.PushRequest.Target) throws(InvalidInput) {
+    init(_ target: PCFv1.TargetNames) throws(InvalidInput) {
         guard target.devices.isEmpty else {
             // A text that is no UUID is nobody's: it is passed over, and does not open the push to everyone.
             try self.init(
@@ -76,7 +76,7 @@ extension Target {
     }
 }
 
-extension PCFv1.PushRequest.Target {
+extension PCFv1.TargetNames {
     /// The kinds of platform that are named; nil for every kind.
     fileprivate func kinds() throws(InvalidInput) -> [PlatformKind]? {
         var kinds: [PlatformKind] = []
@@ -87,5 +87,45 @@ extension PCFv1.PushRequest.Target {
             kinds.append(try PlatformKind(platform, field: "target.platform", alternatives: ["all"]))
         }
         return kinds.isEmpty || platform == "all" ? nil : kinds
+    }
+}
+
+extension Schedule {
+    /// The object that lists and changes of schedules answer with. Times are absolute, whatever they were given as.
+    func json() -> ByteBuffer {
+        var json = JSONWriter()
+        json.object { json in
+            json.string("schedule_id", key.id)
+            json.integer("scheduled_for", dueAt.milliseconds)
+            json.object("push") { json in
+                json.integer("scheduleAt", dueAt.milliseconds)
+                json.integer("scheduleIn", 0)
+                json.integer("expiryTime", order.expiresAt?.milliseconds)
+                json.object("message") { json in
+                    json.string("body", order.content.body)
+                    json.value("custom", .object(order.content.custom))
+                }
+                json.object("target") { json in json.members(of: order.target) }
+            }
+        }
+        return json.buffer
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func members(of target: Target) {
+        strings("topics", target.topics)
+        strings("platforms", (target.platforms ?? []).map(\.rawValue))
+        strings("devices", (target.devices ?? []).map(\.lowercased))
+        if !target.customUserIDs.isEmpty { strings("custom_user_ids", target.customUserIDs) }
+        bool("interactive-only", target.isInteractiveOnly)
+        string("platform", target.namesNobody ? "all" : "")
+    }
+}
+
+extension Target {
+    /// Whether it means every device, so that only `all` says so.
+    fileprivate var namesNobody: Bool {
+        devices == nil && topics.isEmpty && customUserIDs.isEmpty && platforms == nil
     }
 }

@@ -13,6 +13,7 @@ package struct PCFRoutes: Sendable {
     let options: PCFv1.Options
     private let registrations: PCFv1.Registrations
     private let pushes: PCFv1.Pushes
+    let schedules: PCFv1.Schedules
     private let health: @Sendable () async -> PCFv1.Health
 
     /// - Parameter health: asked for each `/healthcheck`; it has to answer in time by itself.
@@ -25,7 +26,9 @@ package struct PCFRoutes: Sendable {
         self.options = options
         authenticator = Authenticator(store: store, realm: options.realm)
         registrations = PCFv1.Registrations(store: store, secrets: SharedSecrets(vault: vault), options: options)
-        pushes = PCFv1.Pushes(store: store, clock: clock, options: options)
+        let desk = PushDesk(store: store)
+        pushes = PCFv1.Pushes(desk: desk, clock: clock, options: options)
+        schedules = PCFv1.Schedules(store: store, desk: desk, clock: clock, options: options)
         self.health = health
     }
 
@@ -54,6 +57,7 @@ package struct PCFRoutes: Sendable {
             [
                 .post: asApplication { request, application in try await pushes.create(request, for: application) }
             ])
+        addSchedules(to: router)
         addDirectory(to: router)
         serve("v1/version", on: router, [.get: { _, _ in PCFv1.versionReply() }])
         serve("healthcheck", on: router, [.get: { _, _ in await health().response() }])

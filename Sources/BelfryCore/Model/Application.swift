@@ -10,9 +10,11 @@ package struct Application: Sendable, Hashable {
     /// The secret that signs custom user ids, sealed by the vault.
     package let sharedSecret: Sealed
     package let createdAt: Instant
+    package let tenantKey: Key<Tenant>
 
     package init(
-        key: Key<Application>, uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed, createdAt: Instant
+        key: Key<Application>, uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed, createdAt: Instant,
+        tenantKey: Key<Tenant> = Tenant.first
     ) {
         self.key = key
         self.uuid = uuid
@@ -20,6 +22,7 @@ package struct Application: Sendable, Hashable {
         self.apiKeyHash = apiKeyHash
         self.sharedSecret = sharedSecret
         self.createdAt = createdAt
+        self.tenantKey = tenantKey
     }
 }
 

@@ -72,7 +72,7 @@ package struct Parking: Sendable, Hashable {
     package let since: Instant
 
     package enum Cause: String, Sendable, Hashable, CaseIterable {
-        /// The provider refuses the key, certificate or topic.
+        /// The provider refuses the key, certificate or topic; or there is none for this kind of platform.
         case credentials
         /// More devices were declared dead than the share the operator set.
         case deaths

@@ -3,8 +3,10 @@ package import FoundationEssentials
 /// The one port to the database. Two fillings: SQLite and PostgreSQL; `StoreConformance` holds every filling to it.
 ///
 /// Whatever returns is durable: it survives a `kill -9` of the process and the loss of power.
-package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryStore
+package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryStore & ScheduleStore
     & TopicStore & DirectoryStore
+    & RegistryUpkeep & ReceiptStore
+    & TenantStore & AdminKeyStore & AuditStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {
@@ -39,12 +41,16 @@ package struct NewApplication: Sendable {
     package let name: String
     package let apiKeyHash: [UInt8]
     package let sharedSecret: Sealed
+    package let tenantKey: Key<Tenant>
 
-    package init(uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed) {
+    package init(
+        uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed, tenantKey: Key<Tenant> = Tenant.first
+    ) {
         self.uuid = uuid
         self.name = name
         self.apiKeyHash = apiKeyHash
         self.sharedSecret = sharedSecret
+        self.tenantKey = tenantKey
     }
 }
 

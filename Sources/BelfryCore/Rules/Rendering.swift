@@ -5,7 +5,24 @@ extension Push.Content {
     ///
     /// Throws `InvalidInput` with the field that a kind cannot take, or with the size that it makes.
     package func check(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) {
-        if kinds.contains(.ios) { _ = try IOSPayload(self, receiptID: receiptID) }
+        for kind in PlatformKind.allCases where kinds.contains(kind) {
+            switch kind {
+            case .ios: _ = try IOSPayload(self, receiptID: receiptID)
+            case .android, .androidFCM, .androidBaidu:
+                _ = try AndroidPayload(self, kind: kind, receiptID: receiptID, sentAt: .distantFuture)
+            case .windows8: try WindowsTemplate.checkWindows8(self)
+            case .windowsPhone: try WindowsTemplate.checkWindowsPhone(self)
+            case .bb10: try checkBB10()
+            }
+        }
+    }
+
+    /// A text that stands in for the body.
+    private func checkBB10() throws(InvalidInput) {
+        guard let value = custom["bb10"], !value.isNull else { return }
+        guard case .string = value else {
+            throw InvalidInput(field: "message.custom.bb10", "has to be a string, it is \(value.typeName)")
+        }
     }
 
     /// Wakes the app without a word to its user: the app finds the data and nothing is shown.

@@ -74,10 +74,10 @@ package struct APNsPlatformCredentials: Sendable, Hashable, Codable {
 
     private func field(of error: APNsCredentialsError) -> String {
         switch error.code {
-        case .identifier: "key-id or team-id"
+        case .identifier: "key_id or team_id"
         case .passphrase: "passphrase"
-        case .trustRoots: "trust-root"
-        default: if case .key = identity { "apns-key" } else { "apns-certificate" }
+        case .trustRoots: "trust_root"
+        default: if case .key = identity { "apns_key" } else { "apns_certificate" }
         }
     }
 }

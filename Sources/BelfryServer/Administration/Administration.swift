@@ -1,6 +1,6 @@
+package import BelfryAPI
 package import BelfryCore
 package import BelfryProviders
-import Crypto
 package import Foundation
 
 /// What an operator does: makes applications and platforms, mends them, sends, and looks.
@@ -9,68 +9,33 @@ package import Foundation
 package struct Administration: Sendable {
     package let store: any Store
     package let vault: any Vault
-    private let clock: any WallClock
+    package let office: Office
+    let clock: any WallClock
 
     package init(store: any Store, vault: any Vault, clock: any WallClock) {
         self.store = store
         self.vault = vault
         self.clock = clock
+        office = Office(store: store, vault: vault, credentials: CredentialsIntake(vault: vault, clock: clock))
     }
 
-    /// An application with the secrets that are shown once.
-    package struct CreatedApplication: Sendable {
-        package let application: BelfryCore.Application
-        package let apiKey: String
-        /// 64 hex digits. Source: PCF Push dashboard, "Configuration", shared secret.
-        package let sharedSecret: String
-    }
+    package typealias CreatedApplication = BelfryCore.CreatedApplication
+    package typealias CreatedPlatform = BelfryCore.CreatedPlatform
 
     package func createApplication(name: String) async throws -> CreatedApplication {
-        guard !name.isEmpty, name.utf8.count <= 255 else {
-            throw InvalidInput(field: "name", "has to be 1 to 255 bytes, it is \(name.utf8.count)")
-        }
-        let uuid = UUID()
-        let apiKey = UUID().lowercased
-        let sharedSecret = SymmetricKey(size: .bits256).bytes
-        let application = try await store.create(
-            NewApplication(
-                uuid: uuid, name: name, apiKeyHash: SecretHash.of(apiKey),
-                sharedSecret: try vault.seal(sharedSecret, for: VaultPurpose.sharedSecret(of: uuid))))
-        return CreatedApplication(application: application, apiKey: apiKey, sharedSecret: sharedSecret.hex)
+        try await office.createApplication(name: try Name(name))
     }
 
-    /// A platform with the secret that is shown once.
-    package struct CreatedPlatform: Sendable {
-        package let platform: Platform
-        package let secret: String
-    }
-
-    /// Checks the credentials and keeps them sealed. Throws `InvalidInput` with the reason when they cannot be used.
     package func createPlatform(
         of application: BelfryCore.Application, kind: PlatformKind, mode: Platform.Mode, name: String,
-        credentials: APNsPlatformCredentials
+        credentials: APNsPlatformCredentials?
     ) async throws -> CreatedPlatform {
-        guard kind == .ios else {
-            throw InvalidInput(field: "type", "is \(kind.rawValue), this version delivers to ios")
-        }
-        guard !name.isEmpty, name.utf8.count <= 255 else {
-            throw InvalidInput(field: "name", "has to be 1 to 255 bytes, it is \(name.utf8.count)")
-        }
-        try credentials.check(mode: mode, now: clock.now)
-        let uuid = UUID()
-        let secret = UUID().lowercased
-        let platform = try await store.create(
-            NewPlatform(
-                uuid: uuid, applicationKey: application.key, kind: kind, mode: mode, name: name,
-                secretHash: SecretHash.of(secret), credentials: try credentials.sealed(by: vault, platform: uuid)))
-        return CreatedPlatform(platform: platform, secret: secret)
+        try await office.createPlatform(
+            of: application, kind: kind, mode: mode, name: try Name(name), credentials: credentials?.entered ?? [:])
     }
 
-    /// Puts new credentials in the place of old ones; pages that waited for them go on.
     package func replaceCredentials(of platform: Platform, with credentials: APNsPlatformCredentials) async throws {
-        try credentials.check(mode: platform.mode, now: clock.now)
-        let sealed = try credentials.sealed(by: vault, platform: platform.uuid)
-        try await store.replaceCredentials(of: platform.key, with: sealed)
+        try await office.replaceCredentials(of: platform, with: credentials.entered)
     }
 
     package func application(_ uuid: UUID) async throws -> BelfryCore.Application {
@@ -94,9 +59,4 @@ package struct Administration: Sendable {
         return try await PushDesk(store: store).send(
             Order(content: Push.Content(body: body), target: target), for: application.key)
     }
-}
-
-/// How API keys and platform secrets rest. They are random, so a fast hash does.
-package enum SecretHash {
-    package static func of(_ secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 }

@@ -52,7 +52,8 @@ package struct ServerConfiguration: Sendable {
     ) async throws -> ServerConfiguration {
         let file = file ?? environment["BELFRY_CONFIG_FILE"]
         var environment = environment
-        environment["BELFRY_CONFIG_FILE"] = nil
+        // These are for the commands, not for the server.
+        for name in ["BELFRY_CONFIG_FILE", "BELFRY_SERVER", "BELFRY_ADMIN_KEY"] { environment[name] = nil }
         let given = flags.map { (AbsoluteConfigKey(ConfigKey($0.key)), ConfigValue(stringLiteral: $0.value)) }
         var providers: [any ConfigProvider] = [
             InMemoryProvider(name: "flags", values: Dictionary(uniqueKeysWithValues: given)),

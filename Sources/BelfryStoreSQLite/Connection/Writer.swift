@@ -76,11 +76,16 @@ final class Writer: Sendable {
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (WriteSession) throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
+        let signature = AuditSignature.pending.flatMap { $0.isKept ? nil : $0 }
+        return try await withCheckedThrowingContinuation { continuation in
             let job = Job(
                 run: { session in
                     let value = try body(session)
-                    return { continuation.resume(returning: value) }
+                    try signature?.write(in: session)
+                    return {
+                        signature?.noteCommit()
+                        continuation.resume(returning: value)
+                    }
                 },
                 fail: { continuation.resume(throwing: $0.asStoreError) })
             submit(job)

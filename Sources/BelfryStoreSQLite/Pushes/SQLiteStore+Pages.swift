@@ -43,7 +43,7 @@ extension SQLiteStore {
 
 extension Page {
     /// From the columns of `PageStatements.due`, as they are before the claim.
-    fileprivate init(claiming row: Columns, in lane: Lane, on platform: Key<Platform>) throws {
+    init(claiming row: Columns, in lane: Lane, on platform: Key<Platform>) throws {
         guard let devices = row.withBlob(4, { DeviceList.decode($0) }) else {
             throw StoreError.unavailable("page \(row.integer(0)) is damaged")
         }
@@ -168,7 +168,7 @@ enum PageStatements {
                      WHERE is_open = 1 AND page.lane = lane.id AND platform_id = platform.id)) /* pages.next_due */
           FROM platform JOIN application ON application.id = application_id
           JOIN (SELECT 0 AS id UNION ALL SELECT 1 UNION ALL SELECT 2) AS lane
-         WHERE parked_cause IS NULL AND is_doomed = 0
+         WHERE parked_cause IS NULL AND is_retired = 0 AND is_doomed = 0
         """
 }
 
@@ -179,6 +179,6 @@ extension WalkStatements {
                      WHERE walk.lane = lane.id AND platform_id = platform.id)) /* walks.next_due */
           FROM platform JOIN application ON application.id = application_id
           JOIN (SELECT 0 AS id UNION ALL SELECT 1 UNION ALL SELECT 2) AS lane
-         WHERE parked_cause IS NULL AND is_doomed = 0
+         WHERE parked_cause IS NULL AND is_retired = 0 AND is_doomed = 0
         """
 }

@@ -7,26 +7,7 @@ extension SQLiteStore: PushStore {
         let content = try push.content.json()
         let audience = try push.audience.json()
         return try await writer.write { session in
-            guard try session.exists(push.applicationKey) else {
-                throw StoreError.unknown("application \(push.applicationKey)")
-            }
-            let platforms = Set(push.platformKeys).sorted()
-            for platform in platforms where try session.stand(of: platform) == nil {
-                throw StoreError.unknown("platform \(platform)")
-            }
-            let now = session.clock.now
-            try session.prepared(PushStatements.insert).run(
-                push.receiptID, push.applicationKey, push.lane.rawValue, push.guarantee.rawValue, now, push.expiresAt,
-                content, audience)
-            let key = Key<Push>(session.db.lastInsertedRowID)
-            try session.prepared(PushStatements.insertProgress).run(
-                key, platforms.count, platforms.isEmpty ? now : nil)
-            for platform in platforms { try session.begin(push, as: key, on: platform, now: now) }
-            session.effects.fallsDue = true
-            return Push(
-                key: key, receiptID: push.receiptID, applicationKey: push.applicationKey, content: push.content,
-                audience: push.audience, lane: push.lane, guarantee: push.guarantee, acceptedAt: now,
-                expiresAt: push.expiresAt)
+            try session.accept(push, content: content, audience: audience)
         }
     }
 
@@ -53,10 +34,31 @@ extension SQLiteStore: PushStore {
 }
 
 extension WriteSession {
+    /// Keeps the push, with its parts as they are written down.
+    func accept(_ push: NewPush, content: String, audience: String) throws -> Push {
+        guard try exists(push.applicationKey) else { throw StoreError.unknown("application \(push.applicationKey)") }
+        let platforms = Set(push.platformKeys).sorted()
+        for platform in platforms where try stand(of: platform) == nil {
+            throw StoreError.unknown("platform \(platform)")
+        }
+        let now = clock.now
+        try prepared(PushStatements.insert).run(
+            push.receiptID, push.applicationKey, push.lane.rawValue, push.guarantee.rawValue, now, push.expiresAt,
+            content, audience)
+        let key = Key<Push>(db.lastInsertedRowID)
+        try prepared(PushStatements.insertProgress).run(key, platforms.count, platforms.isEmpty ? now : nil)
+        for platform in platforms { try begin(push, as: key, on: platform, now: now) }
+        effects.fallsDue = true
+        return Push(
+            key: key, receiptID: push.receiptID, applicationKey: push.applicationKey, content: push.content,
+            audience: push.audience, lane: push.lane, guarantee: push.guarantee, acceptedAt: now,
+            expiresAt: push.expiresAt)
+    }
+
     /// Writes the one page of a short urgent audience at once; any other audience is left to a walk.
     ///
     /// Two transactions less between the acceptance of an urgent push and its first message.
-    fileprivate func begin(_ push: NewPush, as key: Key<Push>, on platform: Key<Platform>, now: Instant) throws {
+    private func begin(_ push: NewPush, as key: Key<Push>, on platform: Key<Platform>, now: Instant) throws {
         if push.lane == .urgent {
             let postings = try SQLitePostings(db, platform: platform, application: push.applicationKey, now: now)
             let devices = try AudienceWalk(push.audience, reader: postings)
@@ -71,7 +73,7 @@ extension WriteSession {
 }
 
 extension Database {
-    fileprivate func receipt(of push: Push) throws -> Receipt? {
+    func receipt(of push: Push) throws -> Receipt? {
         try prepared(PushStatements.progress).first(push.key) { row in
             let devices = Int(row.integer(1))
             var counts = try tally(of: push.key)
@@ -98,7 +100,8 @@ extension Database {
 }
 
 extension Encodable {
-    fileprivate func json() throws -> String {
+    /// As a column keeps it.
+    func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
         return String(decoding: try encoder.encode(self), as: UTF8.self)

@@ -10,7 +10,7 @@ extension SQLiteStore: DeliveryStore {
 }
 
 /// Writes one settlement down, within a write.
-private struct Settling {
+struct Settling {
     let session: WriteSession
     let settlement: Settlement
 

@@ -15,6 +15,7 @@ extension SQLiteStore {
                     "the application has \(platforms) platforms, which only force deletes with it")
             }
             try session.prepared(DemolitionStatements.doom).run(application)
+            try session.prepared(AdminKeyStatements.revokeOfApplication).run(session.clock.now, application)
             session.rosterChanged()
         }
         while try await writer.write({ try Demolition(session: $0).step(application) }) {}
@@ -62,8 +63,14 @@ enum DemolitionStatements {
     /// Those that are referred to come after those that refer to them, and devices before their posting lists, so that no
     /// sweep brings one back.
     static let inOrder = [
-        pages, walks, tallies, progresses, pushes, devices, deviceCounts, subscriptions, topics, platforms, application,
+        schedules, pages, walks, tallies, progresses, pushes, devices, deviceCounts, subscriptions, topics, platforms,
+        application,
     ]
+
+    static let schedules = """
+        DELETE FROM schedule /* demolition.schedules */
+         WHERE id IN (SELECT id FROM schedule WHERE application_id = ?1 LIMIT ?2)
+        """
 
     static let pages = """
         DELETE FROM page /* demolition.pages */

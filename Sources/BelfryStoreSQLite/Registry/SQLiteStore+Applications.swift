@@ -5,13 +5,17 @@ import GRDB
 extension SQLiteStore: ApplicationStore {
     package func create(_ application: NewApplication) async throws -> Application {
         try await writer.write { session in
+            guard try session.prepared(TenantStatements.exists).first(application.tenantKey, as: { _ in true }) != nil
+            else { throw StoreError.unknown("tenant \(application.tenantKey)") }
             let now = session.clock.now
             try session.prepared(ApplicationStatements.insert).run(
-                application.uuid, application.name, application.apiKeyHash, application.sharedSecret.bytes, now)
+                application.uuid, application.name, application.apiKeyHash, application.sharedSecret.bytes, now,
+                application.tenantKey)
             session.rosterChanged()
             return Application(
                 key: Key(session.db.lastInsertedRowID), uuid: application.uuid, name: application.name,
-                apiKeyHash: application.apiKeyHash, sharedSecret: application.sharedSecret, createdAt: now)
+                apiKeyHash: application.apiKeyHash, sharedSecret: application.sharedSecret, createdAt: now,
+                tenantKey: application.tenantKey)
         }
     }
 
@@ -98,12 +102,13 @@ extension WriteSession {
 
 enum ApplicationStatements {
     static let insert = """
-        INSERT INTO application /* applications.insert */ (uuid, name, api_key_hash, shared_secret, created_at_ms)
-        VALUES (?1, ?2, ?3, ?4, ?5)
+        INSERT INTO application /* applications.insert */ (
+            uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
         """
 
     static let all = """
-        SELECT id, uuid, name, api_key_hash, shared_secret, created_at_ms /* applications.all */
+        SELECT id, uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id /* applications.all */
           FROM application
          WHERE is_doomed = 0
          ORDER BY id
@@ -126,7 +131,7 @@ enum PlatformStatements {
                credentials_version, parked_cause, parked_detail, parked_since_ms, platform.created_at_ms
                /* platforms.all */
           FROM platform JOIN application ON application.id = application_id
-         WHERE is_doomed = 0
+         WHERE is_doomed = 0 AND is_retired = 0
          ORDER BY platform.id
         """
 
@@ -138,7 +143,7 @@ enum PlatformStatements {
         """
 
     static let exists = """
-        SELECT 1 /* platforms.exists */ FROM platform WHERE id = ?1
+        SELECT 1 /* platforms.exists */ FROM platform WHERE id = ?1 AND is_retired = 0
         """
 
     static let replaceCredentials = """

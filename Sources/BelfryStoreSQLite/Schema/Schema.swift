@@ -1,4 +1,5 @@
 import BelfryCore
+import FoundationEssentials
 import GRDB
 
 /// The migrations, and what of them a database has.
@@ -9,7 +10,12 @@ enum Schema {
             try db.execute(sql: Migration0001.sql)
             try Secrets.make(in: db)
         }
+        migrator.registerMigration(Migration0002.identifier) { try $0.execute(sql: Migration0002.sql) }
         migrator.registerMigration(Migration0003.identifier) { db in try db.execute(sql: Migration0003.sql) }
+        migrator.registerMigration(Migration0006.identifier) { db in
+            try db.execute(sql: Migration0006.sql)
+            try db.prepared(Migration0006.firstTenant).run(UUID())
+        }
         return migrator
     }()
 

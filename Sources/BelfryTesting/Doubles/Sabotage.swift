@@ -9,6 +9,7 @@ package struct Sabotage: WrappedStore {
     package enum Fault: String, Sendable, CaseIterable {
         case settlesWithoutFence, forgetsSettlements, leasesNothing, forgetsLapses, losesDevices, writesPagesTwice
         case believesEveryDeath, killsTheBarred, skipsTheReachable, refusesToAdvance
+        case sendsSchedulesTwice, cancelsInVain, forgetsSchedules
     }
 
     package init(_ base: MemoryStore, _ planted: Fault) {
@@ -64,6 +65,20 @@ package struct Sabotage: WrappedStore {
             try await base.settle(settlement.halt == nil ? settlement : deadly(settlement) { $0 == .pending })
         default: try await base.settle(settlement)
         }
+    }
+
+    package func release(_ schedule: Schedule, as push: NewPush) async throws -> Push? {
+        if planted == .sendsSchedulesTwice { _ = try await base.accept(push) }
+        return try await base.release(schedule, as: push)
+    }
+
+    package func cancel(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Bool {
+        guard planted == .cancelsInVain else { return try await base.cancel(key, of: application) }
+        return try await base.schedule(key, of: application)?.ending == nil
+    }
+
+    package func dueSchedules(atMost limit: Int) async throws -> [Schedule] {
+        planted == .forgetsSchedules ? [] : try await base.dueSchedules(atMost: limit)
     }
 
     /// The settlement, as if its page had been claimed by its courier last.

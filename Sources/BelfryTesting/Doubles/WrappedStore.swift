@@ -62,4 +62,39 @@ extension WrappedStore {
     package func settle(_ settlement: Settlement) async throws -> Bool { try await base.settle(settlement) }
     package func nextDue() async throws -> Instant? { try await base.nextDue() }
     package func hints() -> AsyncStream<Void> { base.hints() }
+
+    package func schedule(
+        _ order: Order, at dueAt: Instant, for application: Key<Application>
+    ) async throws -> Schedule {
+        try await base.schedule(order, at: dueAt, for: application)
+    }
+    package func schedule(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Schedule? {
+        try await base.schedule(key, of: application)
+    }
+    package func schedules(of application: Key<Application>, after: Schedule?, limit: Int) async throws -> [Schedule] {
+        try await base.schedules(of: application, after: after, limit: limit)
+    }
+    package func endedSchedules(
+        of application: Key<Application>, after: Schedule?, limit: Int
+    ) async throws -> [Schedule] {
+        try await base.endedSchedules(of: application, after: after, limit: limit)
+    }
+    package func change(
+        _ key: Key<Schedule>, of application: Key<Application>, _ change: Schedule.Change
+    ) async throws -> Schedule? {
+        try await base.change(key, of: application, change)
+    }
+    package func cancel(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Bool {
+        try await base.cancel(key, of: application)
+    }
+    package func dueSchedules(atMost limit: Int) async throws -> [Schedule] {
+        try await base.dueSchedules(atMost: limit)
+    }
+    package func nextScheduleDue() async throws -> Instant? { try await base.nextScheduleDue() }
+    package func release(_ schedule: Schedule, as push: NewPush) async throws -> Push? {
+        try await base.release(schedule, as: push)
+    }
+    package func end(_ schedule: Schedule, _ how: Schedule.How) async throws -> Bool {
+        try await base.end(schedule, how)
+    }
 }

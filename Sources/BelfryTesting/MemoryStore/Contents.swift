@@ -1,7 +1,12 @@
 package import BelfryCore
+import FoundationEssentials
 
 /// All that a `MemoryStore` keeps, as plain tables.
 package struct Contents: Sendable {
+    package var tenants: [Key<Tenant>: Tenant] = [Tenant.first: .byDefault]
+    package var adminKeys: [Key<AdminKey>: AdminKey] = [:]
+    /// In the order they were written.
+    package var audit: [AuditEntry] = []
     package var applications: [Key<Application>: Application] = [:]
     package var platforms: [Key<Platform>: Platform] = [:]
     package var devices: [Key<Device>: Device] = [:]
@@ -11,13 +16,14 @@ package struct Contents: Sendable {
     package var pushes: [Key<Push>: PushRow] = [:]
     package var walks: [WalkKey: WalkRow] = [:]
     package var pages: [Key<Page>: PageRow] = [:]
+    package var schedules: [Key<Schedule>: Schedule] = [:]
     /// What a caller did that the port forbids, in the order it was done.
     package var misuses: [String] = []
 
     let naming: DeviceNaming
     /// Raised with each claim, so that a remainder does not always go to the same application.
     var turn = 0
-    private var lastKey: Int64 = 0
+    private var lastKey = Tenant.first.rawValue
 
     /// - Parameter naming: gives devices their UUIDs.
     package init(naming: DeviceNaming = DeviceNaming(secret: Array(0..<32))) { self.naming = naming }
@@ -90,6 +96,12 @@ extension Contents {
 
     func isSpreading(_ push: Key<Push>) -> Bool {
         walks.contains { $0.key.push == push && $0.value.lease.dueAt != nil }
+    }
+}
+
+extension Tenant {
+    fileprivate static var byDefault: Tenant {
+        Tenant(key: Tenant.first, uuid: UUID(words: 6, 1), name: "default", createdAt: .zero)
     }
 }
 

@@ -4,10 +4,11 @@ package import FoundationEssentials
 extension MemoryStore {
     package func create(_ new: NewApplication) async throws -> Application {
         let now = clock.now
-        return transaction { contents in
+        return try transaction { contents in
+            guard contents.tenants[new.tenantKey] != nil else { throw StoreError.unknown("tenant") }
             let application = Application(
                 key: contents.nextKey(), uuid: new.uuid, name: new.name, apiKeyHash: new.apiKeyHash,
-                sharedSecret: new.sharedSecret, createdAt: now)
+                sharedSecret: new.sharedSecret, createdAt: now, tenantKey: new.tenantKey)
             contents.applications[application.key] = application
             return application
         }
@@ -24,6 +25,7 @@ extension MemoryStore {
     package func application(_ key: Key<Application>) async throws -> Application? { contents.applications[key] }
 
     package func delete(_ application: Key<Application>, force: Bool) async throws {
+        let now = clock.now
         try transaction { contents in
             guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
             let platforms = contents.platforms.values.filter { $0.applicationKey == application }.map(\.key)
@@ -32,6 +34,7 @@ extension MemoryStore {
                     "the application has \(platforms.count) platforms, which only force deletes with it")
             }
             contents.remove(application, platforms: Set(platforms))
+            contents.revokeKeys(at: now) { if case .application(application, _) = $0 { true } else { false } }
         }
     }
 
@@ -95,6 +98,7 @@ extension Contents {
     }
 
     fileprivate mutating func remove(_ application: Key<Application>, platforms: Set<Key<Platform>>) {
+        schedules = schedules.filter { $0.value.applicationKey != application }
         let pushes = Set(self.pushes.values.map(\.push).filter { $0.applicationKey == application }.map(\.key))
         pages = pages.filter { !pushes.contains($0.value.page.pushKey) }
         walks = walks.filter { !pushes.contains($0.key.push) }

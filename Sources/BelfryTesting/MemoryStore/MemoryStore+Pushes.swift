@@ -5,8 +5,7 @@ extension MemoryStore {
     package func accept(_ new: NewPush) async throws -> Push {
         let now = clock.now
         let push = try transaction { contents in
-            guard contents.applications[new.applicationKey] != nil else { throw StoreError.unknown("application") }
-            return contents.keep(new, now: now)
+            try contents.keep(new, now: now)
         }
         hint()
         return push
@@ -30,7 +29,8 @@ extension MemoryStore {
 }
 
 extension Contents {
-    fileprivate mutating func keep(_ new: NewPush, now: Instant) -> Push {
+    mutating func keep(_ new: NewPush, now: Instant) throws -> Push {
+        guard applications[new.applicationKey] != nil else { throw StoreError.unknown("application") }
         let push = Push(
             key: nextKey(), receiptID: new.receiptID, applicationKey: new.applicationKey, content: new.content,
             audience: new.audience, lane: new.lane, guarantee: new.guarantee, acceptedAt: now,
@@ -46,7 +46,7 @@ extension Contents {
         return push
     }
 
-    fileprivate func receipt(of row: PushRow) -> Receipt {
+    func receipt(of row: PushRow) -> Receipt {
         Receipt(
             push: row.push, isSpread: !isSpreading(row.push.key), counts: row.counts, settledAt: row.settledAt,
             firstAnswerAt: row.firstAnswerAt,

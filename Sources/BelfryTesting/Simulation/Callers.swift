@@ -36,7 +36,7 @@ struct Callers: Sendable {
 
     /// The person in charge mends and resumes whatever is parked, until all is done.
     private func watch(_ platforms: [Platform]) async throws {
-        while memory.contents.pushes.values.contains(where: { $0.settledAt == nil }) {
+        while memory.contents.isBusy {
             for platform in platforms where memory.contents.isParked(platform.key) {
                 try await store.resume(platform.key)
             }
@@ -60,6 +60,9 @@ struct Callers: Sendable {
     private func act(_ deed: World.Deed, _ platforms: [Platform], _ random: inout SplitMix64) async throws {
         switch deed {
         case .push(let planned): try await push(planned, platforms, &random)
+        case .schedule(let planned): try await schedule(planned, platforms)
+        case .reschedule(let dueIn): try await reschedule(dueIn, &random)
+        case .cancel: try await cancel(&random)
         case .install: try await install(on: random.pick(platforms), &random)
         case .register(let isNamed, let choice): try await register(isNamed: isNamed, choice, platforms, &random)
         case .unregister: try await unregister(&random)
@@ -78,6 +81,27 @@ struct Callers: Sendable {
                 lane: planned.lane, guarantee: planned.guarantee,
                 expiresAt: planned.expiresIn.map { clock.now + $0 }))
         chronicle.note { $0.accept(push, on: targets, contents: memory.contents) }
+    }
+
+    private func schedule(_ planned: World.PlannedSchedule, _ platforms: [Platform]) async throws {
+        let owner = Set(platforms.map(\.applicationKey)).sorted()[planned.application]
+        let order = Order(
+            content: Push.Content(body: "hello"), target: planned.target, guarantee: planned.guarantee,
+            expiresAt: planned.expiresIn.map { clock.now + $0 })
+        let schedule = try await store.schedule(order, at: clock.now + planned.dueIn, for: owner)
+        chronicle.note { $0.schedule(schedule) }
+    }
+
+    private func reschedule(_ dueIn: Duration, _ random: inout SplitMix64) async throws {
+        guard let schedule = memory.contents.someSchedule(&random) else { return }
+        _ = try await store.change(
+            schedule.key, of: schedule.applicationKey, Schedule.Change(dueAt: clock.now + dueIn))
+    }
+
+    private func cancel(_ random: inout SplitMix64) async throws {
+        guard let schedule = memory.contents.someSchedule(&random) else { return }
+        let isCancelled = try await store.cancel(schedule.key, of: schedule.applicationKey)
+        if isCancelled { chronicle.note { $0.cancel(schedule) } }
     }
 
     private func install(on platform: Platform, _ random: inout SplitMix64) async throws {
@@ -127,6 +151,18 @@ struct Callers: Sendable {
 }
 
 extension Contents {
+    /// Whether a push waits for an answer, or a schedule for its time.
+    fileprivate var isBusy: Bool {
+        pushes.values.contains { $0.settledAt == nil } || schedules.values.contains { $0.ending == nil }
+    }
+
+    /// One that waits, more often than not; those that have ended have to withstand changes too.
+    fileprivate func someSchedule(_ random: inout SplitMix64) -> Schedule? {
+        let waiting = schedules.values.filter { $0.ending == nil }.map(\.key).sorted()
+        let keys = waiting.isEmpty || random.chance(0.2) ? schedules.keys.sorted() : waiting
+        return keys.isEmpty ? nil : schedules[random.pick(keys)]
+    }
+
     fileprivate func someDevice(_ random: inout SplitMix64) -> Device? {
         let keys = devices.keys.sorted()
         return keys.isEmpty ? nil : devices[random.pick(keys)]

@@ -15,6 +15,11 @@ final class Chronicle: Sendable {
     struct State: Sendable {
         private(set) var pushes: [AcceptedPush] = []
         private(set) var deaths = 0
+        private(set) var schedules: Set<Key<Schedule>> = []
+        /// Those whose cancel was answered with success.
+        private(set) var cancelled: Set<Key<Schedule>> = []
+        /// How often each became a push.
+        private(set) var releases: [Key<Schedule>: Int] = [:]
         private var moment = 0
         private var touchedAt: [Key<Device>: Int] = [:]
         private var left: Set<Key<Device>> = []
@@ -40,6 +45,12 @@ final class Chronicle: Sendable {
             pushes.append(
                 AcceptedPush(push: push, platforms: platforms, moment: moment, audience: audience, active: active))
         }
+
+        mutating func schedule(_ schedule: Schedule) { schedules.insert(schedule.key) }
+
+        mutating func cancel(_ schedule: Schedule) { cancelled.insert(schedule.key) }
+
+        mutating func release(_ schedule: Schedule) { releases[schedule.key, default: 0] += 1 }
 
         mutating func register(_ device: Key<Device>, evicted: Key<Device>?) {
             moment += 1

@@ -10,6 +10,7 @@ package final class MortalStore: WrappedStore {
     private let clock: any WallClock
     private let trouble: Trouble
     private let onDoubt: @Sendable (Page) -> Void
+    private let onRelease: @Sendable (Schedule, Push, NewPush) -> Void
     private let held = Mutex<[Key<Page>: Page]>([:])
 
     /// What goes wrong with calls; each is drawn once before a call's effect and once after.
@@ -20,10 +21,12 @@ package final class MortalStore: WrappedStore {
         let isDeaf: Bool
     }
 
-    /// - Parameter onDoubt: hears of each page that another may come to carry while this process does, or did.
+    /// - Parameters:
+    ///   - onDoubt: hears of each page that another may come to carry while this process does, or did.
+    ///   - onRelease: hears of each schedule that became a push.
     init(
         _ base: any Store, life: Life, executor: SeededExecutor, clock: any WallClock, trouble: Trouble,
-        onDoubt: @escaping @Sendable (Page) -> Void
+        onDoubt: @escaping @Sendable (Page) -> Void, onRelease: @escaping @Sendable (Schedule, Push, NewPush) -> Void
     ) {
         self.base = base
         self.life = life
@@ -31,6 +34,7 @@ package final class MortalStore: WrappedStore {
         self.clock = clock
         self.trouble = trouble
         self.onDoubt = onDoubt
+        self.onRelease = onRelease
     }
 
     /// The pages that this process has claimed and not settled.
@@ -78,6 +82,24 @@ package final class MortalStore: WrappedStore {
             if !life.isOver { onDoubt(settlement.page) }
             throw error
         }
+    }
+
+    package func dueSchedules(atMost limit: Int) async throws -> [Schedule] {
+        try await call { try await base.dueSchedules(atMost: limit) }
+    }
+
+    package func nextScheduleDue() async throws -> Instant? { try await call { try await base.nextScheduleDue() } }
+
+    package func release(_ schedule: Schedule, as push: NewPush) async throws -> Push? {
+        try await call {
+            let accepted = try await base.release(schedule, as: push)
+            if let accepted { onRelease(schedule, accepted, push) }
+            return accepted
+        }
+    }
+
+    package func end(_ schedule: Schedule, _ how: Schedule.How) async throws -> Bool {
+        try await call { try await base.end(schedule, how) }
     }
 
     package func nextDue() async throws -> Instant? { try await call { try await base.nextDue() } }

@@ -108,7 +108,10 @@ package final class Simulation: Sendable {
 
     private func hang(_ words: String) -> String {
         let open = memory.contents.pushes.values.filter { $0.settledAt == nil }.map(\.push.key).sorted()
-        return "hang: the house \(words): \(executor.jobsRun) jobs, \(clock.sleepers) asleep, pushes \(open) unsettled"
+        let waiting = memory.contents.schedules.values.filter { $0.ending == nil }.map(\.key).sorted()
+        return
+            "hang: the house \(words): \(executor.jobsRun) jobs, \(clock.sleepers) asleep, pushes \(open) unsettled, "
+            + "schedules \(waiting) waiting"
     }
 
     private func mayDie() -> Bool {
@@ -133,7 +136,13 @@ package final class Simulation: Sendable {
             trouble: MortalStore.Trouble(
                 fails: { [weather] in weather.storeFails() }, stall: { [weather] in weather.stall() },
                 isDeaf: world.faults.isDeaf),
-            onDoubt: { [chronicle] page in chronicle.note { $0.doubt(page) } })
+            onDoubt: { [chronicle] page in chronicle.note { $0.doubt(page) } },
+            onRelease: { [chronicle, memory] schedule, push, new in
+                chronicle.note { state in
+                    state.accept(push, on: new.platformKeys, contents: memory.contents)
+                    state.release(schedule)
+                }
+            })
         let process = Process(
             store: mortal, providers: providers(life), clock: clock, policy: world.policy, limits: world.limits,
             random: { [weather] in weather.fraction() }, logger: logBook.logger)

@@ -27,7 +27,8 @@ struct Verdict {
     }
 
     var violations: [String] {
-        contents.violations + chronicle.pushes.flatMap(violations) + deviceViolations + unexpectedErrors
+        contents.violations + chronicle.pushes.flatMap(violations) + scheduleViolations + deviceViolations
+            + unexpectedErrors
     }
 
     // MARK: Pushes
@@ -105,6 +106,33 @@ struct Verdict {
         case .expired: world.policy.end(of: push) <= settledAt + world.policy.longestDelay * 2 + .seconds(20)
         case .unknown: push.guarantee == .atMostOnce && isInDoubt
         case .skipped: true
+        }
+    }
+
+    // MARK: Schedules
+
+    private var scheduleViolations: [String] {
+        let asked = Set(chronicle.pushes.map(\.push.key))
+        return chronicle.schedules.sorted().compactMap(violation)
+            + contents.pushes.keys.sorted().filter { !asked.contains($0) }.map { "push \($0): nobody asked for it" }
+    }
+
+    private func violation(of key: Key<Schedule>) -> String? {
+        guard let schedule = contents.schedules[key], let ending = schedule.ending else {
+            return "schedule \(key): is lost"
+        }
+        let releases = chronicle.releases[key, default: 0]
+        if chronicle.cancelled.contains(key), ending.how != .cancelled || releases > 0 {
+            return "schedule \(key): was cancelled, and is \(ending.how.name)"
+        }
+        switch ending.how {
+        case .sent where releases != 1: return "schedule \(key): is sent, and became \(releases) pushes"
+        case .sent where ending.at < schedule.dueAt: return "schedule \(key): was sent before its time"
+        case .expired where schedule.order.expiresAt.map { $0 > ending.at } ?? true:
+            return "schedule \(key): ended as expired before its push does"
+        case .cancelled where !chronicle.cancelled.contains(key): return "schedule \(key): nobody cancelled it"
+        case .refused(let words): return "schedule \(key): was refused: \(words)"
+        case .sent, .expired, .cancelled: return nil
         }
     }
 

@@ -25,6 +25,10 @@ package struct World: Sendable {
 
     package enum Deed: Sendable {
         case push(PlannedPush)
+        case schedule(PlannedSchedule)
+        /// Moves a schedule to so long from now.
+        case reschedule(Duration)
+        case cancel
         /// A new installation.
         case install
         /// An app that registers again: with its UUID or without, with its old token, a new one, or another device's.
@@ -42,6 +46,14 @@ package struct World: Sendable {
         package let audience: Audience
         package let lane: Lane
         package let guarantee: Push.Guarantee
+        package let expiresIn: Duration?
+    }
+
+    package struct PlannedSchedule: Sendable {
+        package let application: Int
+        package let target: Target
+        package let guarantee: Push.Guarantee
+        package let dueIn: Duration
         package let expiresIn: Duration?
     }
 
@@ -151,7 +163,10 @@ extension World {
 
     private static func deed(_ random: inout SplitMix64, applications: Int, platforms: Int) -> Deed {
         switch random.fraction() {
-        case ..<0.3: .push(push(&random, applications: applications))
+        case ..<0.2: .push(push(&random, applications: applications))
+        case ..<0.3: .schedule(schedule(&random, applications: applications))
+        case ..<0.34: .reschedule(random.duration(0...random.pick([1, 30, 300])))
+        case ..<0.38: .cancel
         case ..<0.45: .install
         case ..<0.65: .register(isNamed: random.chance(0.7), random.pick([.same, .fresh, .another]))
         case ..<0.8: .unregister
@@ -165,6 +180,26 @@ extension World {
             application: random.below(applications), audience: audience(&random),
             lane: random.pick(Lane.allCases), guarantee: random.chance(0.3) ? .atMostOnce : .atLeastOnce,
             expiresIn: random.chance(0.3) ? random.duration(0...300) : nil)
+    }
+
+    private static func schedule(_ random: inout SplitMix64, applications: Int) -> PlannedSchedule {
+        PlannedSchedule(
+            application: random.below(applications), target: target(&random),
+            guarantee: random.chance(0.3) ? .atMostOnce : .atLeastOnce,
+            dueIn: random.duration(0...random.pick([0.5, 10, 300])),
+            expiresIn: random.chance(0.3) ? random.duration(0...400) : nil)
+    }
+
+    private static func target(_ random: inout SplitMix64) -> Target {
+        let topics = random.chance(0.4) ? [random.pick(topics)] : []
+        let users = random.chance(0.2) ? [random.pick(users)] : []
+        let kinds: [PlatformKind]? = random.chance(0.2) ? [random.pick([.ios, .androidFCM])] : nil
+        do {
+            return try Target(
+                topics: topics, customUserIDs: users, platforms: kinds, isInteractiveOnly: random.chance(0.1))
+        } catch {
+            preconditionFailure("the world's topics and users are names: \(error)")
+        }
     }
 
     private static func audience(_ random: inout SplitMix64) -> Audience {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import BelfryCore
-import BelfryServer
 import Foundation
 
 struct AppCommand: AsyncParsableCommand {
@@ -11,33 +10,27 @@ struct AppCommand: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Create an application; its secrets are shown once.")
 
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var desk: DeskOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "What people call it.") var name: String
 
         func run() async throws {
-            let created = try await common.withAdministration { try await $0.createApplication(name: name) }
-            let secrets = [
-                ("app_uuid", created.application.uuid.lowercased), ("api_key", created.apiKey),
-                ("shared_secret", created.sharedSecret),
-            ]
-            if output.json {
-                try Output.json(Dictionary(uniqueKeysWithValues: secrets))
-            } else {
-                Output.fields(secrets)
-            }
+            let created = try await desk.withDesk { try await $0.createApplication(name: name) }
+            if output.json { return try Output.json(created) }
+            Output.fields([
+                ("app_uuid", created.app_uuid), ("api_key", created.api_key), ("shared_secret", created.shared_secret),
+            ])
         }
     }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List all applications.")
 
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var desk: DeskOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let applications = try await common.withAdministration { try await $0.store.applications() }
-            let rows = applications.map { ApplicationRow($0) }
+            let rows = try await desk.withDesk { try await $0.applications() }
             if output.json { return try Output.json(rows) }
             Output.table(["app_uuid", "name", "created_at"], rows.map { [$0.app_uuid, $0.name, $0.created_at] })
         }
@@ -46,21 +39,14 @@ struct AppCommand: AsyncParsableCommand {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show an application with its platforms.")
 
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var desk: DeskOptions
         @OptionGroup var output: OutputOptions
         @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
 
         func run() async throws {
-            let (application, platforms) = try await common.withAdministration { administration in
-                let application = try await administration.application(app)
-                var platforms: [PlatformRow] = []
-                for platform in try await administration.store.platforms(of: application.key) {
-                    let devices = try await administration.store.deviceCount(on: platform.key)
-                    platforms.append(PlatformRow(platform, devices: devices))
-                }
-                return (ApplicationRow(application), platforms)
-            }
-            if output.json { return try Output.json(ApplicationPage(application: application, platforms: platforms)) }
+            let page = try await desk.withDesk { try await $0.application(app) }
+            if output.json { return try Output.json(page) }
+            let (application, platforms) = (page.application, page.platforms)
             Output.fields([
                 ("app_uuid", application.app_uuid), ("name", application.name), ("created_at", application.created_at),
             ])
@@ -76,55 +62,14 @@ struct AppCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an application; with --force also its platforms, devices and pushes.")
 
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var desk: DeskOptions
         @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
         @Flag(help: "Delete it although it has platforms.") var force = false
 
         func run() async throws {
-            try await common.withAdministration { administration in
-                let application = try await administration.application(app)
-                try await administration.store.delete(application.key, force: force)
-            }
+            try await desk.withDesk { try await $0.deleteApplication(app, force: force) }
             print("deleted \(app.lowercased)")
         }
-    }
-}
-
-/// An application as scripts see it.
-private struct ApplicationRow: Encodable {
-    let app_uuid: String
-    let name: String
-    let created_at: String
-
-    init(_ application: Application) {
-        app_uuid = application.uuid.lowercased
-        name = application.name
-        created_at = application.createdAt.text
-    }
-}
-
-private struct ApplicationPage: Encodable {
-    let application: ApplicationRow
-    let platforms: [PlatformRow]
-}
-
-/// A platform as scripts see it.
-struct PlatformRow: Encodable {
-    let platform_uuid: String
-    let type: String
-    let mode: String
-    let name: String
-    let devices: Int
-    /// `active`, or `parked: ` and why.
-    let state: String
-
-    init(_ platform: Platform, devices: Int) {
-        platform_uuid = platform.uuid.lowercased
-        type = platform.kind.rawValue
-        mode = platform.mode.rawValue
-        name = platform.name
-        self.devices = devices
-        state = platform.parked.map { "parked (\($0.cause)): \($0.detail)" } ?? "active"
     }
 }
 
@@ -133,13 +78,5 @@ extension UUID {
     static func parse(_ text: String) throws -> UUID {
         guard let uuid = UUID(uuidString: text) else { throw ValidationError("`\(text)` is no UUID") }
         return uuid
-    }
-}
-
-extension Instant {
-    /// As people read it, in UTC with milliseconds.
-    var text: String {
-        Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
-            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }

@@ -12,12 +12,16 @@ struct PlatformCommand: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a platform; its secret is shown once.",
-            discussion: "Give either --apns-key with --key-id and --team-id, or --apns-certificate.")
+            discussion: """
+                For ios give --topic, and either --apns-key with --key-id and --team-id, or --apns-certificate. \
+                Platforms of other types take no credentials yet: their pushes are accepted and wait.
+                """)
 
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var desk: DeskOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
-        @Option(help: "ios.") var type: String
+        @Option(help: ArgumentHelp("One of \(PlatformKind.allCases.map(\.rawValue).joined(separator: ", "))."))
+        var type: String
         @Option(help: "development or production.") var mode: String
         @Option(help: "What people call it.") var name: String
         @OptionGroup(title: "APNs credentials") var credentials: APNsArguments
@@ -25,20 +29,18 @@ struct PlatformCommand: AsyncParsableCommand {
         func run() async throws {
             guard let kind = PlatformKind(rawValue: type) else { throw unknown("type", type, PlatformKind.allCases) }
             guard let mode = Platform.Mode(rawValue: mode) else { throw unknown("mode", mode, Platform.Mode.allCases) }
-            let credentials = try credentials.read()
-            let created = try await common.withAdministration { administration in
-                try await administration.createPlatform(
-                    of: try await administration.application(app), kind: kind, mode: mode, name: name,
-                    credentials: credentials)
+            let draft = PlatformDraft(kind: kind, mode: mode, name: name, credentials: try entered(for: kind))
+            let created = try await desk.withDesk { desk in
+                try await APNsArguments.spelled { try await desk.createPlatform(draft, of: app) }
             }
-            let secrets = [
-                ("platform_uuid", created.platform.uuid.lowercased), ("platform_secret", created.secret),
-            ]
-            if output.json {
-                try Output.json(Dictionary(uniqueKeysWithValues: secrets))
-            } else {
-                Output.fields(secrets)
-            }
+            if output.json { return try Output.json(created) }
+            Output.fields([
+                ("platform_uuid", created.platform_uuid), ("platform_secret", created.platform_secret),
+            ])
+        }
+
+        private func entered(for kind: PlatformKind) throws -> [String: JSONValue] {
+            kind == .ios || !credentials.isEmpty ? try credentials.read() : [:]
         }
 
         private func unknown<Choice: RawRepresentable<String>>(
@@ -53,15 +55,14 @@ struct PlatformCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Replace a platform's credentials; pages that waited for them go on.")
 
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var desk: DeskOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
         @OptionGroup(title: "APNs credentials") var credentials: APNsArguments
 
         func run() async throws {
             let credentials = try credentials.read()
-            try await common.withAdministration { administration in
-                try await administration.replaceCredentials(
-                    of: try await administration.platform(platform), with: credentials)
+            try await desk.withDesk { desk in
+                try await APNsArguments.spelled { try await desk.replaceCredentials(of: platform, with: credentials) }
             }
             print("replaced the credentials of \(platform.lowercased)")
         }
@@ -70,13 +71,11 @@ struct PlatformCommand: AsyncParsableCommand {
     struct Resume: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Let a parked platform's pages run again.")
 
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var desk: DeskOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
 
         func run() async throws {
-            try await common.withAdministration { administration in
-                try await administration.store.resume(try await administration.platform(platform).key)
-            }
+            try await desk.withDesk { try await $0.resume(platform) }
             print("resumed \(platform.lowercased)")
         }
     }
@@ -91,17 +90,31 @@ struct APNsArguments: ParsableArguments {
     var apnsCertificate: String?
     @Option(help: ArgumentHelp("A file that holds the certificate's passphrase.", valueName: "file"))
     var passphraseFile: String?
-    @Option(help: ArgumentHelp("The app's bundle id.", valueName: "bundle")) var topic: String
+    @Option(help: ArgumentHelp("The app's bundle id.", valueName: "bundle")) var topic: String?
     @Option(help: ArgumentHelp("Another APNs, for tests, or port 2197.", valueName: "https://host:port"))
     var endpoint: String?
     @Option(help: ArgumentHelp("Certificates to trust instead of the system's.", valueName: "ca.pem"))
     var trustRoot: String?
 
+    var isEmpty: Bool { apnsKey == nil && apnsCertificate == nil && topic == nil }
+
     /// Reads the files. Throws `ValidationError` when what is given does not fit together.
-    func read() throws -> APNsPlatformCredentials {
-        APNsPlatformCredentials(
+    func read() throws -> [String: JSONValue] {
+        guard let topic else { throw ValidationError("give --topic, the app's bundle id") }
+        return APNsPlatformCredentials(
             identity: try identity(), topic: topic, endpoint: endpoint,
-            trustRootsPEM: try trustRoot.map { String(decoding: try contents($0), as: UTF8.self) })
+            trustRootsPEM: try trustRoot.map { String(decoding: try contents($0), as: UTF8.self) }
+        ).entered
+    }
+
+    /// Names a field that is refused as its option is spelled.
+    static func spelled<Value>(_ work: () async throws -> Value) async throws -> Value {
+        do {
+            return try await work()
+        } catch let error as InvalidInput {
+            let option = error.field.replacing("credentials.", with: "").replacing("_", with: "-")
+            throw InvalidInput(field: option, error.problem)
+        }
     }
 
     private func identity() throws -> APNsPlatformCredentials.Identity {

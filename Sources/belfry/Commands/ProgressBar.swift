@@ -1,4 +1,3 @@
-import BelfryCore
 import Foundation
 
 /// One line on the terminal that fills up while a push is delivered; where there is no terminal, it keeps silent.
@@ -7,7 +6,7 @@ struct ProgressBar {
 
     private static let width = 32
 
-    func show(_ receipt: Receipt) {
+    func show(_ receipt: ReceiptPage) {
         guard isTerminal else { return }
         let devices = receipt.devices
         let share = devices == 0 ? 0 : Double(receipt.answered) / Double(devices)

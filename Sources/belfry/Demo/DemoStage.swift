@@ -35,7 +35,7 @@ struct DemoStage: Sendable {
             print("→ \(push.name)")
             let sent = ContinuousClock.now
             let receiptID = try await client.push(push.body)
-            let receipt = try await Follower(store: administration.store, isQuiet: false).follow(receiptID)
+            let receipt = try await follow(receiptID)
             rows.append(DemoRow(push: push, receipt: receipt, took: .now - sent))
         }
         print("")
@@ -46,6 +46,14 @@ struct DemoStage: Sendable {
             client.explain(addressee: addressee, management: addresses.management, dataDirectory: dataDirectory)
         }
         return isRight
+    }
+
+    private func follow(_ receiptID: UUID) async throws -> Receipt {
+        try await Follower(desk: LocalDesk(administration: administration), isQuiet: false).follow(receiptID)
+        guard let receipt = try await administration.store.receipt(receiptID) else {
+            throw StoreError.unknown("receipt \(receiptID.lowercased)")
+        }
+        return receipt
     }
 
     private func clearEarlierDemos() async throws {

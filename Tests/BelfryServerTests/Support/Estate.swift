@@ -70,10 +70,11 @@ struct Estate: Sendable {
 
     var data: String { scratch.file("data") }
 
-    func serve() async throws -> Program {
+    func serve(_ settings: [String: String] = [:]) async throws -> Program {
         try Program.start(
             ["serve", "--data-directory", data],
-            ["BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json"],
+            ["BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json"]
+                .merging(settings) { _, new in new },
             log: scratch.file("log-\(UUID().uuidString)"))
     }
 

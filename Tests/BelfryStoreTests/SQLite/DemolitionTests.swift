@@ -8,6 +8,7 @@ import Testing
 @Suite struct DemolitionTests {
     private static let tables = [
         "application", "platform", "device", "topic", "subscription", "push", "push_progress", "tally", "walk", "page",
+        "schedule",
     ]
 
     /// An application with something in each table, some of its devices swept and some not.
@@ -21,6 +22,7 @@ import Testing
         try await scene.spread(pagesOf: 10)
         _ = try await store.settle(Settlement(try await scene.claimOne(), all: .accepted))
         _ = try await scene.push(lane: .bulk)
+        _ = try await scene.schedule(in: .zero)
         return scene
     }
 
@@ -45,6 +47,9 @@ import Testing
             let doomed = try await Scene(store: store, clock: HandClock())
             for number in 0..<40 { try await doomed.register("\(number)", topics: .replace(["a"])) }
             _ = try await doomed.push()
+            let sent = try await doomed.schedule(in: .zero)
+            _ = try await store.release(sent, as: .sample(to: doomed.platform))
+            _ = try await doomed.schedule(in: .seconds(900))
             try await store.delete(doomed.application.key, force: true)
             #expect(try await rows(in: store) == before)
         }

@@ -37,6 +37,19 @@ import Testing
         (PageStatements.due, "USING INDEX page_due (is_open=? AND lane=? AND platform_id=? AND due_at_ms<?)"),
         (PageStatements.nextDue, "USING COVERING INDEX page_due (is_open=? AND lane=? AND platform_id=?)"),
         (PageStatements.holding, "USING INDEX page_device (push_id=? AND platform_id=? AND first_device_id<?)"),
+        (ScheduleStatements.due, "USING INDEX schedule_due (due_at_ms<?)"),
+        (ScheduleStatements.nextDue, "USING INDEX schedule_due"),
+        (ScheduleStatements.waiting, "USING INDEX schedule_application (application_id=? AND ended_at_ms=? AND"),
+        (ScheduleStatements.ended, "USING INDEX schedule_application (application_id=? AND"),
+        (ScheduleStatements.clear, "USING COVERING INDEX schedule_application (application_id=? AND ended_at_ms<?)"),
+        (ReceiptStatements.newest, "USING INDEX push_application (application_id=? AND rowid<?)"),
+        (ReceiptStatements.pageHolding, "INDEX page_device (push_id=? AND platform_id=? AND first_device_id<?)"),
+        (ReceiptStatements.pages, "USING INDEX page_device (push_id=? AND platform_id>?)"),
+        (RetirementStatements.anyActive, "USING COVERING INDEX device_reach (platform_id=? AND reach>?)"),
+        (AdminKeyStatements.ofTenant, "USING INDEX admin_key_tenant (tenant_id=? AND rowid>?)"),
+        (AdminKeyStatements.ofApplication, "USING INDEX admin_key_application (application_id=? AND rowid>?)"),
+        (AuditStatements.ofTenant, "USING INDEX audit_tenant (tenant_id=? AND rowid<?)"),
+        (AuditStatements.ofApplication, "USING INDEX audit_application (application_id=? AND rowid<?)"),
         (PlatformStatements.releasePages, "INDEX page_due (is_open=? AND lane=? AND platform_id=? AND due_at_ms>?)"),
     ])
     func `a hot statement walks its index`(sql: String, step: String) async throws {
@@ -49,7 +62,7 @@ import Testing
         }
     }
 
-    @Test(arguments: DemolitionStatements.inOrder)
+    @Test(arguments: DemolitionStatements.inOrder + RetirementStatements.inOrder)
     func `clearing away looks at nothing but what it clears`(sql: String) async throws {
         try await withSQLiteStore { store, _ in
             let plan = try await store.pool.read { db in

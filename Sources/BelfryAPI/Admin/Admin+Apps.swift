@@ -1,0 +1,160 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Applications: `/admin/v1/apps`. Their secrets are shown when they are made, and never again.
+    struct Apps: Sendable {
+        let desk: Desk
+
+        var routes: [Route] {
+            [
+                desk.open(.get, "apps", list),
+                desk.open(.post, "apps", create),
+                desk.application(.get, "apps/:app_uuid", .read, show),
+                desk.application(.patch, "apps/:app_uuid", .change, update),
+                desk.application(.delete, "apps/:app_uuid", .read, delete),
+                desk.application(.post, "apps/:app_uuid/api-key", .change, replaceAPIKey),
+                desk.application(.post, "apps/:app_uuid/shared-secret", .change, replaceSharedSecret),
+            ]
+        }
+
+        /// Those that the key can see.
+        private func list(_ call: Call) async throws -> Response {
+            let query = try Query(call, Query.paging)
+            let (limit, after) = (try query.limit(), try query.cursor()?[0])
+            let visible = try await desk.store.applications().filter { application in
+                Permission.verdict(
+                    scope: call.key.scope, bounds: call.key.bounds, for: .read,
+                    on: Permission.Subject(application)) == .allowed
+            }
+            let rest = visible.drop { application in after.map { application.key.rawValue <= $0 } ?? false }
+            let found = Array(rest.prefix(limit))
+            let tenants = try await tenants(of: found)
+            var json = JSONWriter()
+            json.object { json in
+                json.array("apps", found) { json, application in
+                    json.object { $0.application(application, tenant: tenants[application.tenantKey]) }
+                }
+                json.next(rest.count > limit ? found.last.map { Cursor($0.key.rawValue) } : nil)
+            }
+            return Response(json: json.buffer)
+        }
+
+        private func create(_ call: Call) async throws -> Response {
+            let body = try await call.body(as: NewApp.self)
+            let name = try body.required()
+            let tenant = try await tenant(body.tenant, call)
+            try call.require(.change, on: .tenant(tenant), called: "tenant")
+            let uuid = UUID()
+            let change = call.change("app.create", uuid.lowercased, of: .tenant(tenant), ["name": name.text])
+            let created = try await desk.store.audited(change) {
+                try await desk.office.createApplication(uuid, name: name, of: tenant)
+            }
+            return .created(
+                try await json(
+                    created.application,
+                    [("api_key", created.apiKey), ("shared_secret", created.sharedSecret)]))
+        }
+
+        private func show(_ call: Call, _ application: Application) async throws -> Response {
+            Response(json: try await json(application))
+        }
+
+        private func update(_ call: Call, _ application: Application) async throws -> Response {
+            let name = try await call.body(as: NameBody.self).required()
+            let change = call.change("app.rename", application, ["name": name.text])
+            try await desk.store.audited(change) { try await desk.store.rename(application.key, to: name) }
+            guard let renamed = try await desk.store.application(application.key) else { throw APIError.missing("app") }
+            return Response(json: try await json(renamed))
+        }
+
+        /// For those who may change its tenant: an application's admin cannot take away the ground it stands on.
+        private func delete(_ call: Call, _ application: Application) async throws -> Response {
+            try call.require(.change, on: .tenant(application.tenantKey), called: "app")
+            let force = try Query(call, ["force"]).bool("force")
+            let change = call.change(
+                "app.delete", application, ["name": application.name, "force": String(force)])
+            try await desk.store.audited(change) { try await desk.store.delete(application.key, force: force) }
+            return Response(status: .noContent)
+        }
+
+        private func replaceAPIKey(_ call: Call, _ application: Application) async throws -> Response {
+            let apiKey = try await desk.store.audited(call.change("app.replace_api_key", application)) {
+                try await desk.office.replaceAPIKey(of: application)
+            }
+            return Response(json: try await json(application, [("api_key", apiKey)]))
+        }
+
+        private func replaceSharedSecret(_ call: Call, _ application: Application) async throws -> Response {
+            let secret = try await desk.store.audited(call.change("app.replace_shared_secret", application)) {
+                try await desk.office.replaceSharedSecret(of: application)
+            }
+            return Response(json: try await json(application, [("shared_secret", secret)]))
+        }
+
+        /// The tenant that the body names, or the caller's own; the first one for an operator.
+        private func tenant(_ uuid: UUID?, _ call: Call) async throws -> Key<Tenant> {
+            if let uuid {
+                guard let tenant = try await desk.store.tenant(uuid) else { throw APIError.missing("tenant") }
+                return tenant.key
+            }
+            return switch call.key.bounds {
+            case .everything: Tenant.first
+            case .tenant(let own), .application(_, let own): own
+            }
+        }
+
+        private func tenants(of applications: [Application]) async throws -> [Key<Tenant>: UUID] {
+            var found: [Key<Tenant>: UUID] = [:]
+            for key in Set(applications.map(\.tenantKey)) { found[key] = try await desk.store.tenant(key)?.uuid }
+            return found
+        }
+
+        private func json(
+            _ application: Application, _ secrets: [(name: StaticString, secret: String)] = []
+        ) async throws -> ByteBuffer {
+            let tenant = try await desk.store.tenant(application.tenantKey)?.uuid
+            var json = JSONWriter()
+            json.object { json in
+                json.application(application, tenant: tenant)
+                for (name, secret) in secrets { json.string(name, secret) }
+            }
+            return json.buffer
+        }
+    }
+
+    private struct NewApp: Body {
+        static let fields = ["name", "tenant_uuid"]
+        private var name: String?
+        private(set) var tenant: UUID?
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "name": name = try reader.string(field)
+            default: tenant = try reader.uuid(field)
+            }
+        }
+
+        func required() throws(InvalidInput) -> Name {
+            guard let name else { throw InvalidInput.missing("name") }
+            return try Name(name)
+        }
+    }
+}
+
+extension Admin.Call {
+    /// A change of an application itself.
+    func change(_ action: String, _ application: Application, _ details: [String: String] = [:]) -> AuditedChange {
+        change(action, application.uuid.lowercased, of: Permission.Subject(application), details)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func application(_ application: Application, tenant: UUID?) {
+        uuid("app_uuid", application.uuid)
+        string("name", application.name)
+        string("tenant_uuid", tenant?.lowercased)
+        string("created_at", application.createdAt.text)
+    }
+}

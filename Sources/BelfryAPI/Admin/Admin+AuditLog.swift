@@ -1,0 +1,53 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Who changed what: `/admin/v1/audit`, newest first.
+    struct AuditLog: Sendable {
+        let desk: Desk
+
+        var routes: [Route] { [desk.open(.get, "audit", list)] }
+
+        private func list(_ call: Call) async throws -> Response {
+            try call.require(.govern, on: Permission.Subject(call.key.bounds), called: "audit log")
+            let asked = try await query(call)
+            let entries = try await desk.store.auditLog(asked)
+            var json = JSONWriter()
+            json.object { json in
+                json.array("entries", entries) { json, entry in json.object { $0.entry(entry) } }
+                json.next(entries.count == asked.limit ? entries.last.map { Cursor($0.key.rawValue) } : nil)
+            }
+            return Response(json: json.buffer)
+        }
+
+        private func query(_ call: Call) async throws -> AuditQuery {
+            let query = try Query(call, Query.paging + ["app_uuid", "key_id", "from", "until"])
+            return AuditQuery(
+                bounds: try await bounds(query.text("app_uuid"), call), keyID: query.text("key_id"),
+                from: try query.instant("from") ?? .distantPast, until: try query.instant("until") ?? .distantFuture,
+                before: try query.cursor().map { Key($0[0]) }, limit: try query.limit())
+        }
+
+        /// What the key is bound to, or an application within.
+        private func bounds(_ uuid: String?, _ call: Call) async throws -> AdminKey.Bounds {
+            guard let uuid else { return call.key.bounds }
+            guard let uuid = UUID(uuidString: uuid), let application = try await desk.store.application(uuid) else {
+                throw APIError.missing("app")
+            }
+            try call.require(.govern, on: Permission.Subject(application), called: "app")
+            return .application(application.key, of: application.tenantKey)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func entry(_ entry: AuditEntry) {
+        string("at", entry.at.text)
+        string("key_id", entry.change.keyID)
+        string("address", entry.change.address)
+        string("action", entry.change.action)
+        string("subject", entry.change.subject)
+        strings("details", entry.change.details.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+    }
+}

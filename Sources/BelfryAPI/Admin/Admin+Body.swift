@@ -1,0 +1,103 @@
+import BelfryCore
+import FoundationEssentials
+
+extension Admin {
+    /// The JSON object that a request carries. Members it does not have are refused.
+    protocol Body {
+        static var fields: [String] { get }
+        init()
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput)
+    }
+}
+
+extension Admin.Call {
+    /// Reads the request's body.
+    func body<Body: Admin.Body>(as type: Body.Type = Body.self) async throws -> Body {
+        try parse(type, try await request.bytes(atMost: bodyBytesMax))
+    }
+
+    /// Reads the request's body, which may be left out.
+    func bodyIfAny<Body: Admin.Body>(as type: Body.Type = Body.self) async throws -> Body {
+        let bytes = try await request.bytes(atMost: bodyBytesMax)
+        return bytes.isEmpty ? Body() : try parse(type, bytes)
+    }
+
+    private func parse<Body: Admin.Body>(_ type: Body.Type, _ bytes: [UInt8]) throws(InvalidInput) -> Body {
+        var body = Body()
+        try JSONReader.document(bytes) { reader, field throws(InvalidInput) in
+            guard Body.fields.contains(field) else { throw InvalidInput.unknown(field, instead: Body.fields) }
+            try body.read(field, from: &reader)
+        }
+        return body
+    }
+}
+
+extension InvalidInput {
+    static func unknown(_ field: String, instead fields: [String]) -> InvalidInput {
+        InvalidInput(field: "'\(field)'", "is no field of this request, which takes \(fields.joined(separator: ", "))")
+    }
+
+    static func missing(_ field: String) -> InvalidInput { InvalidInput(field: field, "is missing") }
+}
+
+extension JSONReader {
+    /// Reads an object whose members are known by name.
+    mutating func object(
+        _ field: String, of fields: [String], member: (inout JSONReader, String) throws(InvalidInput) -> Void
+    ) throws(InvalidInput) {
+        try object(field) { reader, name throws(InvalidInput) in
+            guard fields.contains(name) else { throw InvalidInput.unknown("\(field).\(name)", instead: fields) }
+            try member(&reader, name)
+        }
+    }
+
+    mutating func uuid(_ field: String) throws(InvalidInput) -> UUID? {
+        guard let text = try string(field) else { return nil }
+        guard let uuid = UUID(uuidString: text) else { throw InvalidInput(field: field, "is no UUID") }
+        return uuid
+    }
+
+    mutating func uuids(_ field: String) throws(InvalidInput) -> [UUID]? {
+        guard let texts = try strings(field) else { return nil }
+        var uuids: [UUID] = []
+        for (index, text) in texts.enumerated() {
+            guard let uuid = UUID(uuidString: text) else {
+                throw InvalidInput(field: "\(field)[\(index)]", "is no UUID")
+            }
+            uuids.append(uuid)
+        }
+        return uuids
+    }
+
+    /// A moment in ISO 8601 with a time zone.
+    mutating func instant(_ field: String) throws(InvalidInput) -> Instant? {
+        guard let text = try string(field) else { return nil }
+        return try Instant(text, field: field)
+    }
+
+    mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ field: String, as type: Choice.Type = Choice.self
+    ) throws(InvalidInput) -> Choice? {
+        guard let text = try string(field) else { return nil }
+        return try Choice(named: text, field: field)
+    }
+}
+
+extension Instant {
+    init(_ text: String, field: String) throws(InvalidInput) {
+        guard let instant = Instant(text: text) else {
+            throw InvalidInput(field: field, "is no time such as 2026-01-31T08:30:00Z")
+        }
+        self = instant
+    }
+}
+
+extension RawRepresentable<String> where Self: CaseIterable {
+    init(named text: String, field: String) throws(InvalidInput) {
+        guard let choice = Self(rawValue: text) else {
+            let known = Self.allCases.map(\.rawValue).joined(separator: ", ")
+            throw InvalidInput(field: field, "is '\(text)', it has to be one of \(known)")
+        }
+        self = choice
+    }
+}

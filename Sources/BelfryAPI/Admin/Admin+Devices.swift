@@ -1,0 +1,108 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Devices of an application: `/admin/v1/apps/:app_uuid/devices`.
+    struct Devices: Sendable {
+        let desk: Desk
+
+        var routes: [Route] {
+            [
+                desk.application(.get, "apps/:app_uuid/devices", .read, search),
+                desk.device(.get, "apps/:app_uuid/devices/:device_uuid", .read, show),
+                desk.device(.post, "apps/:app_uuid/devices/:device_uuid/deactivate", .change, deactivate),
+                desk.device(.post, "apps/:app_uuid/devices/:device_uuid/test-push", .send, testPush),
+            ]
+        }
+
+        /// By a part of the UUID, token, custom user id or alias, by topic, and on one platform or all.
+        private func search(_ call: Call, _ application: Application) async throws -> Response {
+            let query = try Query(call, Query.paging + ["q", "topic", "platform_uuid"])
+            let limit = try query.limit()
+            let platforms = try await platforms(query.text("platform_uuid"), of: application)
+            let topic = try query.text("topic").map { try Topic.normalized($0, field: "topic") }
+            let devices = try await desk.store.devices(
+                DeviceSearch(platforms: platforms.map(\.key), text: query.text("q"), topic: topic),
+                after: try query.cursor().map { Key($0[0]) }, limit: limit)
+            let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
+            var json = JSONWriter()
+            json.object { json in
+                json.array("devices", devices) { json, device in
+                    guard let platform = byKey[device.platformKey] else { return }
+                    json.object { $0.device(device, on: platform) }
+                }
+                json.next(devices.count == limit ? devices.last.map { Cursor($0.key.rawValue) } : nil)
+            }
+            return Response(json: json.buffer)
+        }
+
+        private func platforms(_ named: String?, of application: Application) async throws -> [Platform] {
+            let all = try await desk.store.platforms(of: application.key)
+            guard let named else { return all }
+            guard let platform = all.first(where: { $0.uuid == UUID(uuidString: named) }) else {
+                throw APIError.missing("platform")
+            }
+            return [platform]
+        }
+
+        private func show(
+            _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
+        ) -> Response {
+            var json = JSONWriter()
+            json.object { $0.device(device, on: platform) }
+            return Response(json: json.buffer)
+        }
+
+        /// The device keeps its UUID, and comes back when its app registers again.
+        private func deactivate(
+            _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
+        ) async throws -> Response {
+            let change = call.change("device.deactivate", device.uuid.lowercased, of: Permission.Subject(application))
+            try await desk.store.audited(change) { try await desk.store.unregister(device.uuid, on: platform.key) }
+            return Response(status: .noContent)
+        }
+
+        private func testPush(
+            _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
+        ) async throws -> Response {
+            let text = try await call.bodyIfAny(as: TestPush.self).text ?? "This is a test."
+            let order = Order(
+                content: Push.Content(body: text), target: try Target(devices: [device.uuid]), lane: .urgent)
+            let change = call.change("device.test_push", device.uuid.lowercased, of: Permission.Subject(application))
+            let push = try await desk.store.audited(change) {
+                try await PushDesk(store: desk.store).send(order, for: application.key)
+            }
+            var json = JSONWriter()
+            json.object { $0.uuid("receipt_id", push.receiptID) }
+            return .created(json.buffer)
+        }
+    }
+
+    private struct TestPush: Body {
+        static let fields = ["body"]
+        private(set) var text: String?
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            text = try reader.string(field)
+        }
+    }
+}
+
+extension JSONWriter {
+    mutating func device(_ device: Device, on platform: Platform) {
+        uuid("device_uuid", device.uuid)
+        uuid("platform_uuid", platform.uuid)
+        string("type", platform.kind.rawValue)
+        bool("active", device.isActive)
+        string("registration_token", device.token?.text(for: platform.kind))
+        string("os", device.about.os)
+        string("os_version", device.about.osVersion)
+        string("device_model", device.about.model)
+        string("device_manufacturer", device.about.manufacturer)
+        string("device_alias", device.about.alias)
+        string("custom_user_id", device.customUserID)
+        strings("topics", device.topics)
+        string("registered_at", device.registeredAt.text)
+    }
+}

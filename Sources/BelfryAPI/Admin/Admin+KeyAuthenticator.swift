@@ -1,0 +1,63 @@
+import BelfryCore
+import Crypto
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import Logging
+import Metrics
+
+extension Admin {
+    /// Finds out whose key a request carries, in `Authorization: Bearer bfy_…`.
+    ///
+    /// Keys are read with each request, so a revoked one is refused at once. All refusals have the same words.
+    struct KeyAuthenticator: Sendable {
+        private let store: any AdminKeyStore
+        private let clock: any WallClock
+        private let challenge: String
+        private let failures = Counter(metric: .authenticationFailures)
+
+        init(store: any AdminKeyStore, clock: any WallClock, realm: String) {
+            self.store = store
+            self.clock = clock
+            challenge = #"Bearer realm="\#(realm)""#
+        }
+
+        func key(of request: Request, logger: Logger) async throws -> AdminKey {
+            guard let text = request.headers[.authorization].flatMap(Self.bearer), let given = KeyText(text) else {
+                throw refusal()
+            }
+            let key = try await store.adminKey(given.id)
+            let hash = SHA256.hash(data: Array(given.secret.utf8))
+            let taken = key?.secretHashes(at: clock.now) ?? []
+            let matches = (taken + [SecretHash.nobodys]).map(hash.isEqual(inConstantTime:))
+            guard let key, matches.contains(true) else { throw refusal() }
+            await note(key, logger)
+            return key
+        }
+
+        /// A use that cannot be written down keeps nobody from working.
+        private func note(_ key: AdminKey, _ logger: Logger) async {
+            guard key.isUseWorthNoting(at: clock.now) else { return }
+            do {
+                try await store.noteUse(of: key.key, at: clock.now)
+            } catch {
+                logger.debug("use of an admin key was not noted", metadata: ["key.id": "\(key.id)"])
+            }
+        }
+
+        private static func bearer(_ header: String) -> String? {
+            let parts = header.split(separator: " ", omittingEmptySubsequences: true)
+            guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+            return String(parts[1])
+        }
+
+        private func refusal() -> APIError {
+            failures.increment()
+            return APIError(
+                .unauthorized,
+                "Authentication failed: the admin API takes an admin key, as 'Authorization: Bearer bfy_…'. "
+                    + "`belfry admin create` on the server's machine makes one",
+                headers: [.wwwAuthenticate: challenge])
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Admin keys: `/admin/v1/keys`. Their secrets are shown when they are made, and never again.
+    struct Keys: Sendable {
+        let desk: Desk
+
+        var routes: [Route] {
+            [
+                desk.open(.get, "keys", list),
+                desk.open(.post, "keys", create),
+                desk.key(.get, "keys/:key_id", show),
+                desk.key(.post, "keys/:key_id/rotate", rotate),
+                desk.key(.delete, "keys/:key_id", revoke),
+            ]
+        }
+
+        /// Those bound as the caller's key is, or closer.
+        private func list(_ call: Call) async throws -> Response {
+            try call.require(.govern, on: Permission.Subject(call.key.bounds), called: "key")
+            let query = try Query(call, Query.paging)
+            let limit = try query.limit()
+            let keys = try await desk.store.adminKeys(
+                within: call.key.bounds, after: try query.cursor().map { Key($0[0]) }, limit: limit)
+            let places = try await places(of: keys)
+            var json = JSONWriter()
+            json.object { json in
+                json.array("keys", Array(zip(keys, places))) { json, pair in
+                    json.object { $0.adminKey(pair.0, pair.1) }
+                }
+                json.next(keys.count == limit ? keys.last.map { Cursor($0.key.rawValue) } : nil)
+            }
+            return Response(json: json.buffer)
+        }
+
+        private func create(_ call: Call) async throws -> Response {
+            let body = try await call.body(as: NewKey.self)
+            let (name, scope) = try body.required()
+            let bounds = try await bounds(body, call)
+            try call.require(.govern, on: Permission.Subject(bounds), called: "tenant or app")
+            let text = KeyText.random()
+            let change = call.change(
+                "key.create", text.id, of: Permission.Subject(bounds), ["name": name.text, "scope": scope.rawValue])
+            let created = try await desk.store.audited(change) {
+                try await desk.office.createKey(text, name: name, scope: scope, bounds: bounds)
+            }
+            return .created(try await json(created.key, secret: created.text))
+        }
+
+        private func show(_ call: Call, _ key: AdminKey) async throws -> Response {
+            Response(json: try await json(key, secret: nil))
+        }
+
+        private func rotate(_ call: Call, _ key: AdminKey) async throws -> Response {
+            guard key.revokedAt == nil else { throw APIError(.conflict, "The key is revoked") }
+            let grace = try await call.bodyIfAny(as: Grace.self).duration
+            let change = call.change(
+                "key.rotate", key.id, of: Permission.Subject(key.bounds),
+                ["grace_seconds": String(grace.components.seconds)])
+            let text = try await desk.store.audited(change) {
+                try await desk.office.rotate(key, graceEnd: grace > .zero ? desk.clock.now + grace : nil)
+            }
+            return Response(json: try await json(key, secret: text))
+        }
+
+        private func revoke(_ call: Call, _ key: AdminKey) async throws -> Response {
+            let change = call.change(
+                "key.revoke", key.id, of: Permission.Subject(key.bounds), ["name": key.name])
+            try await desk.store.audited(change) { try await desk.store.revoke(key.key) }
+            return Response(status: .noContent)
+        }
+
+        /// As its maker's key is bound, unless the body names something closer.
+        private func bounds(_ body: NewKey, _ call: Call) async throws -> AdminKey.Bounds {
+            if let uuid = body.application {
+                guard let application = try await desk.store.application(uuid) else { throw APIError.missing("app") }
+                try call.require(.read, on: Permission.Subject(application), called: "app")
+                return .application(application.key, of: application.tenantKey)
+            }
+            guard let uuid = body.tenant else { return call.key.bounds }
+            guard let tenant = try await desk.store.tenant(uuid) else { throw APIError.missing("tenant") }
+            try call.require(.read, on: .tenant(tenant.key), called: "tenant")
+            return .tenant(tenant.key)
+        }
+
+        /// The tenant and application that a key is bound to, by the ids that callers know.
+        fileprivate struct Place: Sendable {
+            var tenant: UUID?
+            var application: UUID?
+        }
+
+        private func places(of keys: [AdminKey]) async throws -> [Place] {
+            var places: [Place] = []
+            for key in keys {
+                switch key.bounds {
+                case .everything: places.append(Place())
+                case .tenant(let tenant): places.append(Place(tenant: try await desk.store.tenant(tenant)?.uuid))
+                case .application(let application, let tenant):
+                    places.append(
+                        Place(
+                            tenant: try await desk.store.tenant(tenant)?.uuid,
+                            application: try await desk.store.application(application)?.uuid))
+                }
+            }
+            return places
+        }
+
+        private func json(_ key: AdminKey, secret: KeyText?) async throws -> ByteBuffer {
+            let place = try await places(of: [key]).first ?? Place()
+            var json = JSONWriter()
+            json.object { json in
+                json.adminKey(key, place)
+                if let secret { json.string("key", secret.text) }
+            }
+            return json.buffer
+        }
+    }
+
+    private struct NewKey: Body {
+        static let fields = ["name", "scope", "tenant_uuid", "app_uuid"]
+        private var name: String?
+        private var scope: AdminKey.Scope?
+        private(set) var tenant: UUID?
+        private(set) var application: UUID?
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "name": name = try reader.string(field)
+            case "scope": scope = try reader.choice(field)
+            case "tenant_uuid": tenant = try reader.uuid(field)
+            default: application = try reader.uuid(field)
+            }
+        }
+
+        func required() throws(InvalidInput) -> (Name, AdminKey.Scope) {
+            guard let name else { throw InvalidInput.missing("name") }
+            guard let scope else { throw InvalidInput.missing("scope") }
+            guard tenant == nil || application == nil else {
+                throw InvalidInput(field: "tenant_uuid", "and app_uuid exclude each other")
+            }
+            return (try Name(name), scope)
+        }
+    }
+
+    /// For how long the old secret is taken beside the new one.
+    private struct Grace: Body {
+        static let fields = ["grace_seconds"]
+        private(set) var duration = Duration.zero
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            guard let seconds = try reader.integer(field) else { return }
+            let most = AdminKey.graceMax.components.seconds
+            guard (0...most).contains(seconds) else {
+                throw InvalidInput(field: field, "is \(seconds), it has to be 0 to \(most)")
+            }
+            duration = .seconds(seconds)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func adminKey(_ key: AdminKey, _ place: Admin.Keys.Place) {
+        string("key_id", key.id)
+        string("name", key.name)
+        string("scope", key.scope.rawValue)
+        string("tenant_uuid", place.tenant?.lowercased)
+        string("app_uuid", place.application?.lowercased)
+        string("created_at", key.createdAt.text)
+        string("last_used_at", key.lastUsedAt?.text)
+        string("previous_secret_until", key.previous?.validUntil.text)
+        string("revoked_at", key.revokedAt?.text)
+    }
+}

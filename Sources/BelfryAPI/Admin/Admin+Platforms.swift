@@ -1,0 +1,196 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Platforms: `/admin/v1/apps/:app_uuid/platforms` and `/admin/v1/platforms`. Their credentials go in and never come
+    /// out.
+    struct Platforms: Sendable {
+        let desk: Desk
+
+        var routes: [Route] {
+            [
+                desk.application(.get, "apps/:app_uuid/platforms", .read, list),
+                desk.application(.post, "apps/:app_uuid/platforms", .change, create),
+                desk.platform(.get, "platforms/:platform_uuid", .read, show),
+                desk.platform(.patch, "platforms/:platform_uuid", .change, update),
+                desk.platform(.delete, "platforms/:platform_uuid", .change, delete),
+                desk.platform(.put, "platforms/:platform_uuid/credentials", .change, replaceCredentials),
+                desk.platform(.post, "platforms/:platform_uuid/park", .change, park),
+                desk.platform(.post, "platforms/:platform_uuid/resume", .change, resume),
+            ]
+        }
+
+        private func list(_ call: Call, _ application: Application) async throws -> Response {
+            let platforms = try await desk.store.platforms(of: application.key)
+            var counts: [Key<Platform>: Int] = [:]
+            for platform in platforms { counts[platform.key] = try await desk.store.deviceCount(on: platform.key) }
+            var json = JSONWriter()
+            json.object { json in
+                json.array("platforms", platforms) { json, platform in
+                    json.object { $0.platform(platform, of: application, devices: counts[platform.key] ?? 0) }
+                }
+            }
+            return Response(json: json.buffer)
+        }
+
+        private func create(_ call: Call, _ application: Application) async throws -> Response {
+            let body = try await call.body(as: NewPlatformBody.self)
+            let (kind, mode, name) = try body.required()
+            let uuid = UUID()
+            let change = call.change(
+                "platform.create", uuid.lowercased, of: Permission.Subject(application),
+                ["name": name.text, "type": kind.rawValue, "mode": mode.rawValue])
+            let created = try await desk.store.audited(change) {
+                try await desk.office.createPlatform(
+                    uuid, of: application, kind: kind, mode: mode, name: name, credentials: body.credentials)
+            }
+            return .created(json(created.platform, application, devices: 0, secret: created.secret))
+        }
+
+        private func show(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            try await reply(platform.key, application)
+        }
+
+        private func update(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            let name = try await call.body(as: NameBody.self).required()
+            let change = call.change("platform.rename", platform, application, ["name": name.text])
+            try await desk.store.audited(change) { try await desk.store.rename(platform.key, to: name) }
+            return try await reply(platform.key, application)
+        }
+
+        private func delete(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            let force = try Query(call, ["force"]).bool("force")
+            let change = call.change(
+                "platform.delete", platform, application, ["name": platform.name, "force": String(force)])
+            try await desk.store.audited(change) { try await desk.store.delete(platform.key, force: force) }
+            return Response(status: .noContent)
+        }
+
+        private func replaceCredentials(
+            _ call: Call, _ platform: Platform, _ application: Application
+        ) async throws -> Response {
+            let entered = try await call.body(as: CredentialsBody.self).credentials
+            let change = call.change("platform.replace_credentials", platform, application)
+            try await desk.store.audited(change) {
+                try await desk.office.replaceCredentials(of: platform, with: entered)
+            }
+            return try await reply(platform.key, application)
+        }
+
+        private func park(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            let reason = try await call.bodyIfAny(as: ParkBody.self).reason ?? "parked by hand"
+            let change = call.change("platform.park", platform, application, ["reason": reason])
+            let parking = Parking(cause: .credentials, detail: reason, since: desk.clock.now)
+            try await desk.store.audited(change) { try await desk.store.park(platform.key, parking) }
+            return try await reply(platform.key, application)
+        }
+
+        private func resume(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            let change = call.change("platform.resume", platform, application)
+            try await desk.store.audited(change) { try await desk.store.resume(platform.key) }
+            return try await reply(platform.key, application)
+        }
+
+        /// The platform as it is now.
+        private func reply(_ key: Key<Platform>, _ application: Application) async throws -> Response {
+            guard let platform = try await desk.store.platform(key) else { throw APIError.missing("platform") }
+            return Response(
+                json: json(platform, application, devices: try await desk.store.deviceCount(on: key), secret: nil))
+        }
+
+        private func json(
+            _ platform: Platform, _ application: Application, devices: Int, secret: String?
+        ) -> ByteBuffer {
+            var json = JSONWriter()
+            json.object { json in
+                json.platform(platform, of: application, devices: devices)
+                if let secret { json.string("platform_secret", secret) }
+            }
+            return json.buffer
+        }
+    }
+
+    private struct NewPlatformBody: Body {
+        static let fields = ["type", "mode", "name", "credentials"]
+        private var kind: PlatformKind?
+        private var mode: Platform.Mode?
+        private var name: String?
+        private(set) var credentials: [String: JSONValue] = [:]
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "type": kind = try reader.choice(field)
+            case "mode": mode = try reader.choice(field)
+            case "name": name = try reader.string(field)
+            default: credentials = try reader.members(field)
+            }
+        }
+
+        func required() throws(InvalidInput) -> (PlatformKind, Platform.Mode, Name) {
+            guard let kind else { throw InvalidInput.missing("type") }
+            guard let mode else { throw InvalidInput.missing("mode") }
+            guard let name else { throw InvalidInput.missing("name") }
+            return (kind, mode, try Name(name))
+        }
+    }
+
+    private struct CredentialsBody: Body {
+        static let fields = ["credentials"]
+        private(set) var credentials: [String: JSONValue] = [:]
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            credentials = try reader.members(field)
+        }
+    }
+
+    private struct ParkBody: Body {
+        static let fields = ["reason"]
+        private(set) var reason: String?
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            guard let text = try reader.string(field) else { return }
+            reason = try Name(text, field: field).text
+        }
+    }
+}
+
+extension Admin.Call {
+    /// A change of a platform.
+    func change(
+        _ action: String, _ platform: Platform, _ application: Application, _ details: [String: String] = [:]
+    ) -> AuditedChange {
+        change(action, platform.uuid.lowercased, of: Permission.Subject(application), details)
+    }
+}
+
+extension JSONReader {
+    /// An object whose members are somebody else's to read.
+    fileprivate mutating func members(_ field: String) throws(InvalidInput) -> [String: JSONValue] {
+        var members: [String: JSONValue] = [:]
+        try object(field) { reader, name throws(InvalidInput) in members[name] = try reader.value(field) }
+        return members
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func platform(_ platform: Platform, of application: Application, devices: Int) {
+        uuid("platform_uuid", platform.uuid)
+        uuid("app_uuid", application.uuid)
+        string("type", platform.kind.rawValue)
+        string("mode", platform.mode.rawValue)
+        string("name", platform.name)
+        integer("devices", Int64(devices))
+        string("state", platform.parked == nil ? "active" : "parked")
+        array("parked", platform.parked.map { [$0] } ?? []) { $0.parking($1) }
+        string("created_at", platform.createdAt.text)
+    }
+
+    mutating func parking(_ parking: Parking) {
+        object { json in
+            json.string("cause", parking.cause.rawValue)
+            json.string("detail", parking.detail)
+            json.string("since", parking.since.text)
+        }
+    }
+}

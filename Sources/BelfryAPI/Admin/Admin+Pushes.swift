@@ -1,0 +1,122 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+import Metrics
+
+extension Admin {
+    /// Pushes and their receipts: `/admin/v1/apps/:app_uuid/pushes` and `/admin/v1/pushes/:receipt_id`.
+    struct Pushes: Sendable {
+        let desk: Desk
+        private let accepted = Dictionary(
+            uniqueKeysWithValues: Lane.allCases.map { ($0, Counter(metric: .pushes, [("lane", "\($0)")])) })
+
+        init(desk: Desk) { self.desk = desk }
+
+        var routes: [Route] {
+            [
+                desk.application(.get, "apps/:app_uuid/pushes", .read, list),
+                desk.application(.post, "apps/:app_uuid/pushes", .send, create),
+                desk.receipt(.get, "pushes/:receipt_id", .read, show),
+                desk.receipt(.get, "pushes/:receipt_id/devices", .read, devices),
+                desk.receipt(.get, "pushes/:receipt_id/devices/:device_uuid", .read, answer),
+            ]
+        }
+
+        private func list(_ call: Call, _ application: Application) async throws -> Response {
+            let query = try Query(call, Query.paging)
+            let limit = try query.limit()
+            let receipts = try await desk.store.receipts(
+                of: application.key, before: try query.cursor().map { Key($0[0]) }, limit: limit)
+            var json = JSONWriter()
+            json.object { json in
+                json.array("pushes", receipts) { json, receipt in json.object { $0.receipt(receipt, of: application) } }
+                json.next(receipts.count == limit ? receipts.last.map { Cursor($0.push.key.rawValue) } : nil)
+            }
+            return Response(json: json.buffer)
+        }
+
+        private func create(_ call: Call, _ application: Application) async throws -> Response {
+            let order = try await call.body(as: PushBody.self).order()
+            let change = call.change("push.create", application, ["target": order.target.summary])
+            let push = try await desk.store.audited(change) {
+                try await PushDesk(store: desk.store).send(order, for: application.key)
+            }
+            accepted[push.lane]?.increment()
+            var json = JSONWriter()
+            json.object { $0.uuid("receipt_id", push.receiptID) }
+            return .created(json.buffer)
+        }
+
+        private func show(_ call: Call, _ receipt: Receipt, _ application: Application) -> Response {
+            var json = JSONWriter()
+            json.object { $0.receipt(receipt, of: application) }
+            return Response(json: json.buffer)
+        }
+
+        /// Devices with one kind of answer; those that failed unless another is asked for.
+        private func devices(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
+            let query = try Query(call, Query.paging + ["answer"])
+            let page = try await desk.store.answers(
+                in: receipt.push.key, kind: try query.choice("answer") ?? .failed,
+                after: try query.cursor(of: 2).map { AnswerCursor(platform: Key($0[0]), device: Key($0[1])) },
+                limit: try query.limit())
+            let platforms = try await desk.store.platforms(of: application.key)
+            let uuids = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.uuid) })
+            var json = JSONWriter()
+            json.object { json in
+                json.array("devices", page.answers) { json, answer in
+                    json.object { json in
+                        json.uuid("device_uuid", answer.uuid)
+                        json.string("platform_uuid", uuids[answer.platform]?.lowercased)
+                        json.string("answer", answer.answer.name)
+                    }
+                }
+                json.next(page.next.map { Cursor($0.platform.rawValue, $0.device.rawValue) })
+            }
+            return Response(json: json.buffer)
+        }
+
+        /// What became of one device.
+        private func answer(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
+            let platforms = try await desk.store.platforms(of: application.key).map(\.key)
+            guard let uuid = call.uuid("device_uuid"),
+                let device = try await desk.store.deviceKeys([uuid], on: platforms).first,
+                let answer = try await desk.store.answer(of: device, in: receipt.push.key)
+            else { throw APIError.missing("device in this push") }
+            var json = JSONWriter()
+            json.object { json in
+                json.uuid("device_uuid", uuid)
+                json.string("answer", answer.name)
+            }
+            return Response(json: json.buffer)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func receipt(_ receipt: Receipt, of application: Application) {
+        uuid("receipt_id", receipt.push.receiptID)
+        uuid("app_uuid", application.uuid)
+        string("state", receipt.state.rawValue)
+        string("lane", "\(receipt.push.lane)")
+        integer("devices", Int64(receipt.devices))
+        let counts = receipt.counts.filter { $0.value > 0 }.map { ($0.key.name, Int64($0.value)) }
+        integers("counts", counts.sorted { $0.0 < $1.0 })
+        string("accepted_at", receipt.push.acceptedAt.text)
+        string("expires_at", receipt.push.expiresAt?.text)
+        string("first_answer_at", receipt.firstAnswerAt?.text)
+        string("settled_at", receipt.settledAt?.text)
+        array("parked", receipt.parked) { $0.parking($1) }
+    }
+}
+
+extension Target {
+    /// For the audit log: how a push was aimed, without the names of users.
+    fileprivate var summary: String {
+        if let devices { return "\(devices.count) devices" }
+        if topics.isEmpty && customUserIDs.isEmpty {
+            return platforms == nil ? "everyone" : "everyone on some platforms"
+        }
+        return "\(topics.count) topics, \(customUserIDs.count) custom user ids"
+    }
+}

@@ -1,0 +1,88 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Topics of an application: `/admin/v1/apps/:app_uuid/topics`, by their names.
+    struct Topics: Sendable {
+        let desk: Desk
+
+        var routes: [Route] {
+            [
+                desk.application(.get, "apps/:app_uuid/topics", .read, list),
+                desk.application(.post, "apps/:app_uuid/topics", .change, create),
+                desk.application(.delete, "apps/:app_uuid/topics/:topic", .change, delete),
+            ]
+        }
+
+        private func list(_ call: Call, _ application: Application) async throws -> Response {
+            let query = try Query(call, Query.paging + ["q"])
+            let (limit, skip) = (try query.limit(), Int(try query.cursor()?[0] ?? 0))
+            let found = try await desk.store.topics(
+                TopicQuery(applicationKey: application.key, text: query.text("q")?.lowercased()), skip: max(skip, 0),
+                limit: limit)
+            let end = skip + found.elements.count
+            var json = JSONWriter()
+            json.object { json in
+                json.integer("total", Int64(found.total))
+                json.array("topics", found.elements) { json, topic in json.object { $0.topic(topic) } }
+                json.next(end < found.total ? Cursor(Int64(end)) : nil)
+            }
+            return Response(json: json.buffer)
+        }
+
+        /// A topic that is there stays as it is, and is answered with 200.
+        private func create(_ call: Call, _ application: Application) async throws -> Response {
+            let topic = try await call.body(as: NewTopicBody.self).checked(at: desk.clock.now)
+            let change = call.change("topic.create", application, ["topic": topic.name])
+            let fates = try await desk.store.audited(change) {
+                try await desk.store.create([topic], of: application.key)
+            }
+            var json = JSONWriter()
+            var isNew = false
+            for fate in fates {
+                if case .created = fate { isNew = true }
+                json.object { $0.topic(fate.topic) }
+            }
+            return Response(status: isNew ? .created : .ok, json: json.buffer)
+        }
+
+        /// Its devices are unsubscribed.
+        private func delete(_ call: Call, _ application: Application) async throws -> Response {
+            guard let name = call.parameters.get("topic"),
+                let topic = try await desk.store.topic(
+                    named: try Topic.normalized(name, field: "topic"), of: application.key)
+            else { throw APIError.missing("topic") }
+            let change = call.change("topic.delete", application, ["topic": topic.name])
+            _ = try await desk.store.audited(change) {
+                try await desk.store.deleteTopics([topic.key], of: application.key)
+            }
+            return Response(status: .noContent)
+        }
+    }
+
+    private struct NewTopicBody: Body {
+        static let fields = ["name", "expires_at"]
+        private var name: String?
+        private var expiresAt: Instant?
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "name": name = try reader.string(field)
+            default: expiresAt = try reader.instant(field)
+            }
+        }
+
+        func checked(at now: Instant) throws(InvalidInput) -> NewTopic {
+            guard let name else { throw InvalidInput.missing("name") }
+            return try NewTopic(name: name, expiresAt: expiresAt, now: now)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func topic(_ topic: Topic) {
+        string("name", topic.name)
+        string("expires_at", topic.expiresAt?.text)
+    }
+}

@@ -1,0 +1,39 @@
+import BelfryCore
+import Hummingbird
+
+extension PCFRoutes {
+    /// `/v1/schedules`, and the singular that the documentation of pushes writes.
+    func addSchedules(to router: Router<APIContext>) {
+        for path in ["v1/schedules", "v1/schedule"] {
+            serve(
+                RouterPath(path), on: router,
+                [
+                    .get: { [authenticator, schedules] request, _ in
+                        try await schedules.list(for: try await authenticator.application(of: request))
+                    }
+                ])
+            serve(
+                RouterPath(path + "/:schedule_id"), on: router,
+                [
+                    .get: onSchedule { _, key, application in try await schedules.show(key, of: application) },
+                    .put: onSchedule { request, key, application in
+                        try await schedules.update(key, request, of: application)
+                    },
+                    .delete: onSchedule { _, key, application in try await schedules.cancel(key, of: application) },
+                ])
+        }
+    }
+
+    /// Throws a 404 for an id that is none.
+    private func onSchedule(
+        _ handler: @escaping @Sendable (Request, Key<Schedule>, Application) async throws -> Response
+    ) -> Handler {
+        { [authenticator] request, context in
+            let application = try await authenticator.application(of: request)
+            guard let key = context.parameters.get("schedule_id").flatMap(Key<Schedule>.init(id:)) else {
+                throw PCFv1.Schedules.notFound
+            }
+            return try await handler(request, key, application)
+        }
+    }
+}

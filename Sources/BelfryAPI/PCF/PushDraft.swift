@@ -1,0 +1,139 @@
+import BelfryCore
+
+extension PCFv1 {
+    /// What a body says of a push, before it is known what it has to say: all of it, or what is to change.
+    struct PushDraft {
+        private var body: String?
+        private var custom: [String: JSONValue] = [:]
+        private var names = TargetNames()
+        private var scheduleAt: Int64?
+        private var scheduleIn: Int64?
+        private var expiryTime: Int64?
+
+        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+            var draft = Self()
+            try JSONReader.document(bytes) { reader, key throws(InvalidInput) in try draft.read(key, from: &reader) }
+            return draft
+        }
+
+        /// nil when there is neither a text nor a custom part.
+        func content() -> Push.Content? {
+            // Senders that fill in every field send an empty body with a custom part; that is no text to show.
+            let body = body.flatMap { $0.isEmpty ? nil : $0 }
+            return body == nil && custom.isEmpty ? nil : Push.Content(body: body, custom: custom)
+        }
+
+        /// nil when nobody is named.
+        func target() throws(InvalidInput) -> Target? { names.isGiven ? try Target(names) : nil }
+
+        func times() throws(InvalidInput) -> Times {
+            let (scheduleAt, scheduleIn) = (scheduleAt.nonZero, scheduleIn.nonZero)
+            guard scheduleAt == nil || scheduleIn == nil else {
+                throw InvalidInput(field: "scheduleAt", "and scheduleIn are both given, a push takes one of them")
+            }
+            try Self.check(scheduleAt, "scheduleAt")
+            try Self.check(scheduleIn, "scheduleIn")
+            try Self.check(expiryTime, "expiryTime")
+            return Times(
+                scheduleAt: scheduleAt, scheduleIn: scheduleIn,
+                expiresAt: expiryTime.nonZero.map(Instant.init(milliseconds:)))
+        }
+
+        private static func check(_ time: Int64?, _ field: String) throws(InvalidInput) {
+            if let time, time < 0 { throw InvalidInput(field: field, "is \(time), it has to be 0 or more") }
+        }
+
+        // MARK: Reading
+
+        private mutating func read(_ key: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch key {
+            case "message": try readMessage(from: &reader)
+            case "target": names = try reader.null() ? TargetNames() : TargetNames(from: &reader)
+            case "scheduleAt": scheduleAt = try reader.integer("scheduleAt")
+            case "scheduleIn": scheduleIn = try reader.integer("scheduleIn")
+            case "expiryTime": expiryTime = try reader.integer("expiryTime")
+            default: try reader.skip()
+            }
+        }
+
+        private mutating func readMessage(from reader: inout JSONReader) throws(InvalidInput) {
+            body = nil
+            custom = [:]
+            if try reader.null() { return }
+            try reader.object("message") { reader, key throws(InvalidInput) in
+                switch key {
+                case "body": body = try reader.string("message.body")
+                case "custom": custom = try Self.custom(from: &reader)
+                default: try reader.skip()
+                }
+            }
+        }
+
+        private static func custom(from reader: inout JSONReader) throws(InvalidInput) -> [String: JSONValue] {
+            if try reader.null() { return [:] }
+            var custom: [String: JSONValue] = [:]
+            try reader.object("message.custom") { reader, key throws(InvalidInput) in
+                let value = try reader.value("message.custom")
+                try check(value, of: key)
+                custom[key] = value.isNull ? nil : value
+            }
+            return custom
+        }
+
+        /// The keys of platforms we know hold an object each; that of BB10 is a text.
+        private static func check(_ value: JSONValue, of key: String) throws(InvalidInput) {
+            switch (key, value) {
+            case (_, .null), ("bb10", .string): return
+            case ("bb10", _):
+                throw InvalidInput(field: "message.custom.bb10", "has to be a string, it is \(value.typeName)")
+            case ("ios", .object), ("windows8", .object), ("windowsPhone", .object): return
+            case (let key, .object) where key.hasPrefix("android"): return
+            case ("ios", _), ("windows8", _), ("windowsPhone", _), ("android", _), ("android-fcm", _),
+                ("androidFcm", _), ("android-baidu", _):
+                throw InvalidInput(field: "message.custom.\(key)", "has to be an object, it is \(value.typeName)")
+            default: return
+            }
+        }
+    }
+
+    /// Whom the push is for, as the wire names them. Empty arrays count as not given.
+    struct TargetNames {
+        private(set) var devices: [String] = []
+        /// With those of `tags`, their older name.
+        private(set) var topics: [String] = []
+        private(set) var customUserIDs: [String] = []
+        private(set) var platforms: [String] = []
+        /// Deprecated, and added to `platforms`: one more, or `all`. `""` counts as not given.
+        private(set) var platform: String?
+        private(set) var isInteractiveOnly = false
+
+        init() {}
+
+        init(from reader: inout JSONReader) throws(InvalidInput) {
+            var names = Self()
+            try reader.object("target") { reader, key throws(InvalidInput) in try names.read(key, from: &reader) }
+            self = names
+        }
+
+        var isGiven: Bool {
+            !devices.isEmpty || !topics.isEmpty || !customUserIDs.isEmpty || !platforms.isEmpty || platform != nil
+        }
+
+        private mutating func read(_ key: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch key {
+            case "devices": devices = try reader.strings("target.devices") ?? []
+            case "topics": topics += try reader.strings("target.topics") ?? []
+            case "tags": topics += try reader.strings("target.tags") ?? []
+            case "custom_user_ids": customUserIDs = try reader.strings("target.custom_user_ids") ?? []
+            case "platforms": platforms = try reader.strings("target.platforms") ?? []
+            case "platform": platform = try reader.string("target.platform").flatMap { $0.isEmpty ? nil : $0 }
+            case "interactive-only": isInteractiveOnly = try reader.bool("target.interactive-only") ?? false
+            default: try reader.skip()
+            }
+        }
+    }
+}
+
+extension Int64? {
+    fileprivate var nonZero: Int64? { self == 0 ? nil : self }
+}

@@ -1,0 +1,60 @@
+import BelfryCore
+import Hummingbird
+
+extension PCFv1 {
+    /// What senders ask for at `/v1/schedules`: the pushes that wait for their time. One that was sent is none of them.
+    struct Schedules: Sendable {
+        let store: any ScheduleStore
+        let desk: PushDesk
+        let clock: any WallClock
+        let options: Options
+
+        static let notFound = APIError(
+            .notFound, "No push waits under this id: it is unknown, or it was sent, cancelled or has expired")
+
+        /// How many are read at once: each may name 4,096 devices.
+        private static let pageSize = 32
+
+        /// All of them, in an answer that is written while it is read, since it may be of any length.
+        func list(for application: Application) async throws -> Response {
+            let first = try await store.schedules(of: application.key, after: nil, limit: Self.pageSize)
+            let body = ResponseBody { [store] writer in
+                try await writer.write(ByteBuffer(string: "["))
+                var page = first
+                var isFirst = true
+                while let last = page.last {
+                    for schedule in page {
+                        if !isFirst { try await writer.write(ByteBuffer(string: ",")) }
+                        isFirst = false
+                        try await writer.write(schedule.json())
+                    }
+                    let isFull = page.count == Self.pageSize
+                    page =
+                        isFull
+                        ? try await store.schedules(of: application.key, after: last, limit: Self.pageSize) : []
+                }
+                try await writer.write(ByteBuffer(string: "]"))
+                try await writer.finish(nil)
+            }
+            return Response(status: .ok, headers: [.contentType: Response.jsonType], body: body)
+        }
+
+        func show(_ key: Key<Schedule>, of application: Application) async throws -> Response {
+            let schedule = try await store.schedule(key, of: application.key)
+            guard let schedule, schedule.ending == nil else { throw Self.notFound }
+            return Response(json: schedule.json())
+        }
+
+        func update(_ key: Key<Schedule>, _ request: Request, of application: Application) async throws -> Response {
+            let body = try ScheduleRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let changed = try await desk.change(key, of: application.key, body.change(at: clock.now))
+            guard let changed else { throw Self.notFound }
+            return Response(json: changed.json())
+        }
+
+        func cancel(_ key: Key<Schedule>, of application: Application) async throws -> Response {
+            guard try await store.cancel(key, of: application.key) else { throw Self.notFound }
+            return Response(status: .noContent)
+        }
+    }
+}

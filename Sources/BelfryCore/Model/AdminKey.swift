@@ -1,0 +1,118 @@
+/// A credential of the admin API: what its holder may do, and where.
+package struct AdminKey: Sendable, Hashable {
+    package let key: Key<AdminKey>
+    /// The public half of the key's text, by which it is found, listed and written into the audit log.
+    package let id: String
+    package let name: String
+    package let scope: Scope
+    package let bounds: Bounds
+    /// SHA-256 of the secret half. The secret itself is shown once, when it is made.
+    package let secretHash: [UInt8]
+    /// The secret before the last rotation, for as long as it is still taken.
+    package let previous: Previous?
+    package let createdAt: Instant
+    /// Written at most once in `usePrecision`.
+    package let lastUsedAt: Instant?
+    package let revokedAt: Instant?
+
+    /// What a holder may do. `Permission` says what each means.
+    package enum Scope: String, Sendable, Hashable, CaseIterable {
+        case `operator`
+        case tenantAdmin = "tenant-admin"
+        case appAdmin = "app-admin"
+        case sender
+        case readOnly = "read-only"
+    }
+
+    /// Where a holder may do it.
+    package enum Bounds: Sendable, Hashable {
+        case everything
+        case tenant(Key<Tenant>)
+        case application(Key<Application>, of: Key<Tenant>)
+    }
+
+    package struct Previous: Sendable, Hashable {
+        package let secretHash: [UInt8]
+        package let validUntil: Instant
+
+        package init(secretHash: [UInt8], validUntil: Instant) {
+            self.secretHash = secretHash
+            self.validUntil = validUntil
+        }
+    }
+
+    /// How far behind `lastUsedAt` may be: a key in constant use costs one write in this time.
+    package static let usePrecision = Duration.seconds(60)
+    /// The longest that a rotated key's old secret is taken.
+    package static let graceMax = Duration.seconds(30 * 86_400)
+
+    package init(
+        key: Key<AdminKey>, id: String, name: String, scope: Scope, bounds: Bounds, secretHash: [UInt8],
+        previous: Previous?, createdAt: Instant, lastUsedAt: Instant?, revokedAt: Instant?
+    ) {
+        self.key = key
+        self.id = id
+        self.name = name
+        self.scope = scope
+        self.bounds = bounds
+        self.secretHash = secretHash
+        self.previous = previous
+        self.createdAt = createdAt
+        self.lastUsedAt = lastUsedAt
+        self.revokedAt = revokedAt
+    }
+
+    /// The hashes that open the door at this moment; none once the key is revoked.
+    package func secretHashes(at now: Instant) -> [[UInt8]] {
+        guard revokedAt == nil else { return [] }
+        guard let previous, now < previous.validUntil else { return [secretHash] }
+        return [secretHash, previous.secretHash]
+    }
+
+    /// Whether a use at this moment is worth a write.
+    package func isUseWorthNoting(at now: Instant) -> Bool {
+        guard let lastUsedAt else { return true }
+        return now >= lastUsedAt + Self.usePrecision
+    }
+}
+
+extension AdminKey.Scope {
+    /// Throws unless keys of this scope may have these bounds.
+    package func check(_ bounds: AdminKey.Bounds) throws(InvalidInput) {
+        let isFitting =
+            switch (self, bounds) {
+            case (.operator, .everything), (.tenantAdmin, .tenant), (.appAdmin, .application): true
+            case (.sender, .tenant), (.sender, .application), (.readOnly, .tenant), (.readOnly, .application): true
+            default: false
+            }
+        guard !isFitting else { return }
+        let needed =
+            switch self {
+            case .operator: "takes neither tenant nor application"
+            case .tenantAdmin: "needs a tenant"
+            case .appAdmin: "needs an application"
+            case .sender, .readOnly: "needs a tenant or an application"
+            }
+        throw InvalidInput(field: "scope", "is \(rawValue), which \(needed)")
+    }
+}
+
+/// A key before it is made.
+package struct NewAdminKey: Sendable, Hashable {
+    package let id: String
+    package let name: String
+    package let scope: AdminKey.Scope
+    package let bounds: AdminKey.Bounds
+    package let secretHash: [UInt8]
+
+    package init(
+        id: String, name: Name, scope: AdminKey.Scope, bounds: AdminKey.Bounds, secretHash: [UInt8]
+    ) throws(InvalidInput) {
+        try scope.check(bounds)
+        self.id = id
+        self.name = name.text
+        self.scope = scope
+        self.bounds = bounds
+        self.secretHash = secretHash
+    }
+}

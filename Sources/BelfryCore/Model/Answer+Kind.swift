@@ -1,0 +1,17 @@
+extension Answer {
+    /// The answers without their reasons, for those who look for one sort of devices.
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
+        case pending, accepted, gone, expired, unknown, skipped, refused
+        /// Every final answer but `accepted`.
+        case failed
+
+        package func includes(_ answer: Answer) -> Bool {
+            switch (self, answer) {
+            case (.pending, .pending), (.accepted, .accepted), (.gone, .gone), (.expired, .expired): true
+            case (.unknown, .unknown), (.skipped, .skipped), (.refused, .refused): true
+            case (.failed, _): answer != .pending && answer != .accepted
+            default: false
+            }
+        }
+    }
+}

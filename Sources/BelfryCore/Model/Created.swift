@@ -1,0 +1,25 @@
+// What was made, with the secrets that are shown this once.
+
+package struct CreatedApplication: Sendable {
+    package let application: Application
+    package let apiKey: String
+    /// 64 hex digits. Source: PCF Push dashboard, "Configuration", shared secret.
+    package let sharedSecret: String
+
+    package init(application: Application, apiKey: String, sharedSecret: String) {
+        self.application = application
+        self.apiKey = apiKey
+        self.sharedSecret = sharedSecret
+    }
+}
+
+package struct CreatedPlatform: Sendable {
+    package let platform: Platform
+    /// What its devices authenticate with.
+    package let secret: String
+
+    package init(platform: Platform, secret: String) {
+        self.platform = platform
+        self.secret = secret
+    }
+}

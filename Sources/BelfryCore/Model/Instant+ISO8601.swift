@@ -1,0 +1,22 @@
+import FoundationEssentials
+
+extension Instant {
+    /// As people read it: ISO 8601 in UTC with milliseconds. Moments outside the years 1 to 9999 become the nearest.
+    package var text: String {
+        let bounded = min(max(milliseconds, -62_135_596_800_000), 253_402_300_799_999)
+        return Date(timeIntervalSince1970: Double(bounded) / 1_000)
+            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    /// Reads ISO 8601 with a time zone, with or without a fraction; nil for anything else.
+    package init?(text: String) {
+        let styles = [true, false].map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0) }
+        for style in styles {
+            if let date = try? style.parse(text) {
+                self.init(milliseconds: Int64((date.timeIntervalSince1970 * 1_000).rounded()))
+                return
+            }
+        }
+        return nil
+    }
+}

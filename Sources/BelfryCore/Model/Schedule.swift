@@ -1,0 +1,120 @@
+package import FoundationEssentials
+
+/// An order that waits for its time; once that has come, the record of what became of it.
+package struct Schedule: Sendable, Hashable {
+    package let key: Key<Schedule>
+    package let applicationKey: Key<Application>
+    package let order: Order
+    package let dueAt: Instant
+    package let createdAt: Instant
+    /// Raised by each change: whoever acts on an older reading is turned away.
+    package let version: Int64
+    /// nil while it waits.
+    package let ending: Ending?
+
+    /// How long an ended schedule is kept for those who ask what became of it.
+    package static let keptFor = Duration.seconds(30 * 86_400)
+    /// Whoever waits for the next due time is told of one that falls due sooner than this; the others they find in time.
+    package static let soon = Duration.seconds(60)
+
+    package struct Ending: Sendable, Hashable {
+        package let how: How
+        package let at: Instant
+
+        package init(_ how: How, at: Instant) {
+            self.how = how
+            self.at = at
+        }
+    }
+
+    package enum How: Sendable, Hashable {
+        /// It became the push of this receipt.
+        case sent(receiptID: UUID)
+        case cancelled
+        /// Its push would have expired before it could be sent.
+        case expired
+        /// When its time came, a platform could not take the content. The words are for a person.
+        case refused(String)
+
+        /// The word that lists use.
+        package var name: String {
+            switch self {
+            case .sent: "sent"
+            case .cancelled: "cancelled"
+            case .expired: "expired"
+            case .refused: "refused"
+            }
+        }
+    }
+
+    /// What a caller wants otherwise; nil leaves it as it is.
+    package struct Change: Sendable, Hashable {
+        package let content: Push.Content?
+        package let target: Target?
+        package let dueAt: Instant?
+        package let expiresAt: Instant?
+
+        package init(
+            content: Push.Content? = nil, target: Target? = nil, dueAt: Instant? = nil, expiresAt: Instant? = nil
+        ) {
+            self.content = content
+            self.target = target
+            self.dueAt = dueAt
+            self.expiresAt = expiresAt
+        }
+    }
+
+    package init(
+        key: Key<Schedule>, applicationKey: Key<Application>, order: Order, dueAt: Instant, createdAt: Instant,
+        version: Int64, ending: Ending?
+    ) {
+        self.key = key
+        self.applicationKey = applicationKey
+        self.order = order
+        self.dueAt = dueAt
+        self.createdAt = createdAt
+        self.version = version
+        self.ending = ending
+    }
+
+    /// This schedule as the caller wants it, in its next version.
+    package func changed(by change: Change) -> Schedule {
+        let order = Order(
+            content: change.content ?? order.content, target: change.target ?? order.target, lane: order.lane,
+            guarantee: order.guarantee, expiresAt: change.expiresAt ?? order.expiresAt)
+        return Schedule(
+            key: key, applicationKey: applicationKey, order: order, dueAt: change.dueAt ?? dueAt, createdAt: createdAt,
+            version: version + 1, ending: ending)
+    }
+
+    /// This schedule with its end.
+    package func ended(_ how: How, at now: Instant) -> Schedule {
+        Schedule(
+            key: key, applicationKey: applicationKey, order: order, dueAt: dueAt, createdAt: createdAt,
+            version: version, ending: Ending(how, at: now))
+    }
+}
+
+/// Outside, a schedule is 16 hex digits. They are its key, stirred so that they do not count up; no secret lies in them,
+/// since a caller finds only the schedules of its own application.
+extension Key where Noun == Schedule {
+    private static var stir: UInt64 { 0xD6E8_FEB8_6659_FD93 }
+    /// `stir` times this is 1, modulo 2⁶⁴.
+    private static var unstir: UInt64 { 0xCFEE_444D_8B59_A89B }
+
+    package var id: String {
+        var word = UInt64(bitPattern: rawValue) &* Self.stir
+        word = (word ^ word >> 32) &* Self.stir
+        let digits = String(word ^ word >> 32, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// nil for anything but 16 hex digits.
+    package init?(id: String) {
+        guard id.utf8.count == 16, let bytes = [UInt8](hex: id.utf8) else { return nil }
+        var word = bytes.reduce(0) { $0 << 8 | UInt64($1) }
+        word = (word ^ word >> 32) &* Self.unstir
+        word = (word ^ word >> 32) &* Self.unstir
+        self.init(Int64(bitPattern: word))
+    }
+}

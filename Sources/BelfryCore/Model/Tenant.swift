@@ -1,0 +1,33 @@
+package import FoundationEssentials
+
+/// Who owns applications. Tenants cannot see each other.
+package struct Tenant: Sendable, Hashable {
+    package let key: Key<Tenant>
+    package let uuid: UUID
+    package let name: String
+    package let createdAt: Instant
+
+    /// The one that every database begins with, named `default`. Applications belong to it unless another is named.
+    package static let first = Key<Tenant>(1)
+
+    package init(key: Key<Tenant>, uuid: UUID, name: String, createdAt: Instant) {
+        self.key = key
+        self.uuid = uuid
+        self.name = name
+        self.createdAt = createdAt
+    }
+}
+
+/// What people call a tenant, an application, a platform or a key.
+package struct Name: Sendable, Hashable {
+    package let text: String
+
+    package static let bytesMax = 255
+
+    package init(_ text: String, field: String = "name") throws(InvalidInput) {
+        guard !text.isEmpty, text.utf8.count <= Self.bytesMax else {
+            throw InvalidInput(field: field, "has to be 1 to \(Self.bytesMax) bytes, it is \(text.utf8.count)")
+        }
+        self.text = text
+    }
+}

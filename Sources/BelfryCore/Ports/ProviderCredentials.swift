@@ -1,0 +1,13 @@
+package import FoundationEssentials
+
+/// Knows what each kind of provider needs to be told, which is nobody else's business.
+package protocol ProviderCredentials: Sendable {
+    /// Checks what a person entered for a platform and seals it. Throws `InvalidInput` with the field and the reason when
+    /// it cannot be used.
+    func sealed(
+        _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID
+    ) throws -> Sealed
+    /// Why a platform of this kind is parked from the start: nobody here delivers to it, and it takes no credentials. nil
+    /// for a kind that is served.
+    func parking(of kind: PlatformKind) -> Parking?
+}

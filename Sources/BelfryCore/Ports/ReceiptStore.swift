@@ -1,0 +1,47 @@
+package import FoundationEssentials
+
+/// Pushes as those see them who look at many.
+package protocol ReceiptStore: Sendable {
+    /// The application's pushes, newest first, before `before`.
+    func receipts(of application: Key<Application>, before: Key<Push>?, limit: Int) async throws -> [Receipt]
+    /// The devices of a push with an answer of one kind, by platform and device, after `after`.
+    ///
+    /// A store looks at a bounded number of pages: it may find fewer than `limit`, or none, and still give a `next`.
+    func answers(
+        in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
+    ) async throws -> AnswerPage
+}
+
+/// How far somebody came through the answers of a push.
+package struct AnswerCursor: Sendable, Hashable {
+    package let platform: Key<Platform>
+    package let device: Key<Device>
+
+    package init(platform: Key<Platform>, device: Key<Device>) {
+        self.platform = platform
+        self.device = device
+    }
+}
+
+package struct AnswerPage: Sendable, Hashable {
+    package let answers: [DeviceAnswer]
+    /// nil when there are no more.
+    package let next: AnswerCursor?
+
+    package init(answers: [DeviceAnswer], next: AnswerCursor?) {
+        self.answers = answers
+        self.next = next
+    }
+}
+
+package struct DeviceAnswer: Sendable, Hashable {
+    package let uuid: UUID
+    package let platform: Key<Platform>
+    package let answer: Answer
+
+    package init(uuid: UUID, platform: Key<Platform>, answer: Answer) {
+        self.uuid = uuid
+        self.platform = platform
+        self.answer = answer
+    }
+}

@@ -1,0 +1,81 @@
+package import FoundationEssentials
+
+/// What an Android app finds in a push: a flat map of strings, whichever service carries it.
+///
+/// Source: PCF Push API, "Custom fields for Android pushes"; Firebase, "About FCM messages": 4,096 bytes, reserved keys.
+package struct AndroidPayload: Sendable, Hashable {
+    package let data: [String: String]
+    /// A message that waits for its device gives way to a later one with the same key.
+    package let collapseKey: String?
+
+    /// Of all keys and values together.
+    package static let bytesMax = 4_096
+
+    private static let heartbeat = "pcf.push.heartbeat.sentAt"
+    private static let heartbeatToDevice = "pcf.push.heartbeat.sentToDeviceAt"
+
+    /// - Parameters:
+    ///   - receiptID: nil leaves it out; client SDKs look for it.
+    ///   - sentAt: when the message leaves, which is told to those who measure the way by heartbeats.
+    /// - Throws: `InvalidInput` when a key is reserved, or the whole is over 4,096 bytes.
+    package init(
+        _ content: Push.Content, kind: PlatformKind, receiptID: UUID?, sentAt: Instant
+    ) throws(InvalidInput) {
+        let (field, members) = try content.androidMembers(of: kind)
+        var data: [String: String] = [:]
+        for (key, value) in members where key != "collapse_key" && !value.isNull {
+            guard !Self.isReserved(key, on: kind) else {
+                throw InvalidInput(field: "\(field).\(key)", "is reserved: the server or the provider writes it")
+            }
+            data[key] = try value.flat(field: "\(field).\(key)")
+        }
+        if data["message"] == nil { data["message"] = content.body }
+        if data[Self.heartbeat] != nil { data[Self.heartbeatToDevice] = String(sentAt.milliseconds) }
+        data["receiptId"] = receiptID?.lowercased
+        self.data = data
+        collapseKey = try members["collapse_key"].flatMap { value throws(InvalidInput) in
+            value.isNull ? nil : try value.flat(field: "\(field).collapse_key")
+        }
+        let bytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        guard bytes <= Self.bytesMax else {
+            throw InvalidInput(
+                field: "message", "makes an \(kind.rawValue) payload of \(bytes) bytes, the limit is \(Self.bytesMax)")
+        }
+    }
+
+    private static func isReserved(_ key: String, on kind: PlatformKind) -> Bool {
+        if key == "receiptId" { return true }
+        guard kind != .androidBaidu else { return false }
+        return key == "from" || key == "message_type" || key.hasPrefix("google.") || key.hasPrefix("gcm.")
+    }
+}
+
+extension Push.Content {
+    /// What the sender wrote for the kind, or else for Android; and where it stands.
+    fileprivate func androidMembers(
+        of kind: PlatformKind
+    ) throws(InvalidInput) -> (field: String, members: [String: JSONValue]) {
+        let own =
+            switch kind {
+            case .androidFCM: ["android-fcm", "androidFcm"]
+            case .androidBaidu: ["android-baidu"]
+            default: [String]()
+            }
+        for key in own + ["android"] {
+            guard let value = custom[key], !value.isNull else { continue }
+            guard case .object(let members) = value else {
+                throw InvalidInput(field: "message.custom.\(key)", "has to be an object, it is \(value.typeName)")
+            }
+            return ("message.custom.\(key)", members)
+        }
+        return ("message.custom.android", [:])
+    }
+}
+
+extension JSONValue {
+    /// As a string: a text as it is, anything else as it is written in JSON.
+    fileprivate func flat(field: String) throws(InvalidInput) -> String {
+        if case .string(let text) = self { return text }
+        return String(decoding: try encoded(field: field), as: UTF8.self)
+    }
+}

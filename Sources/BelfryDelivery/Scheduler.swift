@@ -1,0 +1,57 @@
+import BelfryCore
+import Logging
+
+/// Turns due schedules into pushes, at their time.
+///
+/// The end of a schedule and the acceptance of its push are one transaction, so a scheduler that dies has lost nothing
+/// and doubled nothing; whatever fell due while none ran is the first thing the next one sees. Those that are due
+/// together are released together, since writes that arrive together share one commit.
+struct Scheduler: Sendable {
+    let store: any Store
+    let clock: any WallClock
+    /// How long to sleep at most, however far away the next due time seems.
+    let poll: Duration
+    let loop: PatientLoop
+    let bell = Bell()
+
+    private static let releasesAtOnce = 64
+
+    func run() async throws {
+        let desk = PushDesk(store: store)
+        try await loop.run(until: bell) {
+            let due = try await store.dueSchedules(atMost: Self.releasesAtOnce)
+            if due.isEmpty { try await rest() }
+            try await withThrowingDiscardingTaskGroup { group in
+                for schedule in due { group.addTask { try await release(schedule, by: desk) } }
+            }
+            return true
+        }
+    }
+
+    /// Sleeps until the next due time, or the bell.
+    private func rest() async throws {
+        let next = try await store.nextScheduleDue()
+        await bell.wait(atMost: min(next.map { $0 - clock.now } ?? poll, poll), by: clock)
+    }
+
+    private func release(_ schedule: Schedule, by desk: PushDesk) async throws {
+        if let expiresAt = schedule.order.expiresAt, expiresAt <= clock.now {
+            return try await end(schedule, .expired)
+        }
+        do {
+            let push = try await desk.draft(schedule.order, for: schedule.applicationKey)
+            // None when it was changed or cancelled meanwhile: then its own next reading says what to do.
+            guard try await store.release(schedule, as: push) != nil else { return }
+            Metric.scheduleEnded("sent", after: clock.now - schedule.dueAt)
+        } catch let error as InvalidInput {
+            loop.logger.warning(
+                "schedule was not sent", metadata: ["schedule": "\(schedule.key.id)", "reason": "\(error)"])
+            try await end(schedule, .refused("\(error)"))
+        }
+    }
+
+    private func end(_ schedule: Schedule, _ how: Schedule.How) async throws {
+        guard try await store.end(schedule, how) else { return }
+        Metric.scheduleEnded(how.name, after: clock.now - schedule.dueAt)
+    }
+}

@@ -1,0 +1,64 @@
+package import BelfryCore
+import Foundation
+
+extension APNsPlatformCredentials {
+    private static let fields = [
+        "topic", "apns_key", "key_id", "team_id", "apns_certificate", "passphrase", "endpoint", "trust_root",
+    ]
+
+    /// From fields as a person enters them: `topic` with `apns_key` (PEM), `key_id` and `team_id`, or with
+    /// `apns_certificate` (a p12 in Base64) and `passphrase`. `endpoint` and `trust_root` (PEM) are for tests.
+    package init(entered: [String: JSONValue]) throws(InvalidInput) {
+        var values: [String: String] = [:]
+        for (field, value) in entered where value != .null {
+            guard Self.fields.contains(field) else {
+                throw InvalidInput(
+                    field: field, "is no field of APNs credentials, which are \(Self.fields.joined(separator: ", "))")
+            }
+            guard let text = value.stringValue else {
+                throw InvalidInput(field: field, "has to be a string, it is \(value.typeName)")
+            }
+            values[field] = text
+        }
+        guard let topic = values["topic"] else { throw InvalidInput(field: "topic", "is missing") }
+        self.init(
+            identity: try Identity(values), topic: topic, endpoint: values["endpoint"],
+            trustRootsPEM: values["trust_root"])
+    }
+
+    /// The fields that make these credentials again.
+    package var entered: [String: JSONValue] {
+        var values = ["topic": topic]
+        values["endpoint"] = endpoint
+        values["trust_root"] = trustRootsPEM
+        switch identity {
+        case .key(let p8, let keyID, let teamID):
+            values["apns_key"] = p8
+            values["key_id"] = keyID
+            values["team_id"] = teamID
+        case .certificate(let p12, let passphrase):
+            values["apns_certificate"] = Data(p12).base64EncodedString()
+            values["passphrase"] = passphrase
+        }
+        return values.mapValues { .string($0) }
+    }
+}
+
+extension APNsPlatformCredentials.Identity {
+    fileprivate init(_ values: [String: String]) throws(InvalidInput) {
+        switch (values["apns_key"], values["apns_certificate"]) {
+        case (let p8?, nil):
+            guard let keyID = values["key_id"], let teamID = values["team_id"] else {
+                throw InvalidInput(field: "apns_key", "needs key_id and team_id")
+            }
+            self = .key(p8: p8, keyID: keyID, teamID: teamID)
+        case (nil, let p12?):
+            guard let bytes = Data(base64Encoded: p12) else {
+                throw InvalidInput(field: "apns_certificate", "is no Base64")
+            }
+            self = .certificate(p12: Array(bytes), passphrase: values["passphrase"] ?? "")
+        case (nil, nil): throw InvalidInput(field: "apns_key", "or apns_certificate is missing")
+        case (_?, _?): throw InvalidInput(field: "apns_key", "and apns_certificate exclude each other")
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package import BelfryCore
+package import FoundationEssentials
+
+extension WrappedStore {
+    package func rename(_ application: Key<Application>, to name: Name) async throws {
+        try await base.rename(application, to: name)
+    }
+    package func replaceAPIKey(of application: Key<Application>, with hash: [UInt8]) async throws {
+        try await base.replaceAPIKey(of: application, with: hash)
+    }
+    package func replaceSharedSecret(of application: Key<Application>, with secret: Sealed) async throws {
+        try await base.replaceSharedSecret(of: application, with: secret)
+    }
+    package func rename(_ platform: Key<Platform>, to name: Name) async throws {
+        try await base.rename(platform, to: name)
+    }
+    package func delete(_ platform: Key<Platform>, force: Bool) async throws {
+        try await base.delete(platform, force: force)
+    }
+
+    package func receipts(
+        of application: Key<Application>, before: Key<Push>?, limit: Int
+    ) async throws -> [Receipt] {
+        try await base.receipts(of: application, before: before, limit: limit)
+    }
+    package func answers(
+        in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
+    ) async throws -> AnswerPage {
+        try await base.answers(in: push, kind: kind, after: after, limit: limit)
+    }
+
+    package func create(_ new: NewTenant) async throws -> Tenant { try await base.create(new) }
+    package func tenants(after: Key<Tenant>?, limit: Int) async throws -> [Tenant] {
+        try await base.tenants(after: after, limit: limit)
+    }
+    package func tenant(_ uuid: UUID) async throws -> Tenant? { try await base.tenant(uuid) }
+    package func tenant(_ key: Key<Tenant>) async throws -> Tenant? { try await base.tenant(key) }
+    package func rename(_ tenant: Key<Tenant>, to name: Name) async throws { try await base.rename(tenant, to: name) }
+    package func delete(_ tenant: Key<Tenant>) async throws { try await base.delete(tenant) }
+
+    package func create(_ new: NewAdminKey) async throws -> AdminKey { try await base.create(new) }
+    package func adminKey(_ id: String) async throws -> AdminKey? { try await base.adminKey(id) }
+    package func adminKeys(
+        within bounds: AdminKey.Bounds, after: Key<AdminKey>?, limit: Int
+    ) async throws -> [AdminKey] {
+        try await base.adminKeys(within: bounds, after: after, limit: limit)
+    }
+    package func rotate(_ key: Key<AdminKey>, to secretHash: [UInt8], graceEnd: Instant?) async throws {
+        try await base.rotate(key, to: secretHash, graceEnd: graceEnd)
+    }
+    package func revoke(_ key: Key<AdminKey>) async throws { try await base.revoke(key) }
+    package func noteUse(of key: Key<AdminKey>, at now: Instant) async throws {
+        try await base.noteUse(of: key, at: now)
+    }
+
+    package func audited<Value: Sendable>(
+        _ change: AuditedChange, _ work: () async throws -> Value
+    ) async throws -> Value {
+        try await base.audited(change, work)
+    }
+    package func auditLog(_ query: AuditQuery) async throws -> [AuditEntry] { try await base.auditLog(query) }
+}

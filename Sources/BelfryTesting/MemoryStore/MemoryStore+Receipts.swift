@@ -1,0 +1,37 @@
+package import BelfryCore
+
+extension MemoryStore {
+    package func receipts(
+        of application: Key<Application>, before: Key<Push>?, limit: Int
+    ) async throws -> [Receipt] {
+        transaction { contents in
+            let rows = contents.pushes.values.filter { row in
+                row.push.applicationKey == application && (before.map { row.push.key < $0 } ?? true)
+            }
+            return rows.sorted { $0.push.key > $1.push.key }.prefix(limit).map { contents.receipt(of: $0) }
+        }
+    }
+
+    package func answers(
+        in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
+    ) async throws -> AnswerPage {
+        transaction { contents in
+            let all = contents.pages.values.map(\.page).filter { $0.pushKey == push }.flatMap { page in
+                zip(page.devices, page.answers).map { (AnswerCursor(platform: page.platformKey, device: $0), $1) }
+            }
+            let found = all.filter { cursor, answer in
+                kind.includes(answer) && (after.map { $0 < cursor } ?? true)
+            }.sorted { $0.0 < $1.0 }
+            let answers = found.prefix(limit).map { cursor, answer in
+                DeviceAnswer(uuid: contents.naming.uuid(of: cursor.device), platform: cursor.platform, answer: answer)
+            }
+            return AnswerPage(answers: answers, next: found.count > limit ? found[limit - 1].0 : nil)
+        }
+    }
+}
+
+extension AnswerCursor {
+    fileprivate static func < (left: AnswerCursor, right: AnswerCursor) -> Bool {
+        (left.platform, left.device) < (right.platform, right.device)
+    }
+}

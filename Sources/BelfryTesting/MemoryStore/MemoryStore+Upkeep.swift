@@ -1,0 +1,86 @@
+package import BelfryCore
+
+extension MemoryStore {
+    package func rename(_ application: Key<Application>, to name: Name) async throws {
+        try change(application) { $0.with(name: name.text) }
+    }
+
+    package func replaceAPIKey(of application: Key<Application>, with hash: [UInt8]) async throws {
+        try change(application) { $0.with(apiKeyHash: hash) }
+    }
+
+    package func replaceSharedSecret(of application: Key<Application>, with secret: Sealed) async throws {
+        try change(application) { $0.with(sharedSecret: secret) }
+    }
+
+    package func rename(_ platform: Key<Platform>, to name: Name) async throws {
+        try transaction { contents in
+            guard let old = contents.platforms[platform] else { throw StoreError.unknown("platform") }
+            contents.platforms[platform] = old.with(name: name.text)
+        }
+    }
+
+    package func delete(_ platform: Key<Platform>, force: Bool) async throws {
+        let now = clock.now
+        try transaction { contents in
+            guard contents.platforms[platform] != nil else { throw StoreError.unknown("platform") }
+            let isInUse = contents.devices.values.contains { $0.platformKey == platform && $0.isActive }
+            guard force || !isInUse else {
+                throw StoreError.notEmpty("the platform has active devices, which only force deletes with it")
+            }
+            contents.remove(platform, now: now)
+        }
+        hint()
+    }
+
+    private func change(_ application: Key<Application>, _ change: (Application) -> Application) throws {
+        try transaction { contents in
+            guard let old = contents.applications[application] else { throw StoreError.unknown("application") }
+            contents.applications[application] = change(old)
+        }
+    }
+}
+
+extension Contents {
+    /// Whoever still waits on the platform is answered `skipped: missing`.
+    fileprivate mutating func remove(_ platform: Key<Platform>, now: Instant) {
+        platforms[platform] = nil
+        devices = devices.filter { $0.value.platformKey != platform }
+        holders = holders.filter { $0.key.platform != platform }
+        let walked = walks.keys.filter { $0.platform == platform }
+        for key in walked { walks[key] = nil }
+        let waiting = pages.values.map(\.page).filter { $0.platformKey == platform && $0.answers.contains(.pending) }
+        for page in waiting.sorted(by: { $0.key < $1.key }) { answerMissing(page, now: now) }
+        for push in Set(walked.map(\.push)) { settleIfDone(push, now: now) }
+    }
+
+    private mutating func answerMissing(_ page: Page, now: Instant) {
+        let missing = page.with(
+            answers: page.answers.map { $0 == .pending ? .skipped(.missing) : $0 }, attempt: page.attempt + 1,
+            isLapsed: page.isLapsed)
+        pages[page.key] = PageRow(page: missing, lease: Lease(dueAt: nil))
+        pushes[page.pushKey]?.counts.add(-page.pending.count, to: .pending)
+        pushes[page.pushKey]?.counts.add(page.pending.count, to: .skipped(.missing))
+        if pushes[page.pushKey]?.firstAnswerAt == nil { pushes[page.pushKey]?.firstAnswerAt = now }
+        settleIfDone(page.pushKey, now: now)
+    }
+}
+
+extension Application {
+    fileprivate func with(
+        name: String? = nil, apiKeyHash: [UInt8]? = nil, sharedSecret: Sealed? = nil
+    ) -> Application {
+        Application(
+            key: key, uuid: uuid, name: name ?? self.name, apiKeyHash: apiKeyHash ?? self.apiKeyHash,
+            sharedSecret: sharedSecret ?? self.sharedSecret, createdAt: createdAt, tenantKey: tenantKey)
+    }
+}
+
+extension Platform {
+    fileprivate func with(name: String) -> Platform {
+        Platform(
+            key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
+            secretHash: secretHash, credentials: credentials, credentialsVersion: credentialsVersion, parked: parked,
+            createdAt: createdAt)
+    }
+}

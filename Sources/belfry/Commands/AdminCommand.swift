@@ -1,0 +1,120 @@
+import ArgumentParser
+import BelfryAPI
+import BelfryCore
+import BelfryServer
+import Foundation
+
+struct AdminCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "admin", abstract: "Make, list, rotate and revoke the keys of the admin API, on this machine.",
+        subcommands: [Create.self, List.self, Rotate.self, Revoke.self])
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make an admin key; it is shown once.",
+            discussion: "Without --scope it is an operator's, who may do everything for all tenants.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+        @Option(help: "What people call it.") var name = "operator"
+        @Option(help: "operator, tenant-admin, app-admin, sender or read-only.") var scope = "operator"
+        @Option(help: "The tenant it is bound to.", transform: UUID.parse) var tenant: UUID?
+        @Option(help: "The application it is bound to.", transform: UUID.parse) var app: UUID?
+
+        func run() async throws {
+            let scope = try AdminKey.Scope(argument: scope)
+            guard tenant == nil || app == nil else { throw ValidationError("give --tenant or --app, not both") }
+            let created = try await common.withAdministration { administration in
+                try await administration.createKey(
+                    name: try Name(name), scope: scope, tenant: tenant, application: app)
+            }
+            let fields = [("key_id", created.key.id), ("scope", scope.rawValue), ("key", created.text.text)]
+            if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
+            Output.fields(fields)
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List all admin keys, without their secrets.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            let rows = try await common.withAdministration { administration in
+                try await administration.adminKeys().map { KeyRow($0) }
+            }
+            if output.json { return try Output.json(rows) }
+            Output.table(
+                ["key_id", "scope", "name", "last_used_at", "state"],
+                rows.map { [$0.key_id, $0.scope, $0.name, $0.last_used_at ?? "never", $0.state] })
+        }
+    }
+
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Give a key a new secret; it is shown once.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+        @Argument(help: "The key's id.") var keyID: String
+        @Option(help: ArgumentHelp("For how long the old secret is taken too.", valueName: "seconds"))
+        var grace: Int = 0
+
+        func validate() throws {
+            guard (0...Int(AdminKey.graceMax.components.seconds)).contains(grace) else {
+                throw ValidationError("--grace has to be 0 to \(AdminKey.graceMax.components.seconds)")
+            }
+        }
+
+        func run() async throws {
+            let text = try await common.withAdministration { administration in
+                try await administration.rotateKey(keyID, grace: .seconds(grace))
+            }
+            let fields = [("key_id", text.id), ("key", text.text)]
+            if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
+            Output.fields(fields)
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Refuse a key from now on, for good.")
+
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The key's id.") var keyID: String
+
+        func run() async throws {
+            try await common.withAdministration { try await $0.revokeKey(keyID) }
+            print("revoked \(keyID)")
+        }
+    }
+}
+
+/// An admin key as scripts see it.
+private struct KeyRow: Encodable {
+    let key_id: String
+    let scope: String
+    let name: String
+    let created_at: String
+    let last_used_at: String?
+    /// `active` or `revoked`.
+    let state: String
+
+    init(_ key: AdminKey) {
+        key_id = key.id
+        scope = key.scope.rawValue
+        name = key.name
+        created_at = key.createdAt.text
+        last_used_at = key.lastUsedAt?.text
+        state = key.revokedAt == nil ? "active" : "revoked"
+    }
+}
+
+extension AdminKey.Scope {
+    fileprivate init(argument: String) throws {
+        guard let scope = AdminKey.Scope(rawValue: argument) else {
+            let known = AdminKey.Scope.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("--scope is `\(argument)`, it has to be one of: \(known)")
+        }
+        self = scope
+    }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import BelfryCore
+import BelfryServer
+import Foundation
+
+struct TenantCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tenant", abstract: "Create and list tenants, on this machine.",
+        subcommands: [Create.self, List.self])
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Create a tenant.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+        @Option(help: "What people call it.") var name: String
+
+        func run() async throws {
+            let tenant = try await common.withAdministration { try await $0.createTenant(name: try Name(name)) }
+            if output.json { return try Output.json(TenantRow(tenant)) }
+            Output.fields([("tenant_uuid", tenant.uuid.lowercased)])
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List all tenants.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            let rows = try await common.withAdministration { try await $0.tenants().map { TenantRow($0) } }
+            if output.json { return try Output.json(rows) }
+            Output.table(["tenant_uuid", "name", "created_at"], rows.map { [$0.tenant_uuid, $0.name, $0.created_at] })
+        }
+    }
+}
+
+/// A tenant as scripts see it.
+private struct TenantRow: Encodable {
+    let tenant_uuid: String
+    let name: String
+    let created_at: String
+
+    init(_ tenant: Tenant) {
+        tenant_uuid = tenant.uuid.lowercased
+        name = tenant.name
+        created_at = tenant.createdAt.text
+    }
+}

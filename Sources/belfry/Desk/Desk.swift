@@ -1,0 +1,28 @@
+import BelfryCore
+import Foundation
+
+/// What the commands need of a server: of the one whose data is on this machine, or of another through its admin API.
+///
+/// Both answer with the same rows, so that a command prints the same wherever the server is.
+protocol Desk: Sendable {
+    func createApplication(name: String) async throws -> CreatedApplicationRow
+    func applications() async throws -> [ApplicationRow]
+    func application(_ uuid: UUID) async throws -> ApplicationPage
+    func deleteApplication(_ uuid: UUID, force: Bool) async throws
+
+    func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> CreatedPlatformRow
+    func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws
+    func resume(_ platform: UUID) async throws
+
+    func push(_ body: String, to topics: [String], of application: UUID) async throws -> UUID
+    func receipt(_ id: UUID) async throws -> ReceiptPage
+    func answer(of device: UUID, in receipt: UUID) async throws -> String
+}
+
+/// A platform as the command line was told of it.
+struct PlatformDraft: Sendable {
+    let kind: PlatformKind
+    let mode: Platform.Mode
+    let name: String
+    let credentials: [String: JSONValue]
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import BelfryCore
+import BelfryServer
+import Foundation
+
+/// Which server a command works on: the one whose data is on this machine, unless `--server` names another.
+struct DeskOptions: ParsableArguments {
+    @OptionGroup var common: CommonOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "A server elsewhere, by its admin API. BELFRY_SERVER says it too. [default: the data on this machine]",
+            valueName: "url"))
+    var server: String?
+
+    @Option(help: ArgumentHelp("The admin key for --server. Better in BELFRY_ADMIN_KEY, where no other user sees it."))
+    var key: String?
+
+    @Option(help: ArgumentHelp("A file that holds the admin key for --server.", valueName: "file"))
+    var keyFile: String?
+
+    func validate() throws {
+        guard key == nil || keyFile == nil else { throw ValidationError("give --key or --key-file, not both") }
+        guard common.dataDirectory == nil || server == nil else {
+            throw ValidationError("give --server or --data-directory, not both")
+        }
+    }
+
+    func withDesk<Value>(_ body: (any Desk) async throws -> Value) async throws -> Value {
+        let environment = ProcessInfo.processInfo.environment
+        let named = common.dataDirectory == nil ? environment["BELFRY_SERVER"] : nil
+        guard let server = server ?? named else {
+            return try await common.withAdministration { try await body(LocalDesk(administration: $0)) }
+        }
+        let client = try AdminClient(server: server, key: try adminKey(environment))
+        let result = await Swift.Result { try await body(RemoteDesk(client: client)) }
+        try await client.shutdown()
+        return try result.get()
+    }
+
+    private func adminKey(_ environment: [String: String]) throws -> String {
+        if let key { return key }
+        if let keyFile {
+            guard let data = FileManager.default.contents(atPath: keyFile) else {
+                throw ValidationError("\(keyFile) cannot be read")
+            }
+            return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        guard let key = environment["BELFRY_ADMIN_KEY"] else {
+            throw ValidationError("--server needs an admin key: --key-file, BELFRY_ADMIN_KEY or --key")
+        }
+        return key
+    }
+}

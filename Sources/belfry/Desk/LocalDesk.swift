@@ -1,0 +1,99 @@
+import BelfryAPI
+import BelfryCore
+import BelfryServer
+import Foundation
+
+/// Works on the database of this machine, beside a running server.
+struct LocalDesk: Desk {
+    let administration: Administration
+
+    private var store: any Store { administration.store }
+
+    func createApplication(name: String) async throws -> CreatedApplicationRow {
+        let created = try await administration.createApplication(name: name)
+        return CreatedApplicationRow(
+            app_uuid: created.application.uuid.lowercased, api_key: created.apiKey, shared_secret: created.sharedSecret)
+    }
+
+    func applications() async throws -> [ApplicationRow] { try await store.applications().map { ApplicationRow($0) } }
+
+    func application(_ uuid: UUID) async throws -> ApplicationPage {
+        let application = try await administration.application(uuid)
+        var platforms: [PlatformRow] = []
+        for platform in try await store.platforms(of: application.key) {
+            platforms.append(PlatformRow(platform, devices: try await store.deviceCount(on: platform.key)))
+        }
+        return ApplicationPage(application: ApplicationRow(application), platforms: platforms)
+    }
+
+    func deleteApplication(_ uuid: UUID, force: Bool) async throws {
+        try await store.delete(try await administration.application(uuid).key, force: force)
+    }
+
+    func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> CreatedPlatformRow {
+        let created = try await administration.office.createPlatform(
+            of: try await administration.application(application), kind: platform.kind, mode: platform.mode,
+            name: try Name(platform.name), credentials: platform.credentials)
+        return CreatedPlatformRow(
+            platform_uuid: created.platform.uuid.lowercased, platform_secret: created.secret)
+    }
+
+    func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws {
+        let platform = try await administration.platform(platform)
+        try await administration.office.replaceCredentials(of: platform, with: credentials)
+    }
+
+    func resume(_ platform: UUID) async throws {
+        try await store.resume(try await administration.platform(platform).key)
+    }
+
+    func push(_ body: String, to topics: [String], of application: UUID) async throws -> UUID {
+        let application = try await administration.application(application)
+        return try await administration.push(body, to: topics, of: application).receiptID
+    }
+
+    func receipt(_ id: UUID) async throws -> ReceiptPage { ReceiptPage(try await found(id)) }
+
+    func answer(of device: UUID, in receipt: UUID) async throws -> String {
+        let push = try await found(receipt).push
+        let platforms = try await store.platforms(of: push.applicationKey).map(\.key)
+        guard let key = try await store.deviceKeys([device], on: platforms).first,
+            let answer = try await store.answer(of: key, in: push.key)
+        else { throw StoreError.unknown("device \(device.lowercased) in this push") }
+        return answer.name
+    }
+
+    private func found(_ id: UUID) async throws -> Receipt {
+        guard let receipt = try await store.receipt(id) else {
+            throw StoreError.unknown("receipt \(id.lowercased)")
+        }
+        return receipt
+    }
+}
+
+extension ApplicationRow {
+    fileprivate init(_ application: Application) {
+        self.init(
+            app_uuid: application.uuid.lowercased, name: application.name, created_at: application.createdAt.text)
+    }
+}
+
+extension PlatformRow {
+    fileprivate init(_ platform: Platform, devices: Int) {
+        self.init(
+            platform_uuid: platform.uuid.lowercased, type: platform.kind.rawValue, mode: platform.mode.rawValue,
+            name: platform.name, devices: devices,
+            state: platform.parked.map { "parked (\($0.cause)): \($0.detail)" } ?? "active")
+    }
+}
+
+extension ReceiptPage {
+    fileprivate init(_ receipt: Receipt) {
+        let counts = receipt.counts.filter { $0.value > 0 }.map { ($0.key.name, $0.value) }
+        self.init(
+            receipt_id: receipt.push.receiptID.lowercased, state: receipt.state.rawValue, devices: receipt.devices,
+            counts: Dictionary(uniqueKeysWithValues: counts), accepted_at: receipt.push.acceptedAt.text,
+            first_answer_at: receipt.firstAnswerAt?.text, settled_at: receipt.settledAt?.text,
+            parked: receipt.parked.map { "\($0.cause): \($0.detail)" })
+    }
+}

@@ -1,0 +1,115 @@
+import BelfryCore
+import Foundation
+
+/// Works through the admin API of a server somewhere else.
+struct RemoteDesk: Desk {
+    let client: AdminClient
+
+    func createApplication(name: String) async throws -> CreatedApplicationRow {
+        try await client.send("POST", "apps", ["name": .string(name)])
+    }
+
+    func applications() async throws -> [ApplicationRow] {
+        struct Reply: Decodable {
+            let apps: [ApplicationRow]
+            let next_cursor: String?
+        }
+        var rows: [ApplicationRow] = []
+        var query = "limit=200"
+        while true {
+            let reply: Reply = try await client.send("GET", "apps?\(query)")
+            rows += reply.apps
+            guard let cursor = reply.next_cursor else { return rows }
+            query = "limit=200&cursor=\(cursor)"
+        }
+    }
+
+    func application(_ uuid: UUID) async throws -> ApplicationPage {
+        struct Reply: Decodable { let platforms: [PlatformReply] }
+        let application: ApplicationRow = try await client.send("GET", "apps/\(uuid.lowercased)")
+        let reply: Reply = try await client.send("GET", "apps/\(uuid.lowercased)/platforms")
+        return ApplicationPage(application: application, platforms: reply.platforms.map(\.row))
+    }
+
+    func deleteApplication(_ uuid: UUID, force: Bool) async throws {
+        try await client.order("DELETE", "apps/\(uuid.lowercased)?force=\(force)")
+    }
+
+    func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> CreatedPlatformRow {
+        try await client.send(
+            "POST", "apps/\(application.lowercased)/platforms",
+            [
+                "type": .string(platform.kind.rawValue), "mode": .string(platform.mode.rawValue),
+                "name": .string(platform.name), "credentials": .object(platform.credentials),
+            ])
+    }
+
+    func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws {
+        try await client.order(
+            "PUT", "platforms/\(platform.lowercased)/credentials", ["credentials": .object(credentials)])
+    }
+
+    func resume(_ platform: UUID) async throws {
+        try await client.order("POST", "platforms/\(platform.lowercased)/resume")
+    }
+
+    func push(_ body: String, to topics: [String], of application: UUID) async throws -> UUID {
+        struct Reply: Decodable { let receipt_id: UUID }
+        let target: [String: JSONValue] =
+            topics.isEmpty ? ["everyone": .bool(true)] : ["topics": .array(topics.map { .string($0) })]
+        let reply: Reply = try await client.send(
+            "POST", "apps/\(application.lowercased)/pushes",
+            ["message": .object(["body": .string(body)]), "target": .object(target)])
+        return reply.receipt_id
+    }
+
+    func receipt(_ id: UUID) async throws -> ReceiptPage {
+        let reply: ReceiptReply = try await client.send("GET", "pushes/\(id.lowercased)")
+        return reply.page
+    }
+
+    func answer(of device: UUID, in receipt: UUID) async throws -> String {
+        struct Reply: Decodable { let answer: String }
+        let reply: Reply = try await client.send("GET", "pushes/\(receipt.lowercased)/devices/\(device.lowercased)")
+        return reply.answer
+    }
+}
+
+private struct ParkingReply: Decodable {
+    let cause: String
+    let detail: String
+}
+
+private struct PlatformReply: Decodable {
+    let platform_uuid: String
+    let type: String
+    let mode: String
+    let name: String
+    let devices: Int
+    let state: String
+    let parked: [ParkingReply]
+
+    var row: PlatformRow {
+        PlatformRow(
+            platform_uuid: platform_uuid, type: type, mode: mode, name: name, devices: devices,
+            state: parked.first.map { "parked (\($0.cause)): \($0.detail)" } ?? state)
+    }
+}
+
+private struct ReceiptReply: Decodable {
+    let receipt_id: String
+    let state: String
+    let devices: Int
+    let counts: [String: Int]
+    let accepted_at: String
+    let first_answer_at: String?
+    let settled_at: String?
+    let parked: [ParkingReply]
+
+    var page: ReceiptPage {
+        ReceiptPage(
+            receipt_id: receipt_id, state: state, devices: devices, counts: counts, accepted_at: accepted_at,
+            first_answer_at: first_answer_at, settled_at: settled_at,
+            parked: parked.map { "\($0.cause): \($0.detail)" })
+    }
+}

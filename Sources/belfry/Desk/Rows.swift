@@ -1,0 +1,64 @@
+import BelfryCore
+import Foundation
+
+// What commands print, as scripts see it.
+
+struct CreatedApplicationRow: Codable {
+    let app_uuid: String
+    let api_key: String
+    let shared_secret: String
+}
+
+struct CreatedPlatformRow: Codable {
+    let platform_uuid: String
+    let platform_secret: String
+}
+
+struct ApplicationRow: Codable {
+    let app_uuid: String
+    let name: String
+    let created_at: String
+}
+
+struct ApplicationPage: Encodable {
+    let application: ApplicationRow
+    let platforms: [PlatformRow]
+}
+
+struct PlatformRow: Encodable {
+    let platform_uuid: String
+    let type: String
+    let mode: String
+    let name: String
+    let devices: Int
+    /// `active`, or `parked` and why.
+    let state: String
+}
+
+struct ReceiptPage: Encodable {
+    let receipt_id: String
+    let state: String
+    let devices: Int
+    /// By the answer's name, the reason behind a colon.
+    let counts: [String: Int]
+    let accepted_at: String
+    let first_answer_at: String?
+    let settled_at: String?
+    let parked: [String]
+
+    var isSettled: Bool { state == Receipt.State.settled.rawValue }
+    var isSpread: Bool { state != Receipt.State.spreading.rawValue }
+    /// Devices that have their final answer.
+    var answered: Int { devices - counts[Answer.pending.name, default: 0] }
+
+    func show(json: Bool) throws {
+        if json { return try Output.json(self) }
+        var fields = [("receipt_id", receipt_id), ("state", state), ("devices", devices.grouped)]
+        for (name, count) in counts.sorted(by: { $0.value > $1.value }) { fields.append((name, count.grouped)) }
+        fields.append(("accepted_at", accepted_at))
+        if let first_answer_at { fields.append(("first_answer_at", first_answer_at)) }
+        if let settled_at { fields.append(("settled_at", settled_at)) }
+        for reason in parked { fields.append(("parked", reason)) }
+        Output.fields(fields)
+    }
+}

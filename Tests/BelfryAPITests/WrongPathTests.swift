@@ -1,0 +1,44 @@
+import Testing
+
+@testable import BelfryAPI
+
+/// What the person reads whose SDK or sender asks for a path that leads nowhere.
+@Suite struct WrongPathTests {
+    @Test(
+        arguments: [
+            // A service URL with a path in it.
+            ("/push/v1/registration", "take '/push' out of the service URL"),
+            ("/api/push/v1/registration/count", "so that it asks for '/v1/registration/count'"),
+            ("/dashboard/v1/push", "take '/dashboard' out of the service URL"),
+            ("/push/v2/registrations", "so that it asks for '/v2/registrations'"),
+            ("/belfry/admin/v1/apps", "take '/belfry' out"), ("/belfry/admin/v1/apps", "asks for '/admin/v1/apps'"),
+            // A service URL that ends in a version.
+            ("/v1/v1/registration", "The version stands twice"), ("/v1/v1/registration", "asks for '/v1/registration'"),
+            ("//v1//v2/topics/", "take '/v1' out of the service URL"),
+            // The dashboard's address.
+            ("/dashboard", "not of a dashboard"), ("/dashboard/login", "without '/dashboard'"),
+            // No version, or another.
+            ("/registration", "Did you mean '/v1/registration'?"), ("/push", "Did you mean '/v1/push'?"),
+            ("/registrations", "Did you mean '/v2/registrations'?"), ("/v1/registrations", "mean '/v2/registrations'?"),
+            ("/v2/registration/count", "mean '/v1/registration/count'?"), ("/v2/push", "mean '/v1/push'?"),
+            ("/v2/schedules/ab", "mean '/v1/schedules/ab'?"), ("/v2/geofences", "mean '/v1/geofences'?"),
+            ("/v2/analytics", "mean '/v1/analytics'?"), ("/locations/7", "mean '/v1/locations/7'?"),
+            ("/location_groups", "mean '/v1/location_groups'?"), ("/v2/tags", "mean '/v1/tags'?"),
+            // The wrong number, capitals, other names.
+            ("/v1/location", "mean '/v1/locations'?"), ("/v1/location_group/7", "mean '/v1/location_groups/7'?"),
+            ("/v2/topic/7", "mean '/v2/topics/7'?"), ("/v1/tag/x", "mean '/v1/tags/x'?"),
+            ("/v1/pushes", "mean '/v1/push'?"),
+            ("/V1/Registration", "mean '/v1/registration'?"), ("/v1/devices", "mean '/v2/registrations'?"),
+            ("/health", "mean '/healthcheck'?"), ("/v1/health", "mean '/healthcheck'?"),
+            // The admin API.
+            ("/admin", "stands at '/admin/v1'"), ("/admin/v1/nothing", "stands at '/admin/v1'"),
+            // Nothing to go by.
+            ("/v1", "SDKs register at '/v1/registration'"), ("/v1/nothing", "'/openapi.yaml' lists every path"),
+            ("/v1/registration/a/b", "SDKs register"), ("/", "SDKs register"), ("", "SDKs register"),
+            ("/%00%ff", "SDKs register"),
+        ] as [(String, String)])
+    func `a path that leads nowhere says what may be wrong`(path: String, hint: String) {
+        let explained = WrongPath.explained(path)
+        #expect(explained.contains(hint), "\(explained)")
+    }
+}

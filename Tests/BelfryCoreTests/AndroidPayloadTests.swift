@@ -1,0 +1,68 @@
+import BelfryCore
+import FoundationEssentials
+import Testing
+
+@Suite struct AndroidPayloadTests {
+    private static let receiptID = UUID(words: 1, 2)
+    private static let sentAt = Instant(milliseconds: 1_500_000_000_000)
+
+    private static func payload(
+        _ custom: String?, body: String? = nil, kind: PlatformKind = .android, receiptID: UUID? = nil
+    ) throws -> AndroidPayload {
+        let members = try custom.map { try JSONDecoder().decode([String: JSONValue].self, from: Data($0.utf8)) }
+        return try AndroidPayload(
+            Push.Content(body: body, custom: members ?? [:]), kind: kind, receiptID: receiptID, sentAt: sentAt)
+    }
+
+    @Test func `values become strings`() throws {
+        let payload = try Self.payload(
+            #"{"android":{"s":"a","t":true,"f":false,"n":9007199254740993,"d":1.5,"z":null,"o":{"b":[1,"x"],"a":null}}}"#,
+            body: "hi", receiptID: Self.receiptID)
+        #expect(
+            payload.data == [
+                "s": "a", "t": "true", "f": "false", "n": "9007199254740993", "d": "1.5",
+                "o": #"{"a":null,"b":[1,"x"]}"#, "message": "hi", "receiptId": Self.receiptID.lowercased,
+            ])
+        #expect(payload.collapseKey == nil)
+    }
+
+    @Test func `the platform's own message wins, and the collapse key is none of the data`() throws {
+        let payload = try Self.payload(#"{"android":{"message":"own","collapse_key":"k"}}"#, body: "hi")
+        #expect(payload.data == ["message": "own"])
+        #expect(payload.collapseKey == "k")
+    }
+
+    @Test(arguments: [
+        (PlatformKind.android, "gcm"), (.androidFCM, "fcm"), (.androidBaidu, "baidu"),
+    ])
+    func `a kind's own part stands in for that of Android`(kind: PlatformKind, expected: String) throws {
+        let custom = #"{"android":{"k":"gcm"},"android-fcm":{"k":"fcm"},"android-baidu":{"k":"baidu"}}"#
+        #expect(try Self.payload(custom, kind: kind).data == ["k": expected])
+        #expect(try Self.payload(#"{"android":{"k":"gcm"}}"#, kind: kind).data == ["k": "gcm"])
+    }
+
+    @Test func `the older spelling of FCM's part is known`() throws {
+        #expect(try Self.payload(#"{"androidFcm":{"k":"v"}}"#, kind: .androidFCM).data == ["k": "v"])
+    }
+
+    @Test func `a heartbeat learns when it left`() throws {
+        let payload = try Self.payload(#"{"android":{"pcf.push.heartbeat.sentAt":1499999999999}}"#)
+        #expect(
+            payload.data == [
+                "pcf.push.heartbeat.sentAt": "1499999999999", "pcf.push.heartbeat.sentToDeviceAt": "1500000000000",
+            ])
+    }
+
+    @Test(arguments: ["receiptId", "from", "message_type", "google.x", "gcm.x"])
+    func `reserved keys are refused`(key: String) throws {
+        let error = #expect(throws: InvalidInput.self) { try Self.payload(#"{"android":{"\#(key)":"x"}}"#) }
+        #expect(error?.field == "message.custom.android.\(key)")
+    }
+
+    @Test func `4,096 bytes are taken, and no more`() throws {
+        let fits = String(repeating: "x", count: 4_096 - "message".utf8.count)
+        #expect(try Self.payload(nil, body: fits).data == ["message": fits])
+        let error = #expect(throws: InvalidInput.self) { try Self.payload(nil, body: fits + "x", kind: .androidFCM) }
+        #expect(error?.description == "message makes an android-fcm payload of 4097 bytes, the limit is 4096")
+    }
+}

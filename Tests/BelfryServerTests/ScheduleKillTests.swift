@@ -1,0 +1,210 @@
+import BelfryCore
+import BelfryServer
+import BelfrySimulators
+import BelfryTesting
+import Foundation
+import NIOCore
+import Testing
+
+/// The real program, ended by `kill -9` around the moments at which schedules fall due.
+extension ServerTests {
+    @Suite struct ScheduleKillTests {
+        @Test(.timeLimit(.minutes(5)))
+        func `a server killed around due moments loses no schedule, sends none twice and none that was cancelled`()
+            async throws
+        {
+            try await Scratch.with { scratch in
+                let scene = try await ScheduleKillScene.make(in: scratch)
+                let result = await Result { try await scene.play() }
+                try await scene.simulator.shutdown()
+                try result.get()
+            }
+        }
+
+        @Test func `what fell due while the server was down is sent at its start, unless it has expired`() async throws
+        {
+            try await Estate.with { estate in
+                let crowd = try await estate.crowd(2)
+                let first = try await estate.serve(["BELFRY_PCF_SEND_IMMEDIATELY_WITHIN_SECONDS": "0"])
+                defer { first.endAtOnce() }
+                let sender = try await estate.sender(at: first.addresses().http)
+                let now = Int64(Date().timeIntervalSince1970 * 1_000)
+                for (device, expiry) in [(crowd.devices[0], now + 900_000), (crowd.devices[1], now + 3_000)] {
+                    let reply = try await sender.send(
+                        "POST", "/v1/push",
+                        #"{"message":{"body":"Hi"},"target":{"devices":["\#(device.uuid)"]},"#
+                            + #""scheduleAt":\#(now + 2_500),"expiryTime":\#(expiry)}"#)
+                    #expect(reply.status == 200 && reply.body.contains("schedule_id"), "\(reply)")
+                }
+                try await first.end(SIGKILL)
+                try await eventually("both are due, and one has expired") {
+                    Int64(Date().timeIntervalSince1970 * 1_000) > now + 3_000
+                }
+                let second = try await estate.serve()
+                defer { second.endAtOnce() }
+                let senderAgain = try await estate.sender(at: second.addresses().http)
+                try await eventually("no schedule waits") {
+                    try await senderAgain.send("GET", "/v1/schedules").body == "[]"
+                }
+                let tokens = crowd.devices.map { $0.token?.bytes ?? [] }
+                try await eventually("the missed one is told") { estate.simulator.ledger.token(tokens[0])?.told == 1 }
+                #expect(estate.simulator.ledger.token(tokens[1]) == nil)
+                try await second.end(SIGTERM)
+            }
+        }
+    }
+}
+
+/// A push to each device at its own moment, a hand at the switch, and one that takes some pushes back.
+private struct ScheduleKillScene: Sendable {
+    let scratch: Scratch
+    let simulator: APNsSimulator
+    let crowd: Crowd
+    let application: Key<Application>
+    let user: String
+    let apiKey: String
+    let seed: UInt64
+
+    private static let kills = 12
+    private static let devices = 600
+    private static let pagesInAirMax = 4
+    /// Of a process's life, from the moment that it serves.
+    private static let lifeSeconds = 0.05...1.5
+    /// When a schedule falls due, from the moment that it is posted.
+    private static let dueSeconds = 2.0...20.0
+
+    private static let environment = [
+        "BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json",
+        "BELFRY_DELIVERY_LEASE_SECONDS": "4", "BELFRY_APNS_DEADLINE_SECONDS": "3",
+        "BELFRY_DELIVERY_PAGES_MAX": "\(pagesInAirMax)", "BELFRY_DELIVERY_URGENT_PAGES_MAX": "\(pagesInAirMax)",
+        "BELFRY_PCF_SEND_IMMEDIATELY_WITHIN_SECONDS": "0",
+    ]
+
+    private struct Posted: Sendable {
+        let id: String
+        let device: Device
+    }
+
+    static func make(in scratch: Scratch) async throws -> ScheduleKillScene {
+        let key = APNsSimulator.IssuedKey()
+        var simulation = APNsSimulator.Configuration()
+        simulation.authentication = .tokens([key.known])
+        let simulator = try await APNsSimulator.start(simulation)
+        simulator.script.set(APNsScript(latencyMilliseconds: 50))
+        let (application, crowd) = try await withPremises(scratch) { premises in
+            let administration = premises.administration
+            let application = try await administration.createApplication(name: "Bakery")
+            let platform = try await administration.createPlatform(
+                of: application.application, kind: .ios, mode: .development, name: "iOS",
+                credentials: House.credentials(key, of: simulator)
+            ).platform
+            return (application, try await Crowd.register(devices, on: platform, in: premises.store))
+        }
+        let seed =
+            ProcessInfo.processInfo.environment["KILL_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0..<1_000_000)
+        print("KILL_SEED=\(seed)")
+        return ScheduleKillScene(
+            scratch: scratch, simulator: simulator, crowd: crowd, application: application.application.key,
+            user: application.application.uuid.lowercased, apiKey: application.apiKey, seed: seed)
+    }
+
+    func play() async throws {
+        var dice = SplitMix64(seed: seed)
+        var server = try start()
+        defer { server.endAtOnce() }
+        let posted = try await post(to: try await server.addresses().http, &dice)
+        var cancelled: Set<String> = []
+        for _ in 0..<Self.kills {
+            let address = try await server.addresses().http
+            let victims = (0..<5).map { _ in dice.pick(posted).id }
+            let life = dice.duration(Self.lifeSeconds)
+            async let taken = cancel(victims, at: address)
+            try await Task.sleep(for: life)
+            try await server.end(SIGKILL)
+            cancelled.formUnion(await taken)
+            server = try start()
+        }
+        _ = try await server.addresses()
+        try await reckon(posted, cancelled)
+        try await server.end(SIGTERM)
+    }
+
+    private func start() throws -> Program {
+        try Program.start(
+            ["serve", "--data-directory", scratch.file("data")], Self.environment,
+            log: scratch.file("log-\(UUID().uuidString)"))
+    }
+
+    private func post(to base: String, _ dice: inout SplitMix64) async throws -> [Posted] {
+        struct Answer: Decodable { let schedule_id: String }
+        let sender = Caller(base: base, user: user, secret: apiKey)
+        var posted: [Posted] = []
+        for device in crowd.devices {
+            let dueAt = Int64(Date().timeIntervalSince1970 * 1_000) + dice.duration(Self.dueSeconds).milliseconds
+            let reply = try await sender.send(
+                "POST", "/v1/push",
+                #"{"message":{"body":"Hi"},"target":{"devices":["\#(device.uuid)"]},"scheduleAt":\#(dueAt)}"#)
+            let answer = try JSONDecoder().decode(Answer.self, from: Data(reply.body.utf8))
+            posted.append(Posted(id: answer.schedule_id, device: device))
+        }
+        return posted
+    }
+
+    /// Those that the server said it cancelled before it died.
+    private func cancel(_ ids: [String], at base: String) async -> [String] {
+        let sender = Caller(base: base, user: user, secret: apiKey)
+        var taken: [String] = []
+        for id in ids {
+            let reply = try? await sender.send("DELETE", "/v1/schedules/\(id)", timeout: .seconds(5))
+            if reply?.status == 204 { taken.append(id) }
+        }
+        return taken
+    }
+
+    private func reckon(_ posted: [Posted], _ cancelled: Set<String>) async throws {
+        try await Self.withPremises(scratch) { premises in
+            let store = premises.store
+            try await eventually("no schedule waits") { try await store.nextScheduleDue() == nil }
+            var receipts: Set<UUID> = []
+            var repeats = 0
+            for one in posted {
+                let key = try #require(Key<Schedule>(id: one.id))
+                let schedule = try #require(try await store.schedule(key, of: application), "a schedule is lost")
+                let told = { simulator.ledger.token(one.device.token?.bytes ?? []) }
+                switch schedule.ending?.how {
+                case .sent(let receiptID):
+                    #expect(!cancelled.contains(one.id), "cancelled, and sent")
+                    #expect(receipts.insert(receiptID).inserted, "two schedules have one receipt")
+                    let receipt = try await eventually("a scheduled push is settled") {
+                        let receipt = try #require(try await store.receipt(receiptID), "an accepted push is lost")
+                        return receipt.state == .settled ? receipt : nil
+                    }
+                    #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: 1])
+                    let token = try #require(told(), "a device was never told")
+                    #expect(token.told == 1 + token.duplicateIDs, "two pushes came of one schedule")
+                    repeats += token.duplicateIDs
+                case .cancelled:
+                    #expect(told() == nil, "a cancelled push was told")
+                default:
+                    Issue.record("schedule \(one.id) is \(String(describing: schedule.ending))")
+                }
+            }
+            // Each device has one push, so whoever was told again stood in a page in the air at a kill.
+            #expect(repeats <= Self.kills * 2 * Self.pagesInAirMax, "more was told again than was in the air")
+            print(
+                "\(Self.kills) kills, \(posted.count) schedules, 0 lost, \(cancelled.count) cancelled, "
+                    + "\(repeats) devices told again")
+        }
+    }
+
+    private static func withPremises<Value>(
+        _ scratch: Scratch, _ body: (Premises) async throws -> Value
+    ) async throws -> Value {
+        let configuration = try await ServerConfiguration.load(
+            flags: ["data.directory": scratch.file("data")], environment: [:])
+        let premises = try Premises(configuration, logger: LogBook().logger)
+        let result = await Result { try await body(premises) }
+        try await premises.close()
+        return try result.get()
+    }
+}
