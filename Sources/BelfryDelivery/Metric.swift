@@ -12,6 +12,7 @@ enum Metric {
     private static let devicesDeactivated = Counter(label: "belfry_devices_deactivated_total")
 
     private static let schedulesLate = Timer(label: "belfry_schedule_late_seconds")
+    private static let geofenceUpdates = Counter(label: "belfry_geofence_updates_total")
 
     private static let answers: [Answer: Counter] = {
         let all = (UInt8.min...UInt8.max).compactMap(Answer.init(code:))
@@ -26,6 +27,7 @@ enum Metric {
     static func pageLanded() { pagesInAir.decrement() }
     static func leaseLost() { leasesLost.increment() }
     static func fault() { faults.increment() }
+    static func geofencesAnnounced() { geofenceUpdates.increment() }
 
     /// - Parameter ending: one of the names of `Schedule.How`.
     static func scheduleEnded(_ ending: String, after lateness: Duration) {

@@ -69,10 +69,11 @@ package struct Server: Sendable {
         }
         let health = Health(store: premises.store, clock: clock)
         let router = FrontDoor.router(clock: clock)
-        PCFRoutes(
+        let pcf = PCFRoutes(
             store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
-            health: { await health.forPCF() }
-        ).add(to: router)
+            health: { await health.forPCF() })
+        pcf.add(to: router)
+        pcf.addMap(to: router, store: premises.store, options: configuration.pcf)
         AdminRoutes(
             store: premises.store, vault: premises.keyRing, clock: clock,
             credentials: CredentialsIntake(vault: premises.keyRing, clock: clock),
@@ -82,6 +83,8 @@ package struct Server: Sendable {
         try await makeFirstKey(premises)
         var services: [any Service] = [
             delivery,
+            GeofenceHerald(store: premises.store, clock: clock, poll: configuration.delivery.poll, logger: logger),
+            Archivist(store: premises.store, clock: clock, options: configuration.archive, logger: logger),
             listener(
                 "management", configuration.management, ManagementRoutes(metrics: metrics, health: health).responder(),
                 doorway),

@@ -12,6 +12,8 @@ enum Metric: String {
     case registrations = "belfry_registrations_total"
     /// Pushes accepted, by `lane`.
     case pushes = "belfry_pushes_accepted_total"
+    /// Events that apps told, by `result`.
+    case events = "belfry_analytics_events_total"
 }
 
 extension Counter {

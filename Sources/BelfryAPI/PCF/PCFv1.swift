@@ -13,6 +13,8 @@ package enum PCFv1 {
         package var sendsImmediatelyWithin: Duration = .seconds(60)
         /// The longest request body, in bytes.
         package var bodyBytesMax = 1_048_576
+        /// An event of analytics that is told later than this is not counted, since it may be a repeat.
+        package var eventsLateMax: Duration = .seconds(30 * 86_400)
         /// What a person who is asked for a password gets to read.
         package var realm = "Belfry"
 

@@ -5,6 +5,7 @@ package import FoundationEssentials
 /// Whatever returns is durable: it survives a `kill -9` of the process and the loss of power.
 package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryStore & ScheduleStore
     & TopicStore & DirectoryStore
+    & LocationStore & GeofenceStore & AnalyticsStore
     & RegistryUpkeep & ReceiptStore
     & TenantStore & AdminKeyStore & AuditStore
 

@@ -15,6 +15,7 @@ package struct ServerConfiguration: Sendable {
     package var patience: PatienceConfiguration
     package var pcf: PCFv1.Options
     package var delivery: DeliveryOptions
+    package var archive: Archivist.Options
     package var retry: RetryPolicy
     package var apns: APNsOptions
     package var logging: LoggingConfiguration
@@ -28,6 +29,8 @@ package struct ServerConfiguration: Sendable {
         patience = PatienceConfiguration(settings)
         pcf = PCFv1.Options(settings)
         delivery = DeliveryOptions(settings)
+        archive = Archivist.Options(settings)
+        pcf.eventsLateMax = archive.eventsLateMax
         retry = RetryPolicy(settings)
         apns = APNsOptions(settings)
         logging = LoggingConfiguration(settings)

@@ -21,6 +21,14 @@ extension DeliveryOptions {
     }
 }
 
+extension Archivist.Options {
+    init(_ settings: Settings) {
+        self.init(
+            countsKept: settings.days("analytics.keep.days", default: 90, in: 1...3_650),
+            eventsLateMax: settings.days("analytics.late.days", default: 30, in: 1...365))
+    }
+}
+
 extension RetryPolicy {
     init(_ settings: Settings) {
         self.init(

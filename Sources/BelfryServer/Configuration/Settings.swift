@@ -52,6 +52,10 @@ final class Settings {
         .seconds(int(key, default: fallback, in: range, oldName: oldName))
     }
 
+    func days(_ key: String, default fallback: Int, in range: ClosedRange<Int>) -> Duration {
+        .seconds(int(key, default: fallback, in: range) * 86_400)
+    }
+
     /// Names a `BELFRY_*` variable that no setting has, which is most often a slip of the pen.
     func rejectUnknown(in environment: [String: String]) {
         let names = Set(known.map { "BELFRY_" + $0.uppercased().replacing(".", with: "_") })

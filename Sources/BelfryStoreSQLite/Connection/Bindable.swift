@@ -20,6 +20,10 @@ extension Int: Bindable {
     }
 }
 
+extension Double: Bindable {
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { sqlite3_bind_double(statement, index, self) }
+}
+
 extension Bool: Bindable {
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
         sqlite3_bind_int64(statement, index, self ? 1 : 0)

@@ -88,6 +88,8 @@ struct Columns {
 
     func integerIfAny(_ index: Int32) -> Int64? { isNull(index) ? nil : integer(index) }
 
+    func double(_ index: Int32) -> Double { sqlite3_column_double(handle, index) }
+
     func text(_ index: Int32) -> String { textIfAny(index) ?? "" }
 
     func textIfAny(_ index: Int32) -> String? {

@@ -57,6 +57,7 @@ struct Settling {
         try session.prepared(PageStatements.settle).run(codes, settlement.retryAt, isOpen, page.key)
         let add = try session.prepared(TallyStatements.add)
         for (code, count) in counts.enumerated() where count > 0 { try add.run(page.pushKey, code, count) }
+        try session.countSent(counts[Int(Answer.accepted.code)], of: page)
         let hasAnswers = counts.contains { $0 > 0 }
         guard hasAnswers || !isOpen else { return }
         try session.prepared(PushStatements.settle).run(!isOpen, hasAnswers ? now : nil, now, page.pushKey)

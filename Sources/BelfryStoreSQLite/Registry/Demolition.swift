@@ -62,10 +62,11 @@ enum DemolitionStatements {
 
     /// Those that are referred to come after those that refer to them, and devices before their posting lists, so that no
     /// sweep brings one back.
-    static let inOrder = [
-        schedules, pages, walks, tallies, progresses, pushes, devices, deviceCounts, subscriptions, topics, platforms,
-        application,
-    ]
+    static let inOrder =
+        GeofenceDemolition.inOrder + AnalyticsDemolition.inOrder + [
+            schedules, pages, walks, tallies, progresses, pushes, devices, deviceCounts, subscriptions, topics,
+            platforms, application,
+        ]
 
     static let schedules = """
         DELETE FROM schedule /* demolition.schedules */

@@ -11,7 +11,9 @@ enum Schema {
             try Secrets.make(in: db)
         }
         migrator.registerMigration(Migration0002.identifier) { try $0.execute(sql: Migration0002.sql) }
-        migrator.registerMigration(Migration0003.identifier) { db in try db.execute(sql: Migration0003.sql) }
+        migrator.registerMigration(Migration0003.identifier) { try $0.execute(sql: Migration0003.sql) }
+        migrator.registerMigration(Migration0004.identifier) { try $0.execute(sql: Migration0004.sql) }
+        migrator.registerMigration(Migration0005.identifier) { try $0.execute(sql: Migration0005.sql) }
         migrator.registerMigration(Migration0006.identifier) { db in
             try db.execute(sql: Migration0006.sql)
             try db.prepared(Migration0006.firstTenant).run(UUID())

@@ -17,6 +17,8 @@ package struct Contents: Sendable {
     package var walks: [WalkKey: WalkRow] = [:]
     package var pages: [Key<Page>: PageRow] = [:]
     package var schedules: [Key<Schedule>: Schedule] = [:]
+    package var map = Map()
+    package var events = Events()
     /// What a caller did that the port forbids, in the order it was done.
     package var misuses: [String] = []
 

@@ -108,6 +108,8 @@ extension Contents {
         topics = topics.filter { $0.value.application != application }
         self.platforms = self.platforms.filter { !platforms.contains($0.key) }
         applications[application] = nil
+        map.remove(application)
+        events.remove(application, platforms: platforms)
     }
 }
 

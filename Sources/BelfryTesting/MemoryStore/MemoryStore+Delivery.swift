@@ -173,6 +173,7 @@ extension Contents {
             }
             pushes[page.pushKey]?.counts.add(-1, to: before)
             pushes[page.pushKey]?.counts.add(1, to: after)
+            if after == .accepted { events.count(.sent, of: page.pushKey, on: page.platformKey, at: now) }
             if pushes[page.pushKey]?.firstAnswerAt == nil { pushes[page.pushKey]?.firstAnswerAt = now }
         }
     }

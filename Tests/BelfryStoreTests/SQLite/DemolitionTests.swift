@@ -9,6 +9,8 @@ import Testing
     private static let tables = [
         "application", "platform", "device", "topic", "subscription", "push", "push_progress", "tally", "walk", "page",
         "schedule",
+        "location", "location_group", "location_group_member", "geofence", "geofence_location", "geofence_deletion",
+        "geofence_stamp", "geofence_notice", "push_count", "platform_count", "geofence_count", "heartbeat",
     ]
 
     /// An application with something in each table, some of its devices swept and some not.
@@ -23,6 +25,7 @@ import Testing
         _ = try await store.settle(Settlement(try await scene.claimOne(), all: .accepted))
         _ = try await scene.push(lane: .bulk)
         _ = try await scene.schedule(in: .zero)
+        try await scene.drawMap()
         return scene
     }
 
@@ -50,6 +53,7 @@ import Testing
             let sent = try await doomed.schedule(in: .zero)
             _ = try await store.release(sent, as: .sample(to: doomed.platform))
             _ = try await doomed.schedule(in: .seconds(900))
+            try await doomed.drawMap()
             try await store.delete(doomed.application.key, force: true)
             #expect(try await rows(in: store) == before)
         }
@@ -69,5 +73,22 @@ import Testing
             while try await !rows(in: next).isEmpty { await Task.yield() }
             try await next.close()
         }
+    }
+}
+
+extension Scene {
+    /// Something in each table of locations, geofences and counts but `push_count`, which a settled page fills.
+    fileprivate func drawMap() async throws {
+        let shop = try await locate()
+        _ = try await store.create(
+            LocationGroupPlan(name: "shops", summary: "", locations: [shop.key]), of: application.key)
+        _ = try await store.delete(try await fence([shop]).key, of: application.key)
+        let geofence = try await fence([shop])
+        let device = try await register("beating")
+        let events = [
+            AnalyticsEvent(kind: .heartbeat, time: clock.now, device: device.uuid),
+            AnalyticsEvent(kind: .geofenceTriggered, time: clock.now, device: device.uuid, geofence: geofence.key),
+        ]
+        _ = try await store.record(events, on: platform, lateMax: .seconds(3_600))
     }
 }

@@ -50,6 +50,30 @@ import Testing
         (AdminKeyStatements.ofApplication, "USING INDEX admin_key_application (application_id=? AND rowid>?)"),
         (AuditStatements.ofTenant, "USING INDEX audit_tenant (tenant_id=? AND rowid<?)"),
         (AuditStatements.ofApplication, "USING INDEX audit_application (application_id=? AND rowid<?)"),
+        (LocationStatements.page, "USING INDEX location_application (application_id=?)"),
+        (LocationStatements.geofences, "USING COVERING INDEX geofence_location_location (location_id=?)"),
+        (LocationStatements.groups, "INDEX location_group_member_location (location_id=?)"),
+        (LocationGroupStatements.page, "USING INDEX location_group_application (application_id=?)"),
+        (GeofenceStatements.page, "USING INDEX geofence_application (application_id=?)"),
+        (GeofenceStatements.nextDue, "USING COVERING INDEX geofence_due"),
+        (GeofenceStatements.due, "USING INDEX geofence_due (due_at_ms<?)"),
+        (GeofenceStatements.liveCount, "USING INDEX geofence_live (application_id=?)"),
+        (GeofenceStatements.active, "USING INDEX geofence_live (application_id=?)"),
+        (GeofenceStatements.changed, "USING INDEX geofence_change (application_id=? AND changed_at_ms>?)"),
+        (GeofenceStatements.withdrawn, "USING INDEX geofence_change (application_id=? AND changed_at_ms>?)"),
+        (GeofenceStatements.activeUsing, "USING COVERING INDEX geofence_location_location (location_id=?)"),
+        (DeletionStatements.since, "USING PRIMARY KEY (application_id=? AND changed_at_ms>?)"),
+        (DeletionStatements.forget, "USING COVERING INDEX geofence_deletion_expiry (expires_at_ms<?)"),
+        (NoticeStatements.due, "USING INDEX geofence_notice_due (due_at_ms<?)"),
+        (CountStatements.push, "(receipt_id=?)"),
+        (CountStatements.ofPush, "USING PRIMARY KEY (push_id=?)"),
+        (CountStatements.onPlatform, "USING PRIMARY KEY (platform_id=? AND hour>? AND hour<?)"),
+        (CountStatements.ofGeofences, "USING PRIMARY KEY (application_id=?"),
+        (CountStatements.heartbeats, "USING PRIMARY KEY (platform_id=? AND device_id>?)"),
+        (CountStatements.forgetMarks, "USING PRIMARY KEY (day<?)"),
+        (CountStatements.forgetPlatforms, "USING COVERING INDEX platform_count_hour (hour<?)"),
+        (CountStatements.forgetGeofences, "USING COVERING INDEX geofence_count_last (last_at_ms<?)"),
+        (CountStatements.forgetHeartbeats, "USING COVERING INDEX heartbeat_last (last_at_ms<?)"),
         (PlatformStatements.releasePages, "INDEX page_due (is_open=? AND lane=? AND platform_id=? AND due_at_ms>?)"),
     ])
     func `a hot statement walks its index`(sql: String, step: String) async throws {
@@ -58,7 +82,9 @@ import Testing
                 try db.prepared("EXPLAIN QUERY PLAN " + sql).all { $0.text(3) }
             }
             #expect(plan.contains { $0.contains(step) }, "\(plan)")
-            #expect(!plan.contains { $0.contains("TEMP B-TREE") || $0.hasPrefix("SCAN device") || $0 == "SCAN page" })
+            #expect(
+                !plan.contains { $0.contains("TEMP B-TREE") || $0.hasPrefix("SCAN device") || $0 == "SCAN page" },
+                "\(plan)")
         }
     }
 

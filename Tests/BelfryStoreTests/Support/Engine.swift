@@ -10,7 +10,7 @@ enum Engine: CaseIterable, Sendable {
     case memory, sqlite
 
     /// Runs `body` with an empty store, and clears it away afterwards.
-    func withStore(clock: HandClock, _ body: (any Store) async throws -> Void) async throws {
+    func withStore(clock: any WallClock, _ body: (any Store) async throws -> Void) async throws {
         switch self {
         case .memory:
             try await body(MemoryStore(clock: clock))

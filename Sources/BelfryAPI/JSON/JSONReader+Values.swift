@@ -1,0 +1,52 @@
+import BelfryCore
+
+extension JSONReader {
+    /// A number, or a string that spells one as JSON does.
+    mutating func number(_ field: String) throws(InvalidInput) -> Double? {
+        let value = try value(field)
+        switch value {
+        case .null: return nil
+        case .integer(let integer): return Double(integer)
+        case .number(let number): return number
+        case .string(let text):
+            guard let number = Double(spelled: text) else {
+                throw InvalidInput(field: field, "has to be a number, it is a string of something else")
+            }
+            return number
+        default: throw InvalidInput(field: field, "has to be a number, it is \(value.typeName)")
+        }
+    }
+
+    /// Whole numbers, or strings that spell them.
+    mutating func integers(_ field: String) throws(InvalidInput) -> [Int64]? {
+        if try null() { return nil }
+        var integers: [Int64] = []
+        try array(field) { reader, index throws(InvalidInput) in
+            let element = "\(field)[\(index)]"
+            guard let integer = try reader.integer(element) else {
+                throw InvalidInput(field: element, "has to be a whole number, it is null")
+            }
+            integers.append(integer)
+        }
+        return integers
+    }
+
+    /// An object whose members are the caller's own.
+    mutating func members(_ field: String) throws(InvalidInput) -> [String: JSONValue]? {
+        let value = try value(field)
+        switch value {
+        case .null: return nil
+        case .object(let members): return members
+        default: throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
+        }
+    }
+}
+
+extension Double {
+    /// Swift itself reads hexadecimal, infinities and worse.
+    fileprivate init?(spelled text: String) {
+        let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
+        guard isPlain, let number = Double(text), number.isFinite else { return nil }
+        self = number
+    }
+}

@@ -1,0 +1,96 @@
+package import BelfryCore
+import FoundationEssentials
+
+extension PCFv1 {
+    /// The body of `POST /v1/analytics`: `{"events":[…]}`.
+    ///
+    /// A device sends a batch that was refused again and again, so nothing inside an event makes it fail: what cannot be
+    /// used is left out.
+    package struct AnalyticsRequest: Sendable, Hashable {
+        package private(set) var events: [AnalyticsEvent] = []
+        /// How many were left out.
+        package private(set) var unusableCount = 0
+
+        /// Events of one batch; those behind are left out. iOS keeps 100, Android as many as come.
+        package static let eventsMax = 10_000
+
+        package static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+            var request = Self()
+            var isBatch = false
+            try JSONReader.document(bytes) { reader, key throws(InvalidInput) in
+                guard key == "events" else { return try reader.skip() }
+                isBatch = true
+                try reader.array("events") { reader, _ throws(InvalidInput) in try request.read(from: &reader) }
+            }
+            guard isBatch else { throw InvalidInput(field: "events", "is missing") }
+            return request
+        }
+
+        private mutating func read(from reader: inout JSONReader) throws(InvalidInput) {
+            guard reader.isAtObject() else {
+                unusableCount += 1
+                return try reader.skip()
+            }
+            var words: [String: String] = [:]
+            try reader.object("events") { reader, key throws(InvalidInput) in
+                words[key] = try reader.value("events").word
+            }
+            if events.count < Self.eventsMax, let event = AnalyticsEvent(words) {
+                events.append(event)
+            } else {
+                unusableCount += 1
+            }
+        }
+    }
+}
+
+extension JSONValue {
+    /// Every value of an event is a string; a number is taken for one.
+    fileprivate var word: String? {
+        switch self {
+        case .string(let string): string.isEmpty ? nil : string
+        case .integer(let integer): String(integer)
+        case .number(let number): number < 1e15 ? String(number) : nil
+        default: nil
+        }
+    }
+}
+
+extension AnalyticsEvent {
+    /// nil when there is no telling what happened, when, or on which device.
+    fileprivate init?(_ words: [String: String]) {
+        guard
+            let kind = words["eventType"].flatMap(AnalyticsKind.init(eventType:)),
+            let time = words["eventTime"].flatMap(EventTime.parse),
+            let device = words["deviceUuid"].flatMap(UUID.init(uuidString:))
+        else { return nil }
+        let receiptID = words["receiptId"].flatMap(UUID.init(uuidString:))
+        let geofence = words["geofenceId"].flatMap { Int64($0) }
+        switch kind {
+        case .sent: return nil
+        case .received, .opened:
+            guard receiptID != nil else { return nil }
+            self.init(kind: kind, time: time, device: device, receiptID: receiptID)
+        case .heartbeat:
+            self.init(kind: kind, time: time, device: device, receiptID: receiptID)
+        case .geofenceTriggered:
+            guard let geofence else { return nil }
+            self.init(
+                kind: kind, time: time, device: device, geofence: Key(geofence),
+                location: words["locationId"].flatMap { Int64($0) }.map { Key($0) })
+        }
+    }
+}
+
+extension AnalyticsKind {
+    /// Source: the PCF SDKs, docs/compatibility/pcf.md.
+    fileprivate init?(eventType: String) {
+        switch eventType {
+        case "pcf_push_event_type_push_notification_received": self = .received
+        case "pcf_push_event_type_push_notification_opened": self = .opened
+        case "pcf_push_event_type_geofence_location_triggered": self = .geofenceTriggered
+        case "pcf_push_event_type_heartbeat": self = .heartbeat
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import BelfryCore
+
+extension PCFv1 {
+    /// The body of `POST /v1/geofence` and `PUT /v1/geofence/:geofence_id`.
+    struct GeofenceRequest: Sendable, Hashable {
+        private var locations: [Int64]?
+        private var trigger: GeofencePlan.Trigger?
+        private var platform: GeofencePlatform?
+        private var tags: [String]?
+        private var data: GeofenceData?
+        private var startsAt: Instant?
+        private var expiresAt: Instant?
+
+        /// Reads a body; unknown keys are ignored, and `null` counts as missing.
+        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+            var request = Self()
+            try JSONReader.document(bytes) { reader, key throws(InvalidInput) in
+                try request.read(key, from: &reader)
+            }
+            return request
+        }
+
+        private mutating func read(_ key: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch key {
+            case "locations": locations = try reader.integers(key)
+            case "trigger_type": trigger = try Self.word(try reader.string(key), key)
+            case "platform": platform = try Self.word(try reader.string(key), key)
+            case "tags":
+                tags = try reader.strings(key).map { names throws(InvalidInput) in
+                    try Topic.normalized(names, field: key)
+                }
+            case "data":
+                if let members = try reader.members(key) { data = try GeofenceData(members) }
+            case "start_time": startsAt = try reader.integer(key).map(Instant.init(milliseconds:))
+            case "expiry_time": expiresAt = try reader.integer(key).map(Instant.init(milliseconds:))
+            default: try reader.skip()
+            }
+        }
+
+        /// - Parameter old: has what is missing; nil when it is a new geofence.
+        func plan(over old: GeofencePlan?) throws(InvalidInput) -> GeofencePlan {
+            try GeofencePlan(
+                locations: (locations?.map { Key($0) } ?? old?.locations).given(as: "locations"),
+                trigger: (trigger ?? old?.trigger).given(as: "trigger_type"),
+                platform: platform ?? old?.platform ?? .all, tags: tags ?? old?.tags ?? [],
+                data: (data ?? old?.data).given(as: "data"), startsAt: startsAt ?? old?.startsAt ?? .zero,
+                expiresAt: (expiresAt ?? old?.expiresAt).given(as: "expiry_time"))
+        }
+
+        /// One of a few words, in any case; `""` counts as missing.
+        private static func word<Word: RawRepresentable<String> & CaseIterable>(
+            _ text: String?, _ field: String
+        ) throws(InvalidInput) -> Word? {
+            guard let text, !text.isEmpty else { return nil }
+            guard let word = Word(rawValue: text.lowercased()) else {
+                let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
+                throw InvalidInput(field: field, "is '\(text)', it has to be one of \(words)")
+            }
+            return word
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import BelfryCore
+import Hummingbird
+
+extension PCFv1 {
+    /// What back ends ask for at `/v1/geofence`, and devices at `/v1/geofences`.
+    struct Geofences: Sendable {
+        let store: any GeofenceStore
+        let options: Options
+
+        func list(_ request: Request, of application: Application) async throws -> Response {
+            let query = try MapQuery(request)
+            let listing = try await store.geofences(of: application.key, query)
+            var json = JSONWriter()
+            json.listing(listing, query, key: "geofences", total: "totalGeofences") { $0.geofence($1) }
+            return Response(json: json.buffer)
+        }
+
+        func show(_ key: Key<Geofence>, of application: Application) async throws -> Response {
+            try reply(try await store.geofence(key, of: application.key), key)
+        }
+
+        func create(_ request: Request, for application: Application) async throws -> Response {
+            let body = try GeofenceRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            return reply(try await store.create(try body.plan(over: nil), of: application.key))
+        }
+
+        func update(
+            _ key: Key<Geofence>, _ request: Request, of application: Application
+        ) async throws -> Response {
+            let body = try GeofenceRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let geofence = try await store.update(key, of: application.key) { try body.plan(over: $0) }
+            return try reply(geofence, key)
+        }
+
+        func delete(_ key: Key<Geofence>, of application: Application) async throws -> Response {
+            guard try await store.delete(key, of: application.key) else { throw Self.unknown(key) }
+            return Response(status: .noContent)
+        }
+
+        /// What a device's geofences have to become. The platform of the credentials decides, whatever the device says; a
+        /// `timestamp` that is no number is as good as none, since a device told so could only ask again.
+        func updates(_ request: Request, on platform: Platform) async throws -> Response {
+            let since = request.uri.queryParameters["timestamp"].flatMap { Int64($0) } ?? 0
+            let updates = try await store.geofenceUpdates(since: Instant(milliseconds: since), on: platform)
+            var json = JSONWriter()
+            json.object { json in
+                json.integer("num", Int64(updates.geofences.count))
+                json.integer("last_modified", updates.lastModified.milliseconds)
+                json.integers("deleted_geofence_ids", updates.gone.map(\.rawValue))
+                json.array("geofences", updates.geofences) { $0.geofence($1, for: platform.kind) }
+            }
+            return Response(json: json.buffer)
+        }
+
+        private func reply(_ geofence: Geofence?, _ key: Key<Geofence>) throws -> Response {
+            guard let geofence else { throw Self.unknown(key) }
+            return reply(geofence)
+        }
+
+        private func reply(_ geofence: Geofence) -> Response {
+            var json = JSONWriter()
+            json.geofence(geofence)
+            return Response(json: json.buffer)
+        }
+
+        private static func unknown(_ key: Key<Geofence>) -> APIError {
+            APIError(.notFound, "This application has no geofence \(key)")
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Every field always.
+    ///
+    /// - Parameter kind: the platform of the device that asks; nil for a back end.
+    fileprivate mutating func geofence(_ geofence: Geofence, for kind: PlatformKind? = nil) {
+        let plan = geofence.plan
+        object { json in
+            json.integer("id", geofence.key.rawValue)
+            json.strings("tags", plan.tags)
+            json.integer("expiry_time", plan.expiresAt.milliseconds)
+            json.string("trigger_type", plan.trigger.rawValue)
+            json.array("locations", geofence.locations) { $0.location($1) }
+            json.string("platform", plan.platform.rawValue)
+            json.integer("created_at", geofence.createdAt.milliseconds)
+            json.integer("updated_at", geofence.updatedAt.milliseconds)
+            json.value("data", .object(plan.data.shown(to: kind)))
+            json.integer("start_time", plan.startsAt.milliseconds)
+        }
+    }
+}
+
+extension GeofenceData {
+    /// As client SDKs want to read it. Source: docs/compatibility/pcf.md.
+    fileprivate func shown(to kind: PlatformKind?) -> [String: JSONValue] {
+        var parts = parts
+        if case .object(var notification) = parts["ios"] {
+            // The pages have one name for the badge, the iOS SDK reads another.
+            let names = ["applicationBadgeNumber", "applicationIconBadgeNumber"]
+            if let badge = names.lazy.compactMap({ notification[$0] }).first {
+                for name in names { notification[name] = badge }
+            }
+            parts["ios"] = .object(notification)
+        }
+        // The FCM SDK reads a key that no page names.
+        if kind == .androidFCM, parts["androidFcm"] == nil { parts["androidFcm"] = parts["android"] }
+        return parts
+    }
+}

@@ -1,0 +1,69 @@
+import BelfryCore
+
+extension PCFv1 {
+    /// The body of `POST /v1/locations` and `PUT /v1/locations/:location_id`.
+    struct LocationRequest: Sendable, Hashable {
+        private var name: String?
+        private var latitude: Double?
+        private var longitude: Double?
+        private var radius: Double?
+
+        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+            var request = Self()
+            try JSONReader.document(bytes) { reader, key throws(InvalidInput) in
+                switch key {
+                case "name": request.name = try reader.string(key)
+                case "lat": request.latitude = try reader.number(key)
+                case "long": request.longitude = try reader.number(key)
+                case "rad": request.radius = try reader.number(key)
+                default: try reader.skip()
+                }
+            }
+            return request
+        }
+
+        /// - Parameter old: has what is missing; nil when nothing may be.
+        func place(over old: Place?) throws(InvalidInput) -> Place {
+            try Place(
+                name: (name ?? old?.name).given(as: "name"),
+                latitude: (latitude ?? old?.latitude).given(as: "lat"),
+                longitude: (longitude ?? old?.longitude).given(as: "long"),
+                radius: (radius ?? old?.radius).given(as: "rad"))
+        }
+    }
+
+    /// The body of `POST /v1/location_groups` and `PUT /v1/location_groups/:location_group_id`.
+    struct LocationGroupRequest: Sendable, Hashable {
+        private var name: String?
+        private var summary: String?
+        private var locations: [Int64]?
+
+        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+            var request = Self()
+            try JSONReader.document(bytes) { reader, key throws(InvalidInput) in
+                switch key {
+                case "name": request.name = try reader.string(key)
+                case "description": request.summary = try reader.string(key)
+                case "location_ids": request.locations = try reader.integers(key)
+                default: try reader.skip()
+                }
+            }
+            return request
+        }
+
+        /// - Parameter old: has what is missing; of a new group only the name may not be.
+        func plan(over old: LocationGroupPlan?) throws(InvalidInput) -> LocationGroupPlan {
+            try LocationGroupPlan(
+                name: (name ?? old?.name).given(as: "name"), summary: summary ?? old?.summary ?? "",
+                locations: locations?.map { Key($0) } ?? old?.locations ?? [])
+        }
+    }
+}
+
+extension Optional {
+    /// The value of a field that has to be there.
+    func given(as field: String) throws(InvalidInput) -> Wrapped {
+        guard let self else { throw InvalidInput(field: field, "is missing") }
+        return self
+    }
+}

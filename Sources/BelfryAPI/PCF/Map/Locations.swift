@@ -1,0 +1,139 @@
+import BelfryCore
+import Hummingbird
+
+extension PCFv1 {
+    /// What back ends ask for at `/v1/locations` and `/v1/location_groups`.
+    struct Locations: Sendable {
+        let store: any LocationStore
+        let options: Options
+
+        func list(_ request: Request, of application: Application) async throws -> Response {
+            let query = try MapQuery(request)
+            let listing = try await store.locations(of: application.key, query)
+            var json = JSONWriter()
+            json.listing(listing, query, key: "locations", total: "totalLocations") { $0.location($1) }
+            return Response(json: json.buffer)
+        }
+
+        func show(_ key: Key<Location>, of application: Application) async throws -> Response {
+            try reply(try await store.location(key, of: application.key), key)
+        }
+
+        func create(_ request: Request, for application: Application) async throws -> Response {
+            let body = try LocationRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            return reply(try await store.create(try body.place(over: nil), of: application.key))
+        }
+
+        func update(
+            _ key: Key<Location>, _ request: Request, of application: Application
+        ) async throws -> Response {
+            let body = try LocationRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let location = try await store.update(key, of: application.key) { try body.place(over: $0) }
+            return try reply(location, key)
+        }
+
+        func delete(_ key: Key<Location>, of application: Application) async throws -> Response {
+            guard try await store.delete(key, of: application.key) else { throw Self.unknown(key) }
+            return Response(status: .noContent)
+        }
+
+        private func reply(_ location: Location?, _ key: Key<Location>) throws -> Response {
+            guard let location else { throw Self.unknown(key) }
+            return reply(location)
+        }
+
+        private func reply(_ location: Location) -> Response {
+            var json = JSONWriter()
+            json.location(location)
+            return Response(json: json.buffer)
+        }
+
+        private static func unknown(_ key: Key<Location>) -> APIError {
+            APIError(.notFound, "This application has no location \(key)")
+        }
+    }
+}
+
+extension PCFv1.Locations {
+    func listGroups(_ request: Request, of application: Application) async throws -> Response {
+        let query = try MapQuery(request)
+        let listing = try await store.locationGroups(of: application.key, query)
+        var json = JSONWriter()
+        json.listing(listing, query, key: "location_groups", total: "totalLocationGroups") { $0.group($1) }
+        return Response(json: json.buffer)
+    }
+
+    func show(_ key: Key<LocationGroup>, of application: Application) async throws -> Response {
+        try reply(try await store.locationGroup(key, of: application.key), key)
+    }
+
+    func createGroup(_ request: Request, for application: Application) async throws -> Response {
+        let body = try PCFv1.LocationGroupRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+        return reply(try await store.create(try body.plan(over: nil), of: application.key))
+    }
+
+    func update(
+        _ key: Key<LocationGroup>, _ request: Request, of application: Application
+    ) async throws -> Response {
+        let body = try PCFv1.LocationGroupRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+        let group = try await store.update(key, of: application.key) { try body.plan(over: $0) }
+        return try reply(group, key)
+    }
+
+    func delete(_ key: Key<LocationGroup>, of application: Application) async throws -> Response {
+        guard try await store.delete(key, of: application.key) else { throw Self.unknown(key) }
+        return Response(status: .noContent)
+    }
+
+    private func reply(_ group: LocationGroup?, _ key: Key<LocationGroup>) throws -> Response {
+        guard let group else { throw Self.unknown(key) }
+        return reply(group)
+    }
+
+    private func reply(_ group: LocationGroup) -> Response {
+        var json = JSONWriter()
+        json.group(group)
+        return Response(json: json.buffer)
+    }
+
+    private static func unknown(_ key: Key<LocationGroup>) -> APIError {
+        APIError(.notFound, "This application has no location group \(key)")
+    }
+}
+
+extension JSONWriter {
+    /// Degrees are strings, as the original service wrote them.
+    mutating func location(_ location: Location) {
+        object { json in
+            json.place(location)
+            json.integer("created_at", location.createdAt.milliseconds)
+            json.integer("updated_at", location.updatedAt.milliseconds)
+        }
+    }
+
+    /// The locations of a group, and they alone, have their times under other names.
+    fileprivate mutating func group(_ group: LocationGroup) {
+        object { json in
+            json.integer("id", group.key.rawValue)
+            json.string("name", group.name)
+            json.string("description", group.summary)
+            json.array("locations", group.locations) { json, location in
+                json.object { json in
+                    json.place(location)
+                    json.integer("createdAt", location.createdAt.milliseconds)
+                    json.integer("updatedAt", location.updatedAt.milliseconds)
+                }
+            }
+            json.integer("created_at", group.createdAt.milliseconds)
+            json.integer("updated_at", group.updatedAt.milliseconds)
+        }
+    }
+
+    private mutating func place(_ location: Location) {
+        integer("id", location.key.rawValue)
+        string("name", location.place.name)
+        string("lat", String(location.place.latitude))
+        string("long", String(location.place.longitude))
+        number("rad", location.place.radius)
+    }
+}

@@ -1,0 +1,98 @@
+package import BelfryCore
+import HTTPTypes
+package import Hummingbird
+
+/// The paths of locations, geofences and analytics.
+extension PCFRoutes {
+    package func addMap(
+        to router: Router<APIContext>, store: any LocationStore & GeofenceStore & AnalyticsStore,
+        options: PCFv1.Options = PCFv1.Options()
+    ) {
+        let locations = PCFv1.Locations(store: store, options: options)
+        addLocations(locations, to: router)
+        addGroups(locations, to: router)
+        let geofences = PCFv1.Geofences(store: store, options: options)
+        addGeofences(geofences, to: router)
+        let analytics = PCFv1.Analytics(store: store, options: options)
+        serve("v1/geofences", on: router, [.get: asPlatform { try await geofences.updates($0, on: $1) }])
+        serve("v1/analytics", on: router, [.post: asPlatform { try await analytics.record($0, on: $1) }])
+    }
+
+    private func addLocations(_ locations: PCFv1.Locations, to router: Router<APIContext>) {
+        serve(
+            "v1/locations", on: router,
+            [
+                .get: asApplication { try await locations.list($0, of: $1) },
+                .post: asApplication { try await locations.create($0, for: $1) },
+            ])
+        let with = Keyed<Location>(name: "location_id", noun: "location", routes: self)
+        serve(
+            "v1/locations/:location_id", on: router,
+            [
+                .get: with.key { try await locations.show($1, of: $2) },
+                .put: with.key { try await locations.update($1, $0, of: $2) },
+                .delete: with.key { try await locations.delete($1, of: $2) },
+            ])
+    }
+
+    private func addGroups(_ locations: PCFv1.Locations, to router: Router<APIContext>) {
+        serve(
+            "v1/location_groups", on: router,
+            [
+                .get: asApplication { try await locations.listGroups($0, of: $1) },
+                .post: asApplication { try await locations.createGroup($0, for: $1) },
+            ])
+        let with = Keyed<LocationGroup>(name: "location_group_id", noun: "location group", routes: self)
+        serve(
+            "v1/location_groups/:location_group_id", on: router,
+            [
+                .get: with.key { try await locations.show($1, of: $2) },
+                .put: with.key { try await locations.update($1, $0, of: $2) },
+                .delete: with.key { try await locations.delete($1, of: $2) },
+            ])
+    }
+
+    private func addGeofences(_ geofences: PCFv1.Geofences, to router: Router<APIContext>) {
+        serve(
+            "v1/geofence", on: router,
+            [
+                .get: asApplication { try await geofences.list($0, of: $1) },
+                .post: asApplication { try await geofences.create($0, for: $1) },
+            ])
+        let with = Keyed<Geofence>(name: "geofence_id", noun: "geofence", routes: self)
+        serve(
+            "v1/geofence/:geofence_id", on: router,
+            [
+                .get: with.key { try await geofences.show($1, of: $2) },
+                .put: with.key { try await geofences.update($1, $0, of: $2) },
+                .delete: with.key { try await geofences.delete($1, of: $2) },
+            ])
+    }
+
+    private func asPlatform(
+        _ handler: @escaping @Sendable (Request, Platform) async throws -> Response
+    ) -> Handler {
+        { [authenticator] request, _ in try await handler(request, try await authenticator.platform(of: request)) }
+    }
+
+    /// Handlers of paths with the integer key of a `Noun` in them.
+    private struct Keyed<Noun>: Sendable {
+        let name: String
+        let noun: String
+        let routes: PCFRoutes
+
+        /// A key that is no integer names nothing.
+        func key(
+            _ handler: @escaping @Sendable (Request, Key<Noun>, Application) async throws -> Response
+        ) -> Handler {
+            { request, context in
+                let application = try await routes.authenticator.application(of: request)
+                let text = context.parameters.get(name) ?? ""
+                guard let key = Int64(text) else {
+                    throw APIError(.notFound, "This application has no \(noun) '\(text)'")
+                }
+                return try await handler(request, Key(key), application)
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+/// A notification that devices show by themselves when they come to one of some locations, or leave it.
+package struct Geofence: Sendable, Hashable {
+    package let key: Key<Geofence>
+    package let plan: GeofencePlan
+    /// Those of the plan, in its order.
+    package let locations: [Location]
+    package let phase: GeofencePhase
+    package let createdAt: Instant
+    package let updatedAt: Instant
+
+    package init(
+        key: Key<Geofence>, plan: GeofencePlan, locations: [Location], phase: GeofencePhase, createdAt: Instant,
+        updatedAt: Instant
+    ) {
+        self.key = key
+        self.plan = plan
+        self.locations = locations
+        self.phase = phase
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+    }
+}
+
+/// What a geofence is to be: where, when, on which devices, and what it shows.
+package struct GeofencePlan: Sendable, Hashable {
+    /// Each once, in the order they were given. Never empty.
+    package let locations: [Key<Location>]
+    package let trigger: Trigger
+    package let platform: GeofencePlatform
+    /// Topic names in lower case. Devices subscribed to none of them leave the geofence out by themselves; empty is all.
+    package let tags: [String]
+    package let data: GeofenceData
+    /// From then on devices get it; `zero` is at once.
+    package let startsAt: Instant
+    /// From then on no device has it any more.
+    package let expiresAt: Instant
+
+    package enum Trigger: String, Sendable, Hashable, CaseIterable {
+        case enter, exit
+    }
+
+    /// The most regions that one device watches. Source: PCF SDK release notes, 100 on Android, 20 on iOS.
+    package static let locationsMax = 100
+
+    package init(
+        locations: [Key<Location>], trigger: Trigger, platform: GeofencePlatform = .all, tags: [String] = [],
+        data: GeofenceData, startsAt: Instant = .zero, expiresAt: Instant
+    ) throws(InvalidInput) {
+        self.locations = locations.withoutRepeats
+        self.trigger = trigger
+        self.platform = platform
+        self.tags = tags.withoutRepeats
+        self.data = data
+        self.startsAt = startsAt
+        self.expiresAt = expiresAt
+        guard !locations.isEmpty else { throw InvalidInput(field: "locations", "is empty, it needs a location") }
+        guard self.locations.count <= Self.locationsMax else {
+            throw InvalidInput(
+                field: "locations", "has \(self.locations.count) locations, the limit is \(Self.locationsMax)")
+        }
+        guard self.tags.count <= Registration.topicsMax else {
+            throw InvalidInput(field: "tags", "has \(self.tags.count) tags, the limit is \(Registration.topicsMax)")
+        }
+        guard startsAt >= .zero else { throw InvalidInput(field: "start_time", "has to be 0 or more") }
+        guard expiresAt > startsAt else {
+            throw InvalidInput(field: "expiry_time", "has to be after start_time and after 0")
+        }
+    }
+}
+
+/// Which devices a geofence is for.
+package enum GeofencePlatform: String, Sendable, Hashable, CaseIterable {
+    case all, ios, android
+    case androidFCM = "android-fcm"
+
+    /// `android` means the phones, whatever carries to them.
+    package func includes(_ kind: PlatformKind) -> Bool {
+        switch self {
+        case .all: true
+        case .ios: kind == .ios
+        case .android: [.android, .androidFCM, .androidBaidu].contains(kind)
+        case .androidFCM: kind == .androidFCM
+        }
+    }
+}
+
+/// What devices have to know to be up to date with the geofences of their application.
+package struct GeofenceUpdates: Sendable, Hashable {
+    /// What the device has to come with next time.
+    package let lastModified: Instant
+    /// Those that are new to the device, or changed.
+    package let geofences: [Geofence]
+    /// Those that it has to forget; it may never have had them.
+    package let gone: [Key<Geofence>]
+
+    package init(lastModified: Instant, geofences: [Geofence], gone: [Key<Geofence>]) {
+        self.lastModified = lastModified
+        self.geofences = geofences
+        self.gone = gone
+    }
+}

@@ -1,0 +1,108 @@
+/// What a geofence shows on a device, by the key that each client SDK reads: `ios`, `android`, `androidFcm`.
+///
+/// One value of a wrong type makes an Android SDK throw away all geofences of an answer, so the parts that SDKs read are
+/// checked here; other keys are the team's own.
+/// Source: what the PCF SDKs read, `docs/compatibility/pcf.md`.
+package struct GeofenceData: Sendable, Hashable {
+    package let parts: [String: JSONValue]
+
+    /// As JSON.
+    package static let bytesMax = 8_192
+
+    package init(_ parts: [String: JSONValue]) throws(InvalidInput) {
+        var checked: [String: JSONValue] = [:]
+        for (key, value) in parts where !value.isNull {
+            checked[key] =
+                switch key {
+                case "ios": try Self.notification(value)
+                case "android", "androidFcm": try Self.flat(value, field: "data.\(key)")
+                default: value
+                }
+        }
+        self.parts = checked
+        let bytes = try JSONValue.object(checked).encoded(field: "data").count
+        guard bytes <= Self.bytesMax else {
+            throw InvalidInput(field: "data", "is \(bytes) bytes, the limit is \(Self.bytesMax)")
+        }
+    }
+
+    /// A local notification of iOS. Keys that we do not know are kept.
+    private static func notification(_ value: JSONValue) throws(InvalidInput) -> JSONValue {
+        var checked: [String: JSONValue] = [:]
+        for (key, value) in try members(of: value, field: "data.ios") where !value.isNull {
+            let field = "data.ios.\(key)"
+            checked[key] =
+                switch key {
+                case "alertBody", "category", "alertAction", "alertTitle", "alertLaunchImage", "soundName":
+                    try string(value, field: field)
+                case "hasAction": try bool(value, field: field)
+                case "applicationBadgeNumber", "applicationIconBadgeNumber": try integer(value, field: field)
+                case "userInfo": try userInfo(value, field: field)
+                default: value
+                }
+        }
+        return .object(checked)
+    }
+
+    private static func userInfo(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
+        let members = try members(of: value, field: field)
+        let reserved = "pivotal.push.geofence_trigger_condition"
+        guard members[reserved] == nil else {
+            throw InvalidInput(field: "\(field).\(reserved)", "is reserved: the SDK writes it")
+        }
+        return value
+    }
+
+    /// Android SDKs read a map of strings, and nothing else.
+    private static func flat(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
+        var flat: [String: JSONValue] = [:]
+        for (key, value) in try members(of: value, field: field) {
+            guard key != "PCF_GEOFENCE_ID" else {
+                throw InvalidInput(field: "\(field).\(key)", "is reserved: the SDK writes it")
+            }
+            switch value {
+            case .null: break
+            case .string: flat[key] = value
+            case .bool(let bool): flat[key] = .string(bool ? "true" : "false")
+            case .integer(let integer): flat[key] = .string(String(integer))
+            case .number(let number): flat[key] = .string(String(number))
+            case .array, .object:
+                throw InvalidInput(field: "\(field).\(key)", "has to be a string, it is \(value.typeName)")
+            }
+        }
+        return .object(flat)
+    }
+
+    private static func members(of value: JSONValue, field: String) throws(InvalidInput) -> [String: JSONValue] {
+        guard case .object(let members) = value else {
+            throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
+        }
+        return members
+    }
+
+    private static func string(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
+        guard case .string = value else {
+            throw InvalidInput(field: field, "has to be a string, it is \(value.typeName)")
+        }
+        return value
+    }
+
+    private static func bool(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
+        switch value {
+        case .bool: return value
+        case .string("true"): return .bool(true)
+        case .string("false"): return .bool(false)
+        default: throw InvalidInput(field: field, "has to be true or false, it is \(value.typeName)")
+        }
+    }
+
+    private static func integer(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
+        switch value {
+        case .integer: return value
+        case .string(let text):
+            guard let integer = Int64(text) else { fallthrough }
+            return .integer(integer)
+        default: throw InvalidInput(field: field, "has to be a whole number, it is \(value.typeName)")
+        }
+    }
+}

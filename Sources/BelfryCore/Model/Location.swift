@@ -1,0 +1,51 @@
+/// A circle on the map that a team gave a name, for geofences to use.
+package struct Location: Sendable, Hashable {
+    package let key: Key<Location>
+    package let place: Place
+    package let createdAt: Instant
+    package let updatedAt: Instant
+
+    package init(key: Key<Location>, place: Place, createdAt: Instant, updatedAt: Instant) {
+        self.key = key
+        self.place = place
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+    }
+}
+
+/// A name, a point and a distance around it, such as devices take them.
+///
+/// A device that is sent anything else drops the whole geofence without a word.
+/// Source: what the PCF SDKs check, `docs/compatibility/pcf.md`.
+package struct Place: Sendable, Hashable {
+    package let name: String
+    /// Degrees, -90...90.
+    package let latitude: Double
+    /// Degrees, -180...180.
+    package let longitude: Double
+    /// Metres, 10 or more.
+    package let radius: Double
+
+    package static let nameBytesMax = 255
+    package static let radiusMin = 10.0
+
+    package init(name: String, latitude: Double, longitude: Double, radius: Double) throws(InvalidInput) {
+        guard !name.isEmpty else { throw InvalidInput(field: "name", "is empty") }
+        guard name.utf8.count <= Self.nameBytesMax else {
+            throw InvalidInput(field: "name", "is \(name.utf8.count) bytes, the limit is \(Self.nameBytesMax)")
+        }
+        guard (-90.0...90).contains(latitude) else {
+            throw InvalidInput(field: "lat", "is \(latitude), it has to be in -90...90 degrees")
+        }
+        guard (-180.0...180).contains(longitude) else {
+            throw InvalidInput(field: "long", "is \(longitude), it has to be in -180...180 degrees")
+        }
+        guard radius.isFinite, radius >= Self.radiusMin else {
+            throw InvalidInput(field: "rad", "is \(radius), it has to be \(Int(Self.radiusMin)) metres or more")
+        }
+        self.name = name
+        self.latitude = latitude
+        self.longitude = longitude
+        self.radius = radius
+    }
+}

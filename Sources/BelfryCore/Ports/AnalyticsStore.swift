@@ -1,0 +1,135 @@
+/// What apps tell of their pushes, as counts; no event is kept.
+package protocol AnalyticsStore: Sendable {
+    /// Counts what was told, each event once however often it is told.
+    ///
+    /// Events of another platform's devices, of another application's pushes or geofences, and those told too late to
+    /// know whether they are repeats are passed over.
+    func record(_ events: [AnalyticsEvent], on platform: Platform, lateMax: Duration) async throws -> AnalyticsTally
+
+    /// What is known of one push, by platform.
+    func counts(of push: Key<Push>) async throws -> [Key<Platform>: AnalyticsCounts]
+    /// What happened on a platform, by hour or by day (UTC), ascending; times without any are left out.
+    func counts(
+        on platform: Key<Platform>, from start: Instant, until end: Instant, by bucket: AnalyticsBucket.Width
+    ) async throws -> [AnalyticsBucket]
+    /// How often geofences were triggered, in the order of `GeofenceTriggers.Spot`, after `after`.
+    func geofenceTriggers(
+        of application: Key<Application>, after: GeofenceTriggers.Spot?, limit: Int
+    ) async throws -> [GeofenceTriggers]
+    /// The devices of a platform that send heartbeats, ascending, after `after`.
+    func heartbeats(on platform: Key<Platform>, after: Key<Device>?, limit: Int) async throws -> [Heartbeat]
+
+    /// Forgets some of what is older than it has to be; returns whether there may be more.
+    func forgetAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool
+}
+
+package typealias AnalyticsCounts = [AnalyticsKind: Int64]
+
+/// What became of the events of one batch.
+package struct AnalyticsTally: Sendable, Hashable {
+    package var counted = 0
+    /// Told before.
+    package var repeated = 0
+    /// About something that is not the caller's, or that is not known any more.
+    package var ignored = 0
+
+    package init(counted: Int = 0, repeated: Int = 0, ignored: Int = 0) {
+        self.counted = counted
+        self.repeated = repeated
+        self.ignored = ignored
+    }
+
+    package static func + (left: Self, right: Self) -> Self {
+        Self(
+            counted: left.counted + right.counted, repeated: left.repeated + right.repeated,
+            ignored: left.ignored + right.ignored)
+    }
+}
+
+/// What happened on a platform within an hour or a day.
+package struct AnalyticsBucket: Sendable, Hashable {
+    package let start: Instant
+    package let counts: AnalyticsCounts
+
+    package enum Width: Int64, Sendable, Hashable, CaseIterable {
+        case hour = 1
+        case day = 24
+
+        package static let hourMilliseconds: Int64 = 3_600_000
+    }
+
+    package init(start: Instant, counts: AnalyticsCounts) {
+        self.start = start
+        self.counts = counts
+    }
+}
+
+/// How often a geofence was triggered at one of its locations, on one platform.
+package struct GeofenceTriggers: Sendable, Hashable {
+    package let spot: Spot
+    package let count: Int64
+    package let lastAt: Instant
+
+    package struct Spot: Sendable, Hashable, Comparable {
+        package let geofence: Key<Geofence>
+        /// nil when the app did not say.
+        package let location: Key<Location>?
+        package let platform: Key<Platform>
+
+        package init(geofence: Key<Geofence>, location: Key<Location>?, platform: Key<Platform>) {
+            self.geofence = geofence
+            self.location = location
+            self.platform = platform
+        }
+
+        package static func < (left: Self, right: Self) -> Bool {
+            (left.geofence, left.location ?? Key(0), left.platform)
+                < (right.geofence, right.location ?? Key(0), right.platform)
+        }
+    }
+
+    package init(spot: Spot, count: Int64, lastAt: Instant) {
+        self.spot = spot
+        self.count = count
+        self.lastAt = lastAt
+    }
+}
+
+/// The life of a device that answers heartbeat pushes.
+package struct Heartbeat: Sendable, Hashable {
+    package let device: Key<Device>
+    package let lastAt: Instant
+    package let count: Int64
+    /// From the acceptance of the last heartbeat's push to its arrival, by our clock and the device's; nil when the event
+    /// names no push, or the device's clock is behind.
+    package let latency: Duration?
+
+    package init(device: Key<Device>, lastAt: Instant, count: Int64, latency: Duration?) {
+        self.device = device
+        self.lastAt = lastAt
+        self.count = count
+        self.latency = latency
+    }
+}
+
+extension Instant {
+    /// The number of the hour or day that it is in, counted from 1970 UTC.
+    package func bucket(of width: AnalyticsBucket.Width, roundedUp: Bool = false) -> Int64 {
+        let length = AnalyticsBucket.Width.hourMilliseconds * width.rawValue
+        let number = milliseconds.floored(by: length)
+        return roundedUp && number * length < milliseconds ? number + 1 : number
+    }
+
+    /// The start of an hour or day.
+    package init(bucket number: Int64, of width: AnalyticsBucket.Width) {
+        self.init(milliseconds: number * AnalyticsBucket.Width.hourMilliseconds * width.rawValue)
+    }
+}
+
+extension Int64 {
+    /// How many whole lengths it holds, rounded down.
+    package func floored(by length: Int64) -> Int64 {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: length)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}

@@ -1,0 +1,39 @@
+/// Where a geofence stands between its start and its end.
+///
+/// A phase is kept and only time moves it on, so what devices were told does not depend on who looks when: a clock that is
+/// set back takes nothing away from them.
+package enum GeofencePhase: Int64, Sendable, Hashable, CaseIterable {
+    /// It has not started: devices do not get it.
+    case waiting = 0
+    case active = 1
+    /// It has expired.
+    case over = 2
+
+    package init(of plan: GeofencePlan, at now: Instant) {
+        self = plan.expiresAt <= now ? .over : plan.startsAt <= now ? .active : .waiting
+    }
+
+    /// The phase that follows from this one as time passes.
+    package func advanced(of plan: GeofencePlan, at now: Instant) -> GeofencePhase {
+        let next = GeofencePhase(of: plan, at: now)
+        return next.rawValue > rawValue ? next : self
+    }
+
+    /// When the phase ends by itself.
+    package func end(of plan: GeofencePlan) -> Instant? {
+        switch self {
+        case .waiting: plan.startsAt
+        case .active: plan.expiresAt
+        case .over: nil
+        }
+    }
+}
+
+/// The numbers by which devices ask for what changed since they last came.
+package enum GeofenceStamp {
+    /// The stamp of an application's next change: the time, or more than the time where the clock stands or was set back.
+    ///
+    /// Stamps ascend strictly in the order of the commits. So whoever has seen all up to one stamp has missed nothing
+    /// that a later commit brings, however close together they are.
+    package static func next(after last: Instant, now: Instant) -> Instant { max(now, last + .milliseconds(1)) }
+}

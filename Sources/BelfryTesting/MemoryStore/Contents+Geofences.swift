@@ -1,0 +1,154 @@
+package import BelfryCore
+
+extension Contents {
+    /// Locations, groups and geofences, and what devices were told of them.
+    package struct Map: Sendable {
+        package var locations: [Key<Location>: Owned<Location>] = [:]
+        package var groups: [Key<LocationGroup>: Owned<LocationGroup>] = [:]
+        package var geofences: [Key<Geofence>: GeofenceRow] = [:]
+        package var deletions: [Deletion] = []
+        package var stamps: [Key<Application>: Instant] = [:]
+        package var notices: [Key<Platform>: NoticeRow] = [:]
+
+        package init() {}
+    }
+
+    package struct Owned<Item: Sendable>: Sendable {
+        package let application: Key<Application>
+        package var item: Item
+    }
+
+    package struct GeofenceRow: Sendable {
+        package let application: Key<Application>
+        package var geofence: Geofence
+        /// nil while no device ever got it.
+        package var changedAt: Instant?
+    }
+
+    package struct Deletion: Sendable {
+        package let application: Key<Application>
+        package let geofence: Key<Geofence>
+        package let changedAt: Instant
+        package let expiresAt: Instant
+    }
+
+    package struct NoticeRow: Sendable {
+        package let application: Key<Application>
+        package var changeCount: Int64
+        package var firstChangeAt: Instant
+        package var dueAt: Instant
+    }
+}
+
+extension Contents.Map {
+    mutating func remove(_ application: Key<Application>) {
+        locations = locations.filter { $0.value.application != application }
+        groups = groups.filter { $0.value.application != application }
+        geofences = geofences.filter { $0.value.application != application }
+        deletions.removeAll { $0.application == application }
+        stamps[application] = nil
+        notices = notices.filter { $0.value.application != application }
+    }
+}
+
+// MARK: Changes, and what follows from them
+
+extension Contents {
+    mutating func nextStamp(of application: Key<Application>, now: Instant) -> Instant {
+        let stamp = GeofenceStamp.next(after: map.stamps[application] ?? .zero, now: now)
+        map.stamps[application] = stamp
+        return stamp
+    }
+
+    mutating func notify(_ application: Key<Application>, of changed: Set<GeofencePlatform>, now: Instant) {
+        for platform in platforms.values
+        where platform.applicationKey == application && GeofenceNews.kinds.contains(platform.kind)
+            && changed.contains(where: { $0.includes(platform.kind) })
+        {
+            var row =
+                map.notices[platform.key]
+                ?? NoticeRow(application: application, changeCount: 0, firstChangeAt: now, dueAt: now)
+            row.changeCount += 1
+            row.dueAt = GeofenceNews.dueAt(firstChange: row.firstChangeAt, now: now)
+            map.notices[platform.key] = row
+        }
+    }
+
+    /// Puts a geofence where it was, or a new one; devices are told where they can see a difference.
+    mutating func put(_ geofence: Geofence, of application: Key<Application>, now: Instant) {
+        let old = map.geofences[geofence.key]
+        var row = GeofenceRow(application: application, geofence: geofence, changedAt: old?.changedAt)
+        if geofence.phase == .active || old?.geofence.phase == .active {
+            row.changedAt = nextStamp(of: application, now: now)
+            notify(
+                application, of: Set([old?.geofence.plan.platform, geofence.plan.platform].compactMap(\.self)), now: now
+            )
+        }
+        map.geofences[geofence.key] = row
+    }
+
+    mutating func turnGeofences(now: Instant) {
+        for (key, row) in map.geofences.sorted(by: { $0.key < $1.key }) {
+            let old = row.geofence
+            let phase = old.phase.advanced(of: old.plan, at: now)
+            guard phase != old.phase else { continue }
+            map.geofences[key] = GeofenceRow(
+                application: row.application, geofence: old.with(phase: phase), changedAt: row.changedAt)
+            guard old.phase == .active || phase == .active else { continue }
+            let stamp = nextStamp(of: row.application, now: now)
+            map.geofences[key]?.changedAt = stamp
+            if phase == .active { notify(row.application, of: [old.plan.platform], now: now) }
+        }
+    }
+
+    /// The same location, as it is now, in all that hold it.
+    mutating func replace(_ location: Location, of application: Key<Application>, now: Instant) {
+        map.locations[location.key]?.item = location
+        for (key, row) in map.groups where row.item.locations.contains(where: { $0.key == location.key }) {
+            map.groups[key]?.item = row.item.replacing(location)
+        }
+        for (key, row) in map.geofences.sorted(by: { $0.key < $1.key })
+        where row.geofence.plan.locations.contains(location.key) {
+            map.geofences[key]?.geofence = row.geofence.replacing(location)
+            guard row.geofence.phase == .active else { continue }
+            let stamp = nextStamp(of: application, now: now)
+            map.geofences[key]?.changedAt = stamp
+            notify(application, of: [row.geofence.plan.platform], now: now)
+        }
+    }
+
+    func resolve(
+        _ keys: [Key<Location>], of application: Key<Application>, field: String
+    ) throws(InvalidInput) -> [Location] {
+        var locations: [Location] = []
+        for (index, key) in keys.enumerated() {
+            guard let owned = map.locations[key], owned.application == application else {
+                throw InvalidInput(field: "\(field)[\(index)]", "is \(key), this application has no such location")
+            }
+            locations.append(owned.item)
+        }
+        return locations
+    }
+}
+
+extension Geofence {
+    fileprivate func with(phase: GeofencePhase) -> Geofence {
+        Geofence(
+            key: key, plan: plan, locations: locations, phase: phase, createdAt: createdAt, updatedAt: updatedAt)
+    }
+
+    fileprivate func replacing(_ location: Location) -> Geofence {
+        Geofence(
+            key: key, plan: plan, locations: locations.map { $0.key == location.key ? location : $0 }, phase: phase,
+            createdAt: createdAt, updatedAt: updatedAt)
+    }
+}
+
+extension LocationGroup {
+    fileprivate func replacing(_ location: Location) -> LocationGroup {
+        LocationGroup(
+            key: key, name: name, summary: summary,
+            locations: locations.map { $0.key == location.key ? location : $0 }, createdAt: createdAt,
+            updatedAt: updatedAt)
+    }
+}

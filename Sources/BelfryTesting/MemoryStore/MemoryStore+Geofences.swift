@@ -1,0 +1,139 @@
+package import BelfryCore
+
+extension MemoryStore {
+    package func create(_ plan: GeofencePlan, of application: Key<Application>) async throws -> Geofence {
+        let now = clock.now
+        return try transaction { contents in
+            guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
+            let locations = try contents.resolve(plan.locations, of: application, field: "locations")
+            try contents.checkGeofenceLimit(of: application)
+            let geofence = Geofence(
+                key: contents.nextKey(), plan: plan, locations: locations, phase: GeofencePhase(of: plan, at: now),
+                createdAt: now, updatedAt: now)
+            contents.put(geofence, of: application, now: now)
+            return geofence
+        }
+    }
+
+    package func geofence(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Geofence? {
+        contents.map.geofences[key].flatMap { $0.application == application ? $0.geofence : nil }
+    }
+
+    package func geofences(
+        of application: Key<Application>, _ query: MapQuery
+    ) async throws -> MapListing<Geofence> {
+        let all = contents.map.geofences.values.filter { $0.application == application }.map(\.geofence)
+        return MapListing(all.filter { $0.updatedAt >= query.changedSince }.sorted { $0.key < $1.key }, query)
+    }
+
+    package func update(
+        _ key: Key<Geofence>, of application: Key<Application>,
+        change: @escaping @Sendable (GeofencePlan) throws -> GeofencePlan
+    ) async throws -> Geofence? {
+        let now = clock.now
+        return try transaction { contents in
+            guard let row = contents.map.geofences[key], row.application == application else { return nil }
+            let plan = try change(row.geofence.plan)
+            guard plan != row.geofence.plan else { return row.geofence }
+            let geofence = Geofence(
+                key: key, plan: plan,
+                locations: try contents.resolve(plan.locations, of: application, field: "locations"),
+                phase: GeofencePhase(of: plan, at: now), createdAt: row.geofence.createdAt, updatedAt: now)
+            if row.geofence.phase == .over, geofence.phase != .over {
+                try contents.checkGeofenceLimit(of: application)
+            }
+            contents.put(geofence, of: application, now: now)
+            return geofence
+        }
+    }
+
+    package func delete(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Bool {
+        let now = clock.now
+        return transaction { contents in
+            guard let row = contents.map.geofences[key], row.application == application else { return false }
+            contents.map.geofences[key] = nil
+            guard row.changedAt != nil else { return true }
+            contents.map.deletions.append(
+                Contents.Deletion(
+                    application: application, geofence: key, changedAt: contents.nextStamp(of: application, now: now),
+                    expiresAt: row.geofence.plan.expiresAt))
+            if row.geofence.phase == .active {
+                contents.notify(application, of: [row.geofence.plan.platform], now: now)
+            }
+            return true
+        }
+    }
+
+    package func geofenceUpdates(since: Instant, on platform: Platform) async throws -> GeofenceUpdates {
+        let now = clock.now
+        return transaction { contents in
+            contents.turnGeofences(now: now)
+            return contents.geofenceUpdates(since: since, on: platform)
+        }
+    }
+
+    package func turnGeofences() async throws -> Bool {
+        let now = clock.now
+        transaction { $0.turnGeofences(now: now) }
+        return false
+    }
+
+    package func dueGeofenceNotices(atMost limit: Int) async throws -> [GeofenceNotice] {
+        let now = clock.now
+        let due = contents.map.notices.filter { $0.value.dueAt <= now }
+        return due.sorted { ($0.value.dueAt, $0.key) < ($1.value.dueAt, $1.key) }.prefix(limit).map { platform, row in
+            GeofenceNotice(
+                platformKey: platform, applicationKey: row.application, changeCount: row.changeCount)
+        }
+    }
+
+    package func settle(_ notice: GeofenceNotice) async throws {
+        transaction { contents in
+            guard contents.map.notices[notice.platformKey]?.changeCount == notice.changeCount else { return }
+            contents.map.notices[notice.platformKey] = nil
+        }
+    }
+
+    package func postpone(_ notice: GeofenceNotice, for pause: Duration) async throws {
+        let now = clock.now
+        transaction { contents in
+            contents.map.notices[notice.platformKey]?.dueAt = now + pause
+            contents.map.notices[notice.platformKey]?.firstChangeAt = now + pause
+        }
+    }
+
+    package func forgetDeletedGeofences(expiredBefore time: Instant) async throws -> Bool {
+        transaction { $0.map.deletions.removeAll { $0.expiresAt < time } }
+        return false
+    }
+}
+
+extension Contents {
+    fileprivate func checkGeofenceLimit(of application: Key<Application>) throws(InvalidInput) {
+        let live = map.geofences.values.count { $0.application == application && $0.geofence.phase != .over }
+        guard live < GeofenceLimits.liveMax else {
+            throw InvalidInput(
+                field: "geofence", "would be one too many: the application has \(live) that are not over, the limit")
+        }
+    }
+
+    fileprivate func geofenceUpdates(since: Instant, on platform: Platform) -> GeofenceUpdates {
+        let application = platform.applicationKey
+        let last = map.stamps[application] ?? .zero
+        let isFresh = since <= .zero || since > last
+        let rows = map.geofences.values.filter { row in
+            row.application == application && row.changedAt.map { isFresh || $0 > since } ?? false
+        }
+        let isShown = { (row: GeofenceRow) in
+            row.geofence.phase == .active && row.geofence.plan.platform.includes(platform.kind)
+        }
+        let shown = rows.filter(isShown).sorted {
+            isFresh ? $0.geofence.key < $1.geofence.key : ($0.changedAt ?? .zero) < ($1.changedAt ?? .zero)
+        }
+        let deleted = map.deletions.filter { $0.application == application && $0.changedAt > since }.map(\.geofence)
+        let withdrawn = rows.filter { !isShown($0) }.map(\.geofence.key)
+        return GeofenceUpdates(
+            lastModified: last, geofences: shown.map(\.geofence),
+            gone: isFresh ? [] : (withdrawn + deleted).sorted())
+    }
+}

@@ -1,0 +1,124 @@
+import BelfryCore
+import BelfryTesting
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import BelfryAPI
+
+@Suite struct AnalyticsTests {
+    /// A device on the platform, and a push that it may have got.
+    private func prepare() async throws -> (MapStand, Device, Push) {
+        let stand = try await MapStand()
+        stand.clock.advance(to: Instant(milliseconds: 1_500_000_100_000))
+        let device = try await stand.store.register(.sample(1), as: nil, on: stand.fcm)
+        return (stand, device, try await stand.store.accept(.sample(to: stand.fcm)))
+    }
+
+    private func tell(_ stand: MapStand, _ events: String...) async throws -> Reply {
+        let body = #"{"events":[\#(events.joined(separator: ","))]}"#
+        return try await stand.send(.post, "/v1/analytics", as: .android, body)
+    }
+
+    private func event(_ type: String, _ device: Device, _ push: Push?, at time: String) -> String {
+        let receipt = push.map { #""receiptId":"\#($0.receiptID.lowercased)","# } ?? ""
+        return #"{\#(receipt)"eventType":"pcf_push_event_type_\#(type)","eventTime":"\#(time)","#
+            + #""deviceUuid":"\#(device.uuid.lowercased)","sdkVersion":"2.0.0","platformType":"android","#
+            + #""platformUuid":"plat-uuid"}"#
+    }
+
+    @Test func `a batch of an SDK is counted, in seconds and in milliseconds`() async throws {
+        let (stand, device, push) = try await prepare()
+        let reply = try await tell(
+            stand, event("push_notification_received", device, push, at: "1500000000"),
+            event("push_notification_opened", device, push, at: "1500000000123"),
+            event("push_notification_opened", device, push, at: "1500000001.500000"),
+            event("heartbeat", device, push, at: "1500000101"))
+        #expect(reply.status == 200 && reply.text == "{}")
+        let counts = try await stand.store.counts(of: push.key)
+        #expect(counts == [stand.fcm.key: [.received: 1, .opened: 2, .heartbeat: 1]])
+        let beats = try await stand.store.heartbeats(on: stand.fcm.key, after: nil, limit: 9)
+        #expect(beats.map(\.device) == [device.key] && beats.map(\.latency) == [.seconds(1)])
+    }
+
+    @Test func `a batch that is sent again counts once`() async throws {
+        let (stand, device, push) = try await prepare()
+        let event = event("push_notification_received", device, push, at: "1500000000")
+        for _ in 0..<3 { #expect(try await tell(stand, event).status == 200) }
+        #expect(try await stand.store.counts(of: push.key)[stand.fcm.key] == [.received: 1])
+    }
+
+    @Test func `a geofence that was triggered is counted at its location`() async throws {
+        let (stand, device, _) = try await prepare()
+        let location = try await stand.locate()
+        let geofence = try await stand.fence([location], #","expiry_time":1600000000000"#)
+        let told =
+            #"{"eventType":"pcf_push_event_type_geofence_location_triggered","eventTime":"1500000000","#
+            + #""deviceUuid":"\#(device.uuid)","geofenceId":"\#(geofence)","locationId":"\#(location)"}"#
+        #expect(try await tell(stand, told).status == 200)
+        let triggers = try await stand.store.geofenceTriggers(of: stand.application.key, after: nil, limit: 9)
+        #expect(triggers.map(\.spot.geofence.rawValue) == [geofence])
+        #expect(triggers.map(\.spot.location?.rawValue) == [location])
+        #expect(triggers.map(\.count) == [1])
+    }
+
+    @Test(arguments: [
+        "null", "7", "[]", #""event""#, "{}", #"{"eventType":null}"#, #"{"eventType":{"a":[1,{}]}}"#,
+        #"{"eventType":"pcf_push_event_type_push_notification_received"}"#,
+        #"{"eventType":"pcf_push_event_type_sent","eventTime":"1500000000","deviceUuid":"DEVICE","receiptId":"RECEIPT"}"#,
+        #"{"eventType":"push_notification_received","eventTime":"1500000000","deviceUuid":"DEVICE","receiptId":"RECEIPT"}"#,
+        #"{"eventType":"pcf_push_event_type_push_notification_received","eventTime":"today","deviceUuid":"DEVICE","receiptId":"RECEIPT"}"#,
+        #"{"eventType":"pcf_push_event_type_push_notification_received","eventTime":"-1","deviceUuid":"DEVICE","receiptId":"RECEIPT"}"#,
+        #"{"eventType":"pcf_push_event_type_push_notification_received","eventTime":"1e300","deviceUuid":"DEVICE","receiptId":"RECEIPT"}"#,
+        #"{"eventType":"pcf_push_event_type_push_notification_received","eventTime":"1500000000","deviceUuid":"me","receiptId":"RECEIPT"}"#,
+        #"{"eventType":"pcf_push_event_type_push_notification_received","eventTime":"1500000000","deviceUuid":"DEVICE","receiptId":"r-1"}"#,
+        #"{"eventType":"pcf_push_event_type_push_notification_received","eventTime":"1000000000","deviceUuid":"DEVICE","receiptId":"RECEIPT"}"#,
+        #"{"eventType":"pcf_push_event_type_geofence_location_triggered","eventTime":"1500000000","deviceUuid":"DEVICE"}"#,
+        #"{"eventType":"pcf_push_event_type_geofence_location_triggered","eventTime":"1500000000","deviceUuid":"DEVICE","geofenceId":"99"}"#,
+    ])
+    func `an event that cannot be used never fails its batch`(bad: String) async throws {
+        let (stand, device, push) = try await prepare()
+        let bad = bad.replacing("DEVICE", with: device.uuid.lowercased)
+            .replacing("RECEIPT", with: push.receiptID.lowercased)
+        let reply = try await tell(stand, bad, event("push_notification_received", device, push, at: "1500000000"), bad)
+        #expect(reply.status == 200, "\(reply)")
+        #expect(try await stand.store.counts(of: push.key)[stand.fcm.key] == [.received: 1])
+        let all = try await stand.store.counts(on: stand.fcm.key, from: .zero, until: stand.clock.now, by: .day)
+        #expect(all.map(\.counts) == [[.received: 1]])
+    }
+
+    @Test func `numbers are taken for strings`() async throws {
+        let (stand, device, push) = try await prepare()
+        let event = event("push_notification_received", device, push, at: "0")
+            .replacing(#""0""#, with: "1500000000")
+        #expect(try await tell(stand, event).status == 200)
+        #expect(try await stand.store.counts(of: push.key)[stand.fcm.key] == [.received: 1])
+    }
+
+    @Test func `another platform's device counts for nothing`() async throws {
+        let (stand, device, push) = try await prepare()
+        let body = #"{"events":[\#(event("push_notification_received", device, push, at: "1500000000"))]}"#
+        #expect(try await stand.send(.post, "/v1/analytics", as: .iPhone, body).status == 200)
+        #expect(try await stand.store.counts(of: push.key).isEmpty)
+    }
+
+    @Test func `events beyond the limit of a batch are left out`() throws {
+        let event =
+            #"{"eventType":"pcf_push_event_type_heartbeat","eventTime":1500000000,"#
+            + #""deviceUuid":"8D3A1C5E-0F55-4D8C-9B50-000000000001"}"#
+        let count = PCFv1.AnalyticsRequest.eventsMax + 3
+        let events = Array(repeating: event, count: count).joined(separator: ",")
+        let request = try PCFv1.AnalyticsRequest.parse(Array(#"{"x":[],"events":[\#(events)]}"#.utf8))
+        #expect(request.events.count == PCFv1.AnalyticsRequest.eventsMax && request.unusableCount == 3)
+    }
+
+    @Test(arguments: [#"{"events":[]}"#, #"{"events":[],"more":{"a":1}}"#])
+    func `an empty batch is a batch`(body: String) async throws {
+        #expect(try await MapStand().send(.post, "/v1/analytics/", as: .iPhone, body).status == 200)
+    }
+
+    @Test(arguments: ["", "[]", "{}", #"{"events":{}}"#, #"{"events":["#, #"{"events":null}"#])
+    func `what is no batch is refused`(body: String) async throws {
+        #expect(try await MapStand().send(.post, "/v1/analytics", as: .iPhone, body).status == 400)
+    }
+}
