@@ -39,9 +39,10 @@ extension PCFRoutes {
         let tags = PCFv1.Tags(store: store, clock: clock, options: options)
         serve("v1/tags", on: router, [.get: asApplication { try await tags.list(of: $1) }])
         serve("v1/tags/all/:tag", on: router, [.get: asApplication { try await tags.registrations($0, of: $1) }])
-        serve("v1/tags/count/:tag", on: router, [.get: asApplication { try await tags.count($0, of: $1) }])
+        // The router wants one name for one place of a path, whatever follows.
+        serve("v1/tags/count/:tag_or_platform", on: router, [.get: asApplication { try await tags.count($0, of: $1) }])
         serve(
-            "v1/tags/count/:platform_uuid/:tag", on: router,
+            "v1/tags/count/:tag_or_platform/:tag", on: router,
             [.get: asApplication { try await tags.countOnPlatform($0, of: $1) }])
         serve("v1/tags/batch", on: router, [.post: asApplication { try await tags.subscribe($0, of: $1) }])
         serve(

@@ -114,16 +114,20 @@ private final class AnyCursor: PostingCursor {
         for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(index) }
     }
 
+    /// Runs once for each posting: the entry moves at the end only, into the hole that the lesser ones left.
     private func siftDown(_ start: Int) {
-        var parent = start
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count {
-                if heap[child].device < heap[least].device { least = child }
+        guard start < heap.count else { return }
+        heap.withUnsafeMutableBufferPointer { heap in
+            let moving = heap[start]
+            var hole = start
+            while 2 * hole + 1 < heap.count {
+                var child = 2 * hole + 1
+                if child + 1 < heap.count, heap[child + 1].device < heap[child].device { child += 1 }
+                guard heap[child].device < moving.device else { break }
+                heap[hole] = heap[child]
+                hole = child
             }
-            guard least != parent else { return }
-            heap.swapAt(parent, least)
-            parent = least
+            heap[hole] = moving
         }
     }
 }

@@ -30,6 +30,36 @@ import Testing
         }
     }
 
+    @Test func `devices are counted whether their topics are swept or not`() async throws {
+        try await withSQLiteStore { store, _ in
+            let scene = try await Scene(store: store, clock: HandClock())
+            for number in 0..<20 { try await scene.register("\(number)", topics: .replace(["t", "u\(number % 2)"])) }
+            try await sweep(store)
+            for number in 20..<25 { try await scene.register("\(number)", topics: .replace(["t"])) }
+            try await scene.register("3", topics: .replace([]))
+            let platforms = [scene.platform.key]
+            #expect(try await store.deviceCount(DeviceSearch(platforms: platforms, topic: "t")) == 24)
+            #expect(try await store.deviceCount(DeviceSearch(platforms: platforms, topic: "u1")) == 9)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `what a crash left of a topic is cleared by the next process`() async throws {
+        try await withDirectory { directory in
+            let path = directory + "/belfry.sqlite"
+            let store = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true)
+            let scene = try await Scene(store: store, clock: HandClock())
+            for number in 0..<20 { try await scene.register("\(number)", topics: .replace(["t"])) }
+            try await sweep(store)
+            let topic = try #require(try await store.topic(named: "t", of: scene.application.key))
+            #expect(try await store.deleteTopics([topic.key], of: scene.application.key) == 1)
+            try await store.close()
+            let next = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: false)
+            while try await count("buried_topic", in: next) > 0 { await Task.yield() }
+            #expect(try await count("subscription", in: next) == 0)
+            try await next.close()
+        }
+    }
+
     @Test func `a topic whose time has come is buried by nobody's asking`() async throws {
         let clock = HandClock()
         try await withSQLiteStore(clock: clock) { store, _ in
