@@ -96,8 +96,8 @@ package struct Server: Sendable {
         let patience = configuration.patience
         return Hummingbird.Application(
             responder: responder,
-            server: .http1(
-                configuration: .init(
+            server: .loopBound(
+                .init(
                     additionalChannelHandlers: [RequestDeadline(patience.request)],
                     idleTimeout: TimeAmount(patience.idle))),
             configuration: .init(address: .hostname(address.host, port: address.port), serverName: nil),
