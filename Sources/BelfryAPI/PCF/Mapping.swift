@@ -37,22 +37,6 @@ extension Registration.TopicChange {
     }
 }
 
-extension Topic {
-    /// Each name in its one spelling.
-    static func normalized(_ names: [String], field: String) throws(InvalidInput) -> [String] {
-        var normalized: [String] = []
-        normalized.reserveCapacity(names.count)
-        for (index, name) in names.enumerated() {
-            do {
-                normalized.append(try Topic.normalized(name, field: ""))
-            } catch {
-                throw InvalidInput(field: "\(field)[\(index)]", error.problem)
-            }
-        }
-        return normalized
-    }
-}
-
 extension Device {
     /// The object that POST, PUT and GET answer with.
     func json(kind: PlatformKind) -> ByteBuffer {
@@ -73,57 +57,31 @@ extension Device {
     }
 }
 
-extension PlatformKind {
-    /// - Parameter alternatives: what the field takes besides the kinds of platform.
-    fileprivate init(_ name: String, field: String, alternatives: [String]) throws(InvalidInput) {
-        guard let kind = PlatformKind(rawValue: name) else {
-            let known = (alternatives + PlatformKind.allCases.map(\.rawValue)).joined(separator: ", ")
-            throw InvalidInput(field: field, "is '\(name)', it has to be one of \(known)")
+extension Target {
+    /// What a push of the wire names. Lists without an entry count as not given.
+    init(_ target: PCFv1.PushRequest.Target) throws(InvalidInput) {
+        guard target.devices.isEmpty else {
+            // A text that is no UUID is nobody's: it is passed over, and does not open the push to everyone.
+            try self.init(
+                devices: target.devices.compactMap(UUID.init(uuidString:)), isInteractiveOnly: target.isInteractiveOnly)
+            return
         }
-        self = kind
+        try self.init(
+            topics: target.topics, customUserIDs: target.customUserIDs, platforms: try target.kinds(),
+            isInteractiveOnly: target.isInteractiveOnly)
     }
 }
 
 extension PCFv1.PushRequest.Target {
-    /// The platforms of an application whose devices are meant; those of every kind when no kind is named.
-    func platforms(of all: [Platform]) throws(InvalidInput) -> [Platform] {
-        // Devices override every other target, even one that makes no sense.
-        guard devices.isEmpty else { return all }
-        var kinds: Set<PlatformKind> = []
+    /// The kinds of platform that are named; nil for every kind.
+    fileprivate func kinds() throws(InvalidInput) -> [PlatformKind]? {
+        var kinds: [PlatformKind] = []
         for (index, name) in platforms.enumerated() {
-            kinds.insert(try PlatformKind(name, field: "target.platforms[\(index)]", alternatives: []))
+            kinds.append(try PlatformKind(name, field: "target.platforms[\(index)]"))
         }
         if let platform, platform != "all" {
-            kinds.insert(try PlatformKind(platform, field: "target.platform", alternatives: ["all"]))
+            kinds.append(try PlatformKind(platform, field: "target.platform", alternatives: ["all"]))
         }
-        if kinds.isEmpty || platform == "all" { return all }
-        // Old senders know `android` only, and mean the Android devices of the application whatever carries to them.
-        if kinds.contains(.android), !all.contains(where: { $0.kind == .android }) { kinds.insert(.androidFCM) }
-        return all.filter { kinds.contains($0.kind) }
-    }
-
-    /// The devices meant, on each of the platforms.
-    ///
-    /// - Parameter keys: finds the devices behind UUIDs that the platforms have. Others are passed over.
-    func audience(
-        keys: ([UUID]) async throws -> [Key<Device>]
-    ) async throws -> Audience {
-        let audience = try await everybody(keys: keys)
-        return isInteractiveOnly ? .all([audience, .list(.interactive)]) : audience
-    }
-
-    private func everybody(keys: ([UUID]) async throws -> [Key<Device>]) async throws -> Audience {
-        if !devices.isEmpty {
-            let found = try await keys(devices.compactMap(UUID.init(uuidString:)))
-            // The intersection leaves to each platform its own.
-            return .all([.list(.devices(Set(found).sorted())), .list(.registered)])
-        }
-        let topics = Set(try Topic.normalized(topics, field: "target.topics")).sorted()
-        let users = Set(customUserIDs).sorted()
-        if let index = customUserIDs.firstIndex(of: "") {
-            throw InvalidInput(field: "target.custom_user_ids[\(index)]", "is empty")
-        }
-        if topics.isEmpty && users.isEmpty { return .list(.active) }
-        return .any(topics.map { .list(.topic($0)) } + users.map { .list(.customUser($0)) })
+        return kinds.isEmpty || platform == "all" ? nil : kinds
     }
 }

@@ -4,7 +4,7 @@ extension PCFv1 {
     /// The body of `POST /v1/push`.
     package struct PushRequest: Sendable, Hashable {
         package private(set) var message: Push.Content
-        package private(set) var target: Target
+        package private(set) var target: BelfryCore.Target
         /// Milliseconds since 1970; nil when not given, for which 0 stands too.
         package private(set) var scheduleAt: Int64?
         /// Seconds from now; nil when not given, for which 0 stands too.
@@ -13,15 +13,15 @@ extension PCFv1 {
         package private(set) var expiryTime: Int64?
 
         /// Whom the push is for. Empty arrays count as not given.
-        package struct Target: Sendable, Hashable {
-            package var devices: [String] = []
+        struct Target {
+            var devices: [String] = []
             /// With those of `tags`, their older name.
-            package var topics: [String] = []
-            package var customUserIDs: [String] = []
-            package var platforms: [String] = []
+            var topics: [String] = []
+            var customUserIDs: [String] = []
+            var platforms: [String] = []
             /// Deprecated, and added to `platforms`: one more, or `all`. `""` counts as not given.
-            package var platform: String?
-            package var isInteractiveOnly = false
+            var platform: String?
+            var isInteractiveOnly = false
         }
 
         /// Reads a body; unknown keys are ignored, and `null` counts as missing. Throws on anything it cannot mean.
@@ -103,7 +103,6 @@ extension PCFv1.PushRequest {
                 throw InvalidInput(
                     field: "target", "needs at least one of devices, topics, custom_user_ids, platforms or platform")
             }
-            try target.checkLimits()
             let scheduleAt = scheduleAt.flatMap { $0 == 0 ? nil : $0 }
             let scheduleIn = scheduleIn.flatMap { $0 == 0 ? nil : $0 }
             guard scheduleAt == nil || scheduleIn == nil else {
@@ -113,7 +112,8 @@ extension PCFv1.PushRequest {
             try Self.check(scheduleIn, "scheduleIn")
             try Self.check(expiryTime, "expiryTime")
             return PCFv1.PushRequest(
-                message: Push.Content(body: body, custom: custom), target: target, scheduleAt: scheduleAt,
+                message: Push.Content(body: body, custom: custom), target: try BelfryCore.Target(target),
+                scheduleAt: scheduleAt,
                 scheduleIn: scheduleIn, expiryTime: expiryTime.flatMap { $0 == 0 ? nil : $0 })
         }
 
@@ -145,19 +145,5 @@ extension PCFv1.PushRequest.Target {
 
     fileprivate var isGiven: Bool {
         !devices.isEmpty || !topics.isEmpty || !customUserIDs.isEmpty || !platforms.isEmpty || platform != nil
-    }
-
-    fileprivate func checkLimits() throws(InvalidInput) {
-        try Self.check(devices.count, "devices", "devices", PushLimits.devicesMax)
-        // All other targets are overridden by devices, whatever they hold.
-        guard devices.isEmpty else { return }
-        try Self.check(topics.count, "topics", "topics", PushLimits.topicsMax)
-        try Self.check(customUserIDs.count, "custom_user_ids", "ids", PushLimits.customUserIDsMax)
-    }
-
-    private static func check(_ count: Int, _ field: String, _ noun: String, _ limit: Int) throws(InvalidInput) {
-        guard count <= limit else {
-            throw InvalidInput(field: "target.\(field)", "has \(count) \(noun), the limit is \(limit)")
-        }
     }
 }

@@ -6,14 +6,14 @@ import Metrics
 extension PCFv1 {
     /// What senders ask for at `/v1/push`.
     struct Pushes: Sendable {
-        private let store: any ApplicationStore & DeviceStore & PushStore
+        private let desk: PushDesk
         private let clock: any WallClock
         private let options: Options
         private let accepted = Dictionary(
             uniqueKeysWithValues: Lane.allCases.map { ($0, Counter(metric: .pushes, [("lane", "\($0)")])) })
 
         init(store: any ApplicationStore & DeviceStore & PushStore, clock: any WallClock, options: Options) {
-            self.store = store
+            desk = PushDesk(store: store)
             self.clock = clock
             self.options = options
         }
@@ -27,19 +27,7 @@ extension PCFv1 {
         }
 
         private func send(_ body: PushRequest, for application: Application) async throws -> Push {
-            let platforms = try body.target.platforms(of: try await store.platforms(of: application.key))
-            let receiptID = UUID()
-            if platforms.contains(where: { $0.kind == .ios }) {
-                _ = try IOSPayload(body.message, receiptID: receiptID)
-            }
-            let audience = try await body.target.audience { uuids in
-                try await store.deviceKeys(uuids, on: platforms.map(\.key))
-            }
-            let push = try await store.accept(
-                NewPush(
-                    receiptID: receiptID, applicationKey: application.key, content: body.message, audience: audience,
-                    platformKeys: platforms.map(\.key), lane: Lane(for: audience),
-                    expiresAt: body.expiryTime.map(Instant.init(milliseconds:))))
+            let push = try await desk.send(body.order, for: application.key)
             accepted[push.lane]?.increment()
             return push
         }
@@ -58,6 +46,10 @@ extension PCFv1 {
 }
 
 extension PCFv1.PushRequest {
+    var order: Order {
+        Order(content: message, target: target, expiresAt: expiryTime.map(Instant.init(milliseconds:)))
+    }
+
     enum Due: Sendable, Hashable {
         case now
         case later(Instant)

@@ -51,6 +51,17 @@ package enum PlatformKind: String, Sendable, Hashable, CaseIterable, Codable {
     case windows8
     case windowsPhone
     case bb10
+
+    /// A kind by its name; throws with all the names there are.
+    ///
+    /// - Parameter alternatives: what the field takes besides the kinds of platform.
+    package init(_ name: String, field: String, alternatives: [String] = []) throws(InvalidInput) {
+        guard let kind = PlatformKind(rawValue: name) else {
+            let known = (alternatives + PlatformKind.allCases.map(\.rawValue)).joined(separator: ", ")
+            throw InvalidInput(field: field, "is '\(name)', it has to be one of \(known)")
+        }
+        self = kind
+    }
 }
 
 /// Why a platform's pages wait for a person.

@@ -4,6 +4,7 @@ package import FoundationEssentials
 ///
 /// Whatever returns is durable: it survives a `kill -9` of the process and the loss of power.
 package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryStore
+    & TopicStore & DirectoryStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {

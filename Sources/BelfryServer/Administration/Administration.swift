@@ -90,17 +90,9 @@ package struct Administration: Sendable {
     /// Sends to a topic, or to everyone when none is named.
     package func push(_ body: String, to topics: [String], of application: BelfryCore.Application) async throws -> Push
     {
-        let platforms = try await store.platforms(of: application.key)
-        let names = try topics.map { try Topic.normalized($0, field: "topic") }
-        let audience: Audience =
-            names.isEmpty ? .list(.active) : .any(names.map { .list(.topic($0)) })
-        let receiptID = UUID()
-        let content = Push.Content(body: body)
-        _ = try IOSPayload(content, receiptID: receiptID)
-        return try await store.accept(
-            NewPush(
-                receiptID: receiptID, applicationKey: application.key, content: content, audience: audience,
-                platformKeys: platforms.map(\.key), lane: Lane(for: audience)))
+        let target = try Target(topics: topics)
+        return try await PushDesk(store: store).send(
+            Order(content: Push.Content(body: body), target: target), for: application.key)
     }
 }
 

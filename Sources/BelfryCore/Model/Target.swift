@@ -1,0 +1,57 @@
+package import FoundationEssentials
+
+/// Whom a push is meant for, as its sender names them. `Targeting` finds out who that is at the time of sending.
+package struct Target: Sendable, Hashable, Codable {
+    /// These and no others, whatever else was named; nil where devices were not named one by one.
+    package let devices: [UUID]?
+    /// In lower case. A device needs one of them, or one of the custom user ids.
+    package let topics: [String]
+    package let customUserIDs: [String]
+    /// nil for every kind.
+    package let platforms: [PlatformKind]?
+    /// Leaves out devices whose system shows no notifications with buttons.
+    package let isInteractiveOnly: Bool
+
+    /// Every device of the application.
+    package static let everyone = Target(platforms: nil, isInteractiveOnly: false)
+
+    /// Takes names as they were sent; throws on the first that cannot be one, and past the limits.
+    ///
+    /// Devices override everything else but `isInteractiveOnly`, even what makes no sense: it is dropped unread.
+    package init(
+        devices: [UUID]? = nil, topics: [String] = [], customUserIDs: [String] = [], platforms: [PlatformKind]? = nil,
+        isInteractiveOnly: Bool = false
+    ) throws(InvalidInput) {
+        self.devices = devices
+        self.isInteractiveOnly = isInteractiveOnly
+        if let devices {
+            try Self.check(devices.count, "devices", "devices", PushLimits.devicesMax)
+            self.topics = []
+            self.customUserIDs = []
+            self.platforms = nil
+            return
+        }
+        try Self.check(topics.count, "topics", "topics", PushLimits.topicsMax)
+        try Self.check(customUserIDs.count, "custom_user_ids", "ids", PushLimits.customUserIDsMax)
+        if let index = customUserIDs.firstIndex(of: "") {
+            throw InvalidInput(field: "target.custom_user_ids[\(index)]", "is empty")
+        }
+        self.topics = try Topic.normalized(topics, field: "target.topics")
+        self.customUserIDs = customUserIDs
+        self.platforms = platforms
+    }
+
+    private init(platforms: [PlatformKind]?, isInteractiveOnly: Bool) {
+        devices = nil
+        topics = []
+        customUserIDs = []
+        self.platforms = platforms
+        self.isInteractiveOnly = isInteractiveOnly
+    }
+
+    private static func check(_ count: Int, _ field: String, _ noun: String, _ limit: Int) throws(InvalidInput) {
+        guard count <= limit else {
+            throw InvalidInput(field: "target.\(field)", "has \(count) \(noun), the limit is \(limit)")
+        }
+    }
+}

@@ -1,0 +1,21 @@
+package import FoundationEssentials
+
+extension Push.Content {
+    /// Renders the content once for each kind of platform, so that what a provider would refuse is refused at the door.
+    ///
+    /// Throws `InvalidInput` with the field that a kind cannot take, or with the size that it makes.
+    package func check(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) {
+        if kinds.contains(.ios) { _ = try IOSPayload(self, receiptID: receiptID) }
+    }
+
+    /// Wakes the app without a word to its user: the app finds the data and nothing is shown.
+    ///
+    /// On iOS a background update, whose data stand at the root of the payload; on Android the data alone.
+    package static func silent(_ data: [String: JSONValue]) -> Push.Content {
+        Push.Content(
+            body: nil,
+            custom: [
+                "ios": .object(["content-available": .bool(true), "extra": .object(data)]), "android": .object(data),
+            ])
+    }
+}
