@@ -33,6 +33,16 @@ struct Prepared {
         while try step() { try body(Columns(handle: handle)) }
     }
 
+    /// Whether there is any use in another row.
+    enum Appetite { case next, stop }
+
+    /// Calls `body` with each row in turn, as long as it wants more.
+    func walk<each Value: Bindable>(_ values: repeat each Value, do body: (Columns) throws -> Appetite) throws {
+        try bind(repeat each values)
+        defer { reset() }
+        while try step(), try body(Columns(handle: handle)) == .next {}
+    }
+
     /// All rows, as what `body` makes of them.
     func all<each Value: Bindable, Result>(
         _ values: repeat each Value, as body: (Columns) throws -> Result

@@ -1,5 +1,6 @@
 import BelfryCore
 import GRDB
+import GRDBSQLite
 import Logging
 
 /// What a write sees: the database inside a transaction, and what the writer remembers from one to the next.
@@ -16,6 +17,8 @@ final class WriteSession: @unchecked Sendable {
     private var stands: [Key<Platform>: Stand]?
     /// See `SubscriptionSweep`.
     var mark: Int64?
+    /// The newest device, as far as this process has made it.
+    var newest: Int64?
     /// The newest device at the last look of `Watch`.
     var lastDeviceSeen: Int64?
     /// Which application's turn it is when pages or walks are claimed.
@@ -26,6 +29,8 @@ final class WriteSession: @unchecked Sendable {
     private(set) var transactions = 0
     private var connection: Database?
     private var dataVersion: Int64?
+    /// Rows changed by this connection before the transaction.
+    private var changesBefore: Int64 = 0
 
     /// What a transaction changed that others have to know after its commit.
     struct Effects {
@@ -56,6 +61,9 @@ final class WriteSession: @unchecked Sendable {
         return connection
     }
 
+    /// Whether the transaction, or the last one when none is open, changed a row.
+    var hasWritten: Bool { sqlite3_total_changes64(db.sqliteConnection) != changesBefore }
+
     func prepared(_ sql: String) throws -> Prepared { try db.prepared(sql) }
 
     func begin(_ db: Database) throws {
@@ -63,6 +71,7 @@ final class WriteSession: @unchecked Sendable {
         effects = Effects()
         try db.prepared(SessionStatements.begin).run()
         transactions += 1
+        changesBefore = sqlite3_total_changes64(db.sqliteConnection)
         do {
             try noticeOthers(db)
         } catch {
@@ -116,6 +125,7 @@ final class WriteSession: @unchecked Sendable {
         topics = TopicBook()
         stands = nil
         mark = nil
+        newest = nil
         pushes.clear()
     }
 }

@@ -1,4 +1,5 @@
 import BelfryCore
+import Dispatch
 import GRDB
 import GRDBSQLite
 import Logging
@@ -6,52 +7,19 @@ import Synchronization
 
 /// The one writer of this process: writes that wait together share a transaction, and so the wait for the disk.
 ///
-/// Each caller is answered after the commit. A write that throws takes only itself back. Writes run in the order of
-/// their calls, on GRDB's writer queue, never on the cooperative pool.
+/// Each caller is answered when the commit is on the disk. While it is on its way there, the next transaction takes in
+/// the writes that arrive. A write that throws takes only itself back. Writes run in the order of their calls, on GRDB's
+/// writer queue, never on the cooperative pool.
 final class Writer: Sendable {
     private let pool: DatabasePool
     private let session: WriteSession
+    private let flusher: LogFlusher
     private let logger: Logger
-    private let state = Mutex(State())
+    private let state = Mutex(WriterQueue())
+    /// Rung when what the writer listens for has come.
+    private let bell = DispatchSemaphore(value: 0)
     /// Called after a commit and before its callers are answered, with what the commit changed.
     private let committed: @Sendable (WriteSession.Effects, Writer) -> Void
-
-    /// More waiting writes than this are turned away.
-    static let waitingMax = 10_000
-    /// A transaction takes no more writes once it has worked this long, or as long as the last commit took if that is
-    /// more: so a slow disk gets larger transactions, and nobody waits long for a fast one.
-    private static let patience = Duration.milliseconds(2)
-    private static let patienceMax = Duration.milliseconds(50)
-
-    private struct State {
-        var waiting: [Job] = []
-        var position = 0
-        var isDraining = false
-        var isClosed = false
-
-        var count: Int { waiting.count - position }
-
-        mutating func next() -> Job? {
-            guard position < waiting.count else {
-                waiting.removeAll(keepingCapacity: true)
-                position = 0
-                return nil
-            }
-            let job = waiting[position]
-            position += 1
-            // Writes that never let up must not leave those behind them in memory.
-            if position >= Writer.waitingMax / 10 {
-                waiting.removeFirst(position)
-                position = 0
-            }
-            return job
-        }
-
-        mutating func takeAll() -> [Job] {
-            defer { (waiting, position) = ([], 0) }
-            return Array(waiting[position...])
-        }
-    }
 
     /// A write that waits for its turn.
     struct Job: Sendable {
@@ -61,11 +29,12 @@ final class Writer: Sendable {
     }
 
     init(
-        pool: DatabasePool, session: WriteSession, logger: Logger,
+        pool: DatabasePool, session: WriteSession, flusher: LogFlusher, logger: Logger,
         committed: @escaping @Sendable (WriteSession.Effects, Writer) -> Void
     ) {
         self.pool = pool
         self.session = session
+        self.flusher = flusher
         self.logger = logger
         self.committed = committed
     }
@@ -114,21 +83,22 @@ final class Writer: Sendable {
         }
     }
 
-    private enum Admission { case queued, wake, overloaded, closed }
+    private enum Admission { case queued, heard, wake, overloaded, closed }
 
     /// Queues a write, or fails it when too many wait.
     func submit(_ job: Job, isLast: Bool = false) {
         let admission = state.withLock { state -> Admission in
             if state.isClosed { return .closed }
-            guard isLast || state.count < Self.waitingMax else { return .overloaded }
-            state.waiting.append(job)
+            guard isLast || state.count < WriterQueue.countMax else { return .overloaded }
+            let isHeard = state.append(job)
             state.isClosed = isLast
-            if state.isDraining { return .queued }
+            if state.isDraining { return isHeard ? .heard : .queued }
             state.isDraining = true
             return .wake
         }
         switch admission {
         case .queued: break
+        case .heard: bell.signal()
         case .wake: pool.asyncWriteWithoutTransaction { self.drain($0) }
         case .overloaded: job.fail(StoreError.overloaded(retryAfter: .seconds(1)))
         case .closed: job.fail(StoreError.unavailable("the database is closed"))
@@ -136,11 +106,10 @@ final class Writer: Sendable {
     }
 
     /// Runs one batch, and comes back for the next: between two batches the queue is free for a checkpoint.
-    private func drain(_ db: Database, patience: Duration = Writer.patience) {
+    private func drain(_ db: Database) {
         guard let job = state.withLock({ $0.next() }) else { return stopDraining() }
-        let commitTime = runBatch(startingWith: job, patience: patience, db)
-        let patience = min(max(Self.patience, commitTime), Self.patienceMax)
-        pool.asyncWriteWithoutTransaction { self.drain($0, patience: patience) }
+        runBatch(startingWith: job, db)
+        pool.asyncWriteWithoutTransaction { self.drain($0) }
     }
 
     private func stopDraining() {
@@ -151,14 +120,12 @@ final class Writer: Sendable {
         if !wasEmpty { pool.asyncWriteWithoutTransaction { self.drain($0) } }
     }
 
-    /// Returns how long the commit took.
-    private func runBatch(startingWith first: Job, patience: Duration, _ db: Database) -> Duration {
+    private func runBatch(startingWith first: Job, _ db: Database) {
         var batch = Batch()
         do {
             try session.begin(db)
         } catch {
-            fail([first] + state.withLock { $0.takeAll() }, error)
-            return .zero
+            return fail([first] + state.withLock { $0.takeAll() }, error)
         }
         let started = ContinuousClock.now
         var job: Job? = first
@@ -169,18 +136,17 @@ final class Writer: Sendable {
                 batch.answers.append(try current.run(session))
             } catch  where error.isOfTheDatabaseItself || !db.isInsideTransaction {
                 session.rollback(db)
-                fail(batch.jobs, error)
-                return .zero
+                return fail(batch.jobs, error)
             } catch  where sqlite3_total_changes64(db.sqliteConnection) == changes {
                 batch.answers.append { current.fail(error) }
             } catch {
                 session.rollback(db)
                 for job in batch.jobs { runAlone(job, db) }
-                return .zero
+                return
             }
-            job = started.duration(to: .now) < patience ? state.withLock { $0.next() } : nil
+            job = next(after: batch.jobs.count, since: started)
         }
-        return commit(batch, db)
+        commit(batch, db)
     }
 
     /// Runs one write in a transaction of its own, after one of its batch had to be taken back.
@@ -188,25 +154,46 @@ final class Writer: Sendable {
         do {
             try session.begin(db)
             let answer = try job.run(session)
-            _ = commit(Batch(jobs: [job], answers: [answer]), db)
+            commit(Batch(jobs: [job], answers: [answer]), db)
         } catch {
             session.rollback(db)
             fail([job], error)
         }
     }
 
-    private func commit(_ batch: Batch, _ db: Database) -> Duration {
-        let started = ContinuousClock.now
+    /// The next write for a transaction that has `count`; nil when it is to be committed.
+    private func next(after count: Int, since started: ContinuousClock.Instant) -> Job? {
+        while true {
+            switch state.withLock({ $0.step(after: count, worked: started.duration(to: .now)) }) {
+            case .run(let job): return job
+            case .commit: return nil
+            case .wait: bell.wait()
+            }
+        }
+    }
+
+    /// Commits when the last commit is on the disk, and answers when this one is.
+    private func commit(_ batch: Batch, _ db: Database) {
+        awaitFlush()
         do {
             committed(try session.commit(db), self)
         } catch {
             session.rollback(db)
-            fail(batch.jobs, error)
-            return .zero
+            return fail(batch.jobs, error)
         }
-        let time = started.duration(to: .now)
-        for answer in batch.answers { answer() }
-        return time
+        guard session.hasWritten else { return batch.answers.forEach { $0() } }
+        state.withLock { $0.beginFlush() }
+        flusher.flush { flushed in
+            if self.state.withLock({ $0.endFlush() }) { self.bell.signal() }
+            switch flushed {
+            case .success: for answer in batch.answers { answer() }
+            case .failure(let error): self.fail(batch.jobs, error)
+            }
+        }
+    }
+
+    private func awaitFlush() {
+        while state.withLock({ $0.listensForFlush() }) { bell.wait() }
     }
 
     private func fail(_ jobs: [Job], _ error: any Error) {

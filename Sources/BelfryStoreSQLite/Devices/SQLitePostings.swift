@@ -42,9 +42,18 @@ final class SQLitePostings: PostingReader {
 
     private func topic(_ name: String, after: Int64, limit: Int) throws -> [Int64] {
         guard let topic = try topicID(name) else { return [] }
-        var devices = after < mark ? try read(PostingStatements.topic, topic, platform, after, limit) : []
+        var devices = after < mark ? try swept(topic, after: after, limit: limit) : []
         if devices.count < limit {
             devices += try unswept.get()[topic, default: []].lazy.filter { $0 > after }.prefix(limit - devices.count)
+        }
+        return devices
+    }
+
+    private func swept(_ topic: Int64, after: Int64, limit: Int) throws -> [Int64] {
+        var devices: [Int64] = []
+        try db.prepared(PostingStatements.topic).walk(topic, platform, after) { row in
+            devices += try Stretch(row).devices.lazy.filter { $0 > after }.prefix(limit - devices.count)
+            return devices.count < limit ? .next : .stop
         }
         return devices
     }
@@ -122,17 +131,19 @@ enum PostingStatements {
          LIMIT ?4
         """
 
-    /// Walks the primary key.
+    /// Walks the primary key, from the last stretch that begins at or before the place.
     static let topic = """
-        SELECT device_id /* postings.topic */ FROM subscription
-         WHERE topic_id = ?1 AND platform_id = ?2 AND device_id > ?3
+        SELECT device_id, others /* postings.topic */ FROM subscription
+         WHERE topic_id = ?1 AND platform_id = ?2 AND device_id >= coalesce(
+            (SELECT max(device_id) FROM subscription WHERE topic_id = ?1 AND platform_id = ?2 AND device_id <= ?3), 0)
          ORDER BY device_id
-         LIMIT ?4
         """
 
     /// Walks the primary key.
     static let topicCount = """
-        SELECT count(*) /* postings.topic_count */ FROM subscription WHERE topic_id = ?1 AND platform_id = ?2
+        SELECT coalesce(sum(device_count), 0) /* postings.topic_count */
+          FROM subscription
+         WHERE topic_id = ?1 AND platform_id = ?2
         """
 
     static let unswept = """

@@ -18,7 +18,8 @@ enum Schema {
             try db.execute(sql: Migration0006.sql)
             try db.prepared(Migration0006.firstTenant).run(UUID())
         }
-        migrator.registerMigration(Migration0007.identifier) { db in try db.execute(sql: Migration0007.sql) }
+        migrator.registerMigration(Migration0007.identifier) { try $0.execute(sql: Migration0007.sql) }
+        migrator.registerMigration(Migration0008.identifier) { try $0.execute(sql: Migration0008.sql) }
         return migrator
     }()
 

@@ -55,7 +55,7 @@ import Testing
     @Test func `past the limit writes are turned away`() async throws {
         try await withSQLiteStore { store, _ in
             let overloads = Atomic(0)
-            try await store.together(Writer.waitingMax + 10) { _, _ in
+            try await store.together(WriterQueue.countMax + 10) { _, _ in
             } failed: { error in
                 if case .overloaded = error as? StoreError { overloads.add(1, ordering: .relaxed) }
             }

@@ -15,6 +15,7 @@ import Testing
         (PostingStatements.registered, "USING COVERING INDEX device_reach (platform_id=? AND reach=? AND rowid>?)"),
         (PostingStatements.customUser, "INDEX device_custom_user (platform_id=? AND custom_user_id=? AND rowid>?)"),
         (PostingStatements.topic, "USING PRIMARY KEY (topic_id=? AND platform_id=? AND device_id>?)"),
+        (StretchStatements.around, "USING PRIMARY KEY (topic_id=? AND platform_id=? AND device_id<?)"),
         (PostingStatements.unswept, "USING INTEGER PRIMARY KEY (rowid>?)"),
         (PostingStatements.topicCount, "USING PRIMARY KEY (topic_id=? AND platform_id=?)"),
         (CustomUserStatements.behind, "INDEX device_custom_user (platform_id=? AND custom_user_id>?)"),

@@ -1,0 +1,85 @@
+/// The writes that wait for the writer, and when the transaction that takes them in is to be committed.
+struct WriterQueue {
+    private var waiting: [Writer.Job] = []
+    private var position = 0
+    var isDraining = false
+    var isClosed = false
+    /// The last commit is on its way to the disk.
+    private var isFlushing = false
+    /// So many waiting writes are worth waking the writer for; nil when it is awake.
+    private var listensFor: Int?
+
+    /// More waiting writes than this are turned away, and no transaction takes more.
+    static let countMax = 10_000
+    /// A transaction that need not wait for the last flush takes no more writes once it has worked this long: the disk is
+    /// not to rest while writes wait for it, nor all callers to wait for one commit.
+    static let patience = Duration.microseconds(500)
+    /// Writes that come while the writer waits for a flush are done by the handful, since waking it costs as much as one.
+    private static let handful = 8
+
+    /// What the writer does next, with a transaction open.
+    enum Step {
+        case run(Writer.Job)
+        case commit
+        /// Until the bell rings.
+        case wait
+    }
+
+    var count: Int { waiting.count - position }
+
+    /// Returns whether the bell is to be rung.
+    mutating func append(_ job: Writer.Job) -> Bool {
+        waiting.append(job)
+        return count >= listensFor ?? .max && stopListening()
+    }
+
+    mutating func next() -> Writer.Job? {
+        guard position < waiting.count else {
+            waiting.removeAll(keepingCapacity: true)
+            position = 0
+            return nil
+        }
+        let job = waiting[position]
+        position += 1
+        // Writes that never let up must not leave those behind them in memory.
+        if position >= Self.countMax / 10 {
+            waiting.removeFirst(position)
+            position = 0
+        }
+        return job
+    }
+
+    mutating func takeAll() -> [Writer.Job] {
+        defer { (waiting, position) = ([], 0) }
+        return Array(waiting[position...])
+    }
+
+    /// As long as the last commit is on its way to the disk the next could not follow it, and takes in more instead: so a
+    /// slow disk gets larger transactions, and nobody waits long for a fast one.
+    mutating func step(after count: Int, worked: Duration) -> Step {
+        let isFull = count >= Self.countMax
+        if !isFull, isFlushing || worked < Self.patience, let job = next() { return .run(job) }
+        guard isFlushing else { return .commit }
+        listensFor = isFull ? .max : Self.handful
+        return .wait
+    }
+
+    mutating func beginFlush() { isFlushing = true }
+
+    /// Returns whether the bell is to be rung.
+    mutating func endFlush() -> Bool {
+        isFlushing = false
+        return stopListening()
+    }
+
+    /// Returns whether there is a flush to wait for.
+    mutating func listensForFlush() -> Bool {
+        listensFor = isFlushing ? .max : nil
+        return isFlushing
+    }
+
+    private mutating func stopListening() -> Bool {
+        defer { listensFor = nil }
+        return listensFor != nil
+    }
+}

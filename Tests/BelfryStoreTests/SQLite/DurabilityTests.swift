@@ -1,0 +1,130 @@
+import BelfryCore
+import BelfryTesting
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import BelfryStoreSQLite
+
+/// Nobody is answered before the disk is, and the writer does not rest meanwhile.
+@Suite(.timeLimit(.minutes(1))) struct DurabilityTests {
+    @Test func `a write is answered when it is on the disk`() async throws {
+        try await withSQLiteStore { store, _ in
+            let events = Mutex<[String]>([])
+            let writer = store.writer { events.withLock { $0.append("flushed") } }
+            for number in 0..<3 {
+                try await writer.write { try $0.note("n\(number)") }
+                events.withLock { $0.append("answered") }
+            }
+            #expect(events.withLock { $0 } == ["flushed", "answered", "flushed", "answered", "flushed", "answered"])
+        }
+    }
+
+    @Test func `while one commit is on its way to the disk, the next takes in writes`() async throws {
+        try await withSQLiteStore { store, _ in
+            let isWritten = DispatchSemaphore(value: 0)
+            let (answers, answered) = AsyncStream.makeStream(of: Void.self)
+            let idle = Mutex<Writer?>(nil)
+            let writer = store.writer {
+                guard let writer = idle.withLock({ $0.take() }) else { return }
+                let second = Writer.Job(
+                    run: { session in
+                        try session.note("second")
+                        isWritten.signal()
+                        return { answered.yield() }
+                    }, fail: { _ in })
+                writer.submit(second)
+                isWritten.wait()
+            }
+            idle.withLock { $0 = writer }
+            try await writer.write { try $0.note("first") }
+            for await _ in answers.prefix(1) {}
+        }
+    }
+
+    @Test func `a write that does not reach the disk is told so`() async throws {
+        try await withSQLiteStore { store, _ in
+            let isWorn = Mutex(true)
+            let writer = store.writer { if isWorn.withLock({ $0 }) { throw StoreError.unavailable("worn") } }
+            await #expect(throws: StoreError.self) { try await writer.write { try $0.note("lost") } }
+            isWorn.withLock { $0 = false }
+            try await writer.write { try $0.note("kept") }
+        }
+    }
+
+    @Test func `a write that changes nothing does not wait for the disk`() async throws {
+        try await withSQLiteStore { store, _ in
+            let flushes = Mutex(0)
+            let writer = store.writer { flushes.withLock { $0 += 1 } }
+            let names = try await writer.write {
+                try $0.prepared("SELECT count(*) FROM setting").first { $0.integer(0) }
+            }
+            #expect(names == 2)
+            #expect(flushes.withLock { $0 } == 0)
+        }
+    }
+}
+
+@Suite struct WriterQueueTests {
+    private static let job = Writer.Job(run: { _ in {} }, fail: { _ in })
+
+    @Test func `while the disk rests, a transaction that has worked long enough is committed`() {
+        var queue = WriterQueue()
+        queue.take(2)
+        let early = queue.step(after: 1, worked: .zero)
+        let late = queue.step(after: 2, worked: WriterQueue.patience)
+        #expect(early.isRun && late.isCommit)
+    }
+
+    @Test func `while the disk works, a transaction takes in all that comes, and is woken by a handful or the end`() {
+        var queue = WriterQueue()
+        queue.beginFlush()
+        queue.take(1)
+        let (first, second) = (queue.step(after: 1, worked: .seconds(1)), queue.step(after: 2, worked: .zero))
+        #expect(first.isRun && second.isWait)
+        let rings = (0..<9).map { _ in queue.append(Self.job) }
+        #expect(rings == [false, false, false, false, false, false, false, true, false])
+        while queue.next() != nil {}
+        let idle = queue.step(after: 11, worked: .zero)
+        let isRung = queue.endFlush()
+        let last = queue.step(after: 11, worked: .zero)
+        #expect(idle.isWait && isRung && last.isCommit)
+    }
+
+    @Test func `a full transaction takes no more`() {
+        var queue = WriterQueue()
+        queue.beginFlush()
+        queue.take(1)
+        let step = queue.step(after: WriterQueue.countMax, worked: .zero)
+        let isRung = queue.append(Self.job)
+        #expect(step.isWait && !isRung)
+    }
+}
+
+extension WriterQueue {
+    fileprivate mutating func take(_ count: Int) {
+        for _ in 0..<count { _ = append(Writer.Job(run: { _ in {} }, fail: { _ in })) }
+    }
+}
+
+extension WriterQueue.Step {
+    fileprivate var isRun: Bool { if case .run = self { true } else { false } }
+    fileprivate var isCommit: Bool { if case .commit = self { true } else { false } }
+    fileprivate var isWait: Bool { if case .wait = self { true } else { false } }
+}
+
+extension SQLiteStore {
+    /// Another writer on the same connection, whose disk is `sync`.
+    fileprivate func writer(sync: @escaping @Sendable () throws -> Void) -> Writer {
+        Writer(
+            pool: pool, session: WriteSession(clock: clock, secrets: secrets, pushes: pushes),
+            flusher: LogFlusher(sync: sync), logger: .strict
+        ) { _, _ in }
+    }
+}
+
+extension WriteSession {
+    fileprivate func note(_ name: String) throws {
+        try prepared(SecretStatements.insert).run(name, [UInt8]([1]))
+    }
+}
