@@ -48,7 +48,9 @@ struct HTTPDoor: HTTPChannelHandler {
     }
 
     func handle(value: NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>, logger: Logger) async {
-        await handleHTTP(asyncChannel: value, logger: logger)
+        await withTaskExecutorPreference(LoopExecutor(loop: value.channel.eventLoop)) {
+            await handleHTTP(asyncChannel: value, logger: logger)
+        }
     }
 }
 
