@@ -64,6 +64,9 @@ let package = Package(
         // Floor 0: system libraries.
         .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
 
+        // The contract of the API as bytes, which C can embed and Swift cannot.
+        .target(name: "CContract"),
+
         // Floor 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         room("BelfryCore"),
         room("HTTP2Client", nio + ["CNghttp2", logging]),
@@ -80,7 +83,7 @@ let package = Package(
 
         // Floor 3: the flows and the doors.
         room("BelfryDelivery", ["BelfryCore", logging, metrics, lifecycle]),
-        room("BelfryAPI", ["BelfryCore", hummingbird, logging, metrics, crypto]),
+        room("BelfryAPI", ["BelfryCore", "CContract", hummingbird, logging, metrics, crypto]),
 
         // Floor 4: the only room that knows everybody.
         room(

@@ -73,6 +73,7 @@ package struct Server: Sendable {
             store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
             health: { await health.forPCF() }
         ).add(to: router)
+        Contract().add(to: router)
         var services: [any Service] = [
             delivery,
             listener(

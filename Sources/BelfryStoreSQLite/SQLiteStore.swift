@@ -16,6 +16,7 @@ package final class SQLiteStore: Sendable {
     let signals: Hints
     private let watch: Watch
     private let checkpoints: Checkpoints
+    let librarian: Librarian
 
     /// Opens the file, or makes it.
     ///
@@ -31,7 +32,8 @@ package final class SQLiteStore: Sendable {
             try pool.read { try SchemaVersion(of: $0).check() }
             return SQLiteStore(
                 pool: pool, checkpoints: try Checkpoints(pool: pool, logger: logger),
-                secrets: try pool.read(Secrets.init), clock: clock, logger: logger)
+                librarian: try Librarian(path: path), secrets: try pool.read(Secrets.init), clock: clock,
+                logger: logger)
         } catch {
             throw error.asStoreError
         }
@@ -51,9 +53,11 @@ package final class SQLiteStore: Sendable {
     }
 
     private init(
-        pool: DatabasePool, checkpoints: Checkpoints, secrets: Secrets, clock: any WallClock, logger: Logger
+        pool: DatabasePool, checkpoints: Checkpoints, librarian: Librarian, secrets: Secrets, clock: any WallClock,
+        logger: Logger
     ) {
         self.pool = pool
+        self.librarian = librarian
         self.secrets = secrets
         self.clock = clock
         let roster = Roster()
@@ -81,6 +85,7 @@ package final class SQLiteStore: Sendable {
         signals.close()
         await writer.close()
         do {
+            try librarian.close()
             try await checkpoints.finish()
             try pool.close()
         } catch {

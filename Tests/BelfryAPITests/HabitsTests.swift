@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfryTesting
 import FoundationEssentials
 import HummingbirdTesting
 import Testing

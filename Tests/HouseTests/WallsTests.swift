@@ -16,7 +16,7 @@ import Testing
         "BelfryProviders": nio.union(["BelfryCore", "APNs", "HTTP2Client", "Logging"]),
         "BelfryDelivery": ["BelfryCore", "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle"],
         "BelfryAPI": nio.union([
-            "BelfryCore", "Hummingbird", "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto",
+            "BelfryCore", "CContract", "Hummingbird", "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto",
         ]),
         "BelfryServer": nio.union([
             "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Hummingbird",

@@ -5,7 +5,7 @@ struct Measure: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Measure all rows, or one.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations
+        case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations, schedules
     }
 
     @Flag(help: "100,000 devices instead of 1,000,000, and fewer rounds.") var quick = false
@@ -50,6 +50,7 @@ struct Measure: AsyncParsableCommand {
         case .idle: try await LatencyRows(stage: stage, isBusy: false).measure()
         case .urgent: try await LatencyRows(stage: stage, isBusy: true).measure()
         case .registrations: try await RegistrationRow(stage: stage).measure()
+        case .schedules: try await ScheduleRow(stage: stage).measure()
         }
     }
 }

@@ -56,25 +56,10 @@ package struct PCFRoutes: Sendable {
         serve("healthcheck", on: router, [.get: { _, _ in await health().response() }])
     }
 
-    typealias Handler = @Sendable (Request, APIContext) async throws -> Response
+    private typealias Handler = Router<APIContext>.Handler
 
-    /// Adds a path with its methods, HEAD where there is GET, and a 405 for the others.
-    func serve(_ path: RouterPath, on router: Router<APIContext>, _ handlers: [HTTPRequest.Method: Handler]) {
-        var handlers = handlers
-        if let get = handlers[.get] {
-            handlers[.head] = { request, context in try await get(request, context).createHeadResponse() }
-        }
-        let allowed = handlers.keys.map(\.rawValue).sorted().joined(separator: ", ")
-        for method in [.get, .head, .post, .put, .delete, .patch, .options] as [HTTPRequest.Method] {
-            router.on(path, method: method, use: handlers[method] ?? Self.refusal(allowed: allowed))
-        }
-    }
-
-    private static func refusal(allowed: String) -> Handler {
-        { request, _ in
-            throw APIError(
-                .methodNotAllowed, "This path takes \(allowed), not \(request.method)", headers: [.allow: allowed])
-        }
+    private func serve(_ path: RouterPath, on router: Router<APIContext>, _ handlers: [HTTPRequest.Method: Handler]) {
+        router.serve(path, handlers)
     }
 
     /// - Parameter handler: gets the device UUID in the path too; nil when there is none, or it is no UUID.

@@ -1,5 +1,16 @@
 /// A keyword that devices subscribe to. Topics compare without case, so they are kept in lower case.
-package enum Topic {
+package struct Topic: Sendable, Hashable {
+    package let key: Key<Topic>
+    package let name: String
+    /// From then on the topic is gone, and its name is free; nil for one that stays.
+    package let expiresAt: Instant?
+
+    package init(key: Key<Topic>, name: String, expiresAt: Instant?) {
+        self.key = key
+        self.name = name
+        self.expiresAt = expiresAt
+    }
+
     /// The one spelling of a topic's name; throws on an empty or over-long one.
     package static func normalized(_ name: String, field: String) throws(InvalidInput) -> String {
         guard !name.isEmpty else { throw InvalidInput(field: field, "is an empty topic name") }

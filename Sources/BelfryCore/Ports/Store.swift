@@ -3,7 +3,9 @@ package import FoundationEssentials
 /// The one port to the database. Two fillings: SQLite and PostgreSQL; `StoreConformance` holds every filling to it.
 ///
 /// Whatever returns is durable: it survives a `kill -9` of the process and the loss of power.
-package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryStore & ScheduleStore
+package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryStore
+    & ScheduleStore
+    & TopicStore & DirectoryStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {

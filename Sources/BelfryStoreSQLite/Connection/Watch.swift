@@ -15,6 +15,8 @@ final class Watch: Sendable {
             writer.enqueue("watch") { session in
                 try SubscriptionSweep(session: session).stepWhenQuiet()
                 try Demolition(session: session).resume()
+                try TopicBurial(session: session).step()
+                try Catalogue(session: session).step()
             }
         }
         timer.resume()

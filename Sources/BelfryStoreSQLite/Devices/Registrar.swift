@@ -59,6 +59,7 @@ struct Registrar {
                 TopicList.encode(row.topics), row.customUserID, row.about.os, row.about.osVersion, row.about.model,
                 row.about.manufacturer, row.about.alias, row.key)
             try session.movePostings(of: row.key, on: platform.key, from: old.postings, to: row.postings)
+            try Catalogue(session: session).note(row, insteadOf: old)
         }
         return row.device(on: platform.key, naming: session.secrets.naming, topicNames: names)
     }
@@ -74,15 +75,20 @@ struct Registrar {
         case .clear: row.customUserID = nil
         case .set(let id): row.customUserID = id
         }
-        let names = try topicNames(after: row.topics)
-        row.topics = try names.map { try session.topics.intern($0, in: platform.applicationKey, session.db) }.sorted()
+        let names = try topicNames(after: row.topics, at: row.registeredAt)
+        row.topics = try names.map {
+            try session.intern($0, in: platform.applicationKey, at: row.registeredAt)
+        }.sorted()
         return names
     }
 
-    private func topicNames(after topics: [Int64]) throws -> [String] {
+    private func topicNames(after topics: [Int64], at now: Instant) throws -> [String] {
         var old: Set<String> = []
         if case .change = registration.topics {
-            for id in topics { old.insert(try session.topics.name(of: id, in: platform.applicationKey, session.db)) }
+            for id in topics {
+                let name = try session.topics.name(of: id, in: platform.applicationKey, at: now, session.db)
+                if let name { old.insert(name) }
+            }
         }
         let names = registration.topics.applied(to: old)
         guard names.count <= Registration.topicsMax else {

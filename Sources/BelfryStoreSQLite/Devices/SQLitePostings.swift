@@ -7,14 +7,17 @@ final class SQLitePostings: PostingReader {
     private let platform: Key<Platform>
     private let application: Key<Application>
     private let mark: Int64
+    private let now: Instant
     private var topicIDs: [String: Int64?] = [:]
     /// Devices not swept yet, by topic; see `SubscriptionSweep`.
     private lazy var unswept = Result { try readUnswept() }
 
-    init(_ db: Database, platform: Key<Platform>, application: Key<Application>) throws {
+    /// - Parameter now: topics whose time has come have no list.
+    init(_ db: Database, platform: Key<Platform>, application: Key<Application>, now: Instant) throws {
         self.db = db
         self.platform = platform
         self.application = application
+        self.now = now
         mark = try db.subscriptionMark()
     }
 
@@ -46,9 +49,17 @@ final class SQLitePostings: PostingReader {
         return devices
     }
 
-    private func topicID(_ name: String) throws -> Int64? {
+    /// How many devices are subscribed to the topic.
+    func count(ofTopic name: String) throws -> Int {
+        guard let topic = try topicID(name) else { return 0 }
+        let swept = try db.prepared(PostingStatements.topicCount).first(topic, platform) { Int($0.integer(0)) }
+        return try (swept ?? 0) + unswept.get()[topic, default: []].count
+    }
+
+    func topicID(_ name: String) throws -> Int64? {
         if let known = topicIDs[name] { return known }
-        let id = try db.prepared(TopicStatements.id).first(application, name) { $0.integer(0) }
+        let topic = try db.prepared(TopicStatements.byName).first(application, name, as: Topic.init)
+        let id = topic.flatMap { $0.isLiving(at: now) ? $0.key.rawValue : nil }
         topicIDs[name] = .some(id)
         return id
     }
@@ -117,6 +128,11 @@ enum PostingStatements {
          WHERE topic_id = ?1 AND platform_id = ?2 AND device_id > ?3
          ORDER BY device_id
          LIMIT ?4
+        """
+
+    /// Walks the primary key.
+    static let topicCount = """
+        SELECT count(*) /* postings.topic_count */ FROM subscription WHERE topic_id = ?1 AND platform_id = ?2
         """
 
     static let unswept = """

@@ -23,11 +23,12 @@ extension SQLiteStore: DeviceStore {
 
     package func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device? {
         guard let key = secrets.naming.device(of: uuid) else { return nil }
+        let now = clock.now
         return try await read { [secrets] db in
             guard let row = try db.prepared(DeviceStatements.byKey).first(key, platform, as: DeviceRow.init) else {
                 return nil
             }
-            let names = try row.topics.map { try db.topicName($0) }.sorted()
+            let names = try db.topicNames(row.topics, at: now)
             return row.device(on: platform, naming: secrets.naming, topicNames: names)
         }
     }

@@ -60,7 +60,7 @@ extension WriteSession {
     /// Two transactions less between the acceptance of an urgent push and its first message.
     private func begin(_ push: NewPush, as key: Key<Push>, on platform: Key<Platform>, now: Instant) throws {
         if push.lane == .urgent {
-            let postings = try SQLitePostings(db, platform: platform, application: push.applicationKey)
+            let postings = try SQLitePostings(db, platform: platform, application: push.applicationKey, now: now)
             let devices = try AudienceWalk(push.audience, reader: postings)
                 .devices(after: nil, limit: Page.devicesMax + 1)
             if devices.count <= Page.devicesMax {

@@ -17,10 +17,12 @@ extension SQLiteStore {
     }
 
     package func devices(in walk: Walk, after: Key<Device>?, limit: Int) async throws -> [Key<Device>] {
-        try await read { db in
+        let now = clock.now
+        return try await read { db in
             let platform = try db.prepared(PlatformStatements.byKey).first(walk.platformKey, as: Platform.init)
             guard let platform else { return [] }
-            let postings = try SQLitePostings(db, platform: platform.key, application: platform.applicationKey)
+            let postings = try SQLitePostings(
+                db, platform: platform.key, application: platform.applicationKey, now: now)
             return try AudienceWalk(walk.audience, reader: postings).devices(after: after, limit: limit)
         }
     }

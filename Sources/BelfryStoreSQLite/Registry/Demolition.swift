@@ -62,7 +62,8 @@ enum DemolitionStatements {
     /// Those that are referred to come after those that refer to them, and devices before their posting lists, so that no
     /// sweep brings one back.
     static let inOrder = [
-        schedules, pages, walks, tallies, progresses, pushes, devices, subscriptions, topics, platforms, application,
+        schedules, pages, walks, tallies, progresses, pushes, devices, deviceCounts, subscriptions, topics, platforms,
+        application,
     ]
 
     static let schedules = """
@@ -117,6 +118,13 @@ enum DemolitionStatements {
         DELETE FROM device /* demolition.devices */
          WHERE id IN (SELECT device.id FROM platform JOIN device ON platform_id = platform.id
                        WHERE application_id = ?1 LIMIT ?2)
+        """
+
+    static let deviceCounts = """
+        DELETE FROM catalogue_count /* demolition.device_counts */
+         WHERE (platform_id, last_device_id) IN (
+            SELECT platform_id, last_device_id FROM platform JOIN catalogue_count ON platform_id = platform.id
+             WHERE application_id = ?1 LIMIT ?2)
         """
 
     static let platforms = """

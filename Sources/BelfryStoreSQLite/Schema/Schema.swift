@@ -10,6 +10,7 @@ enum Schema {
             try Secrets.make(in: db)
         }
         migrator.registerMigration(Migration0002.identifier) { try $0.execute(sql: Migration0002.sql) }
+        migrator.registerMigration(Migration0003.identifier) { db in try db.execute(sql: Migration0003.sql) }
         return migrator
     }()
 

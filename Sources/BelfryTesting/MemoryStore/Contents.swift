@@ -7,6 +7,7 @@ package struct Contents: Sendable {
     package var devices: [Key<Device>: Device] = [:]
     /// The device that has a token now.
     package var holders: [Address: Key<Device>] = [:]
+    package var topics: [Key<Topic>: TopicRow] = [:]
     package var pushes: [Key<Push>: PushRow] = [:]
     package var walks: [WalkKey: WalkRow] = [:]
     package var pages: [Key<Page>: PageRow] = [:]

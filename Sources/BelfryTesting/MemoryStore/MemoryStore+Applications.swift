@@ -102,6 +102,7 @@ extension Contents {
         self.pushes = self.pushes.filter { !pushes.contains($0.key) }
         devices = devices.filter { !platforms.contains($0.value.platformKey) }
         holders = holders.filter { !platforms.contains($0.key.platform) }
+        topics = topics.filter { $0.value.application != application }
         self.platforms = self.platforms.filter { !platforms.contains($0.key) }
         applications[application] = nil
     }

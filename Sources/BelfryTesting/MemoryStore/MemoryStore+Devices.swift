@@ -59,6 +59,7 @@ extension Contents {
             customUserID: registration.customUserID.applied(to: old?.customUserID),
             topics: registration.topics.applied(to: Set(old?.topics ?? [])).sorted(), registeredAt: now)
         devices[key] = device
+        intern(device.topics, on: platform)
         holders[Address(platform: platform, token: registration.token)] = key
         return device
     }

@@ -15,7 +15,7 @@ package final class MemoryStore: Store {
     }
 
     /// A copy of all that is kept.
-    package var contents: Contents { held.withLock { $0 } }
+    package var contents: Contents { transaction { $0 } }
 
     /// Changes what is kept past all rules, to plant a fault.
     package func tamper(_ change: @Sendable (inout Contents) -> Void) { held.withLock { change(&$0) } }
@@ -36,7 +36,11 @@ package final class MemoryStore: Store {
     }
 
     func transaction<Result: Sendable>(_ body: (inout sending Contents) throws -> sending Result) rethrows -> Result {
-        try held.withLock(body)
+        let now = clock.now
+        return try held.withLock { contents in
+            contents.buryExpiredTopics(at: now)
+            return try body(&contents)
+        }
     }
 
     func hint() {

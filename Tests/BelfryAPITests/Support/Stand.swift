@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfryTesting
 import Crypto
 import FoundationEssentials
 import HTTPTypes
@@ -37,6 +38,7 @@ struct Stand {
         let router = FrontDoor.router(clock: clock)
         let health = health
         PCFRoutes(store: store, vault: vault, clock: clock, options: options, health: { health }).add(to: router)
+        Contract().add(to: router)
         return router
     }
 

@@ -1,0 +1,27 @@
+import HTTPTypes
+import Hummingbird
+
+extension Router<APIContext> {
+    typealias Handler = @Sendable (Request, APIContext) async throws -> Response
+
+    /// Adds a path with its methods, HEAD where there is GET, and a 405 for the others.
+    func serve(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
+        var handlers = handlers
+        if let get = handlers[.get] {
+            handlers[.head] = { request, context in try await get(request, context).createHeadResponse() }
+        }
+        let allowed = handlers.keys.map(\.rawValue).sorted().joined(separator: ", ")
+        for method in Self.methods { on(path, method: method, use: handlers[method] ?? Self.refusal(allowed: allowed)) }
+    }
+
+    private static var methods: [HTTPRequest.Method] {
+        [.get, .head, .post, .put, .delete, .patch, .options, .trace, .connect]
+    }
+
+    private static func refusal(allowed: String) -> Handler {
+        { request, _ in
+            throw APIError(
+                .methodNotAllowed, "This path takes \(allowed), not \(request.method)", headers: [.allow: allowed])
+        }
+    }
+}

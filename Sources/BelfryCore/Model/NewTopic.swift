@@ -1,0 +1,45 @@
+/// A topic that a back end asks for.
+package struct NewTopic: Sendable, Hashable {
+    /// In its one spelling.
+    package let name: String
+    package let expiresAt: Instant?
+
+    /// The most topics one request may create or delete.
+    /// Source: PCF Push API, "Create topics in batch".
+    package static let batchMax = 1_024
+    /// Source: PCF Push API, "Create a topic", timeToLive.
+    package static let timeToLiveMin = Duration.seconds(60)
+
+    /// Whether a topic was made, or was there before.
+    package enum Fate: Sendable, Hashable {
+        case created(Topic)
+        case existed(Topic)
+
+        package var topic: Topic {
+            switch self {
+            case .created(let topic), .existed(let topic): topic
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - expiresAt: a moment to come. At most one of this and `timeToLive` may be given.
+    ///   - timeToLive: counted from `now`.
+    ///   - field: where the topic stands in what the caller sent, such as `topics[3].`; empty at the top.
+    package init(
+        name: String, expiresAt: Instant? = nil, timeToLive: Duration? = nil, now: Instant, field: String = ""
+    ) throws(InvalidInput) {
+        self.name = try Topic.normalized(name, field: field + "name")
+        if expiresAt != nil, timeToLive != nil {
+            throw InvalidInput(field: field + "expireAt", "and timeToLive exclude each other, give one of them")
+        }
+        if let expiresAt, expiresAt <= now {
+            throw InvalidInput(field: field + "expireAt", "is \(expiresAt.milliseconds), which is not in the future")
+        }
+        if let timeToLive, timeToLive < Self.timeToLiveMin {
+            throw InvalidInput(
+                field: field + "timeToLive", "is \(timeToLive.components.seconds) s, the least is 60 s")
+        }
+        self.expiresAt = expiresAt ?? timeToLive.map { now + $0 }
+    }
+}

@@ -1,0 +1,27 @@
+package import FoundationEssentials
+
+/// Topics that a back end adds to one device of its application.
+package struct Subscription: Sendable, Hashable {
+    package let device: Name
+    /// In their one spelling.
+    package let topics: Set<String>
+
+    /// What a back end knows a device by.
+    package enum Name: Sendable, Hashable {
+        case uuid(UUID)
+        /// As the app registered it. On several platforms of the application it names several devices.
+        case token(String)
+    }
+
+    /// Why topics were not added.
+    package enum Refusal: Sendable, Hashable {
+        case unknownDevice
+        /// The device would have this many, which is over `Registration.topicsMax`.
+        case tooManyTopics(Int)
+    }
+
+    package init(device: Name, topics: Set<String>) {
+        self.device = device
+        self.topics = topics
+    }
+}

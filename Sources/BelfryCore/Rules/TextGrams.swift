@@ -1,0 +1,41 @@
+/// Numbers by which a text is found again from any part of it that is long enough.
+///
+/// A gram stands for four bytes in a row. Of a text that is looked through, those at even places are kept: half as many
+/// as there are. A part of it may begin at an even place or at an odd one, so one of two sequences of its own grams is
+/// among those kept. Two groups of bytes may share a number: what is found by grams has to be looked at.
+package enum TextGrams {
+    /// The shortest part that has a gram in both sequences.
+    package static let partBytesMin = 5
+    /// Grams are below this.
+    package static let count = 1 << 16
+
+    private static let width = 4
+    /// More would narrow the search no further.
+    private static let sequenceMax = 4
+
+    /// Calls `body` with each gram that a text is kept under. One may come twice.
+    package static func each(in text: [UInt8], _ body: (UInt16) -> Void) {
+        var place = 0
+        while place + width <= text.count {
+            body(gram(text, at: place))
+            place += 2
+        }
+    }
+
+    /// A text that holds `part` is kept under all grams of one of these sequences; nil when the part is too short to say.
+    package static func sequences(in part: [UInt8]) -> [[UInt16]]? {
+        guard part.count >= partBytesMin else { return nil }
+        return [0, 1].map { start in
+            let places = stride(from: start, through: part.count - width, by: 2)
+            // The end tells more than the beginning, which ids often share.
+            return Array(Set(places.suffix(sequenceMax).map { gram(part, at: $0) }))
+        }
+    }
+
+    private static func gram(_ text: [UInt8], at place: Int) -> UInt16 {
+        var word: UInt32 = 0
+        for offset in 0..<width { word = word << 8 | UInt32(text[place + offset]) }
+        // The upper half of a product with an odd number of golden ratio. Source: Knuth, TAOCP 3, §6.4.
+        return UInt16(truncatingIfNeeded: (word &* 0x9E37_79B1) >> 16)
+    }
+}

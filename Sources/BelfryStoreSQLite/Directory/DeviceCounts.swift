@@ -1,0 +1,55 @@
+import BelfryCore
+import GRDB
+
+/// How many devices some platforms have, from the counts that the catalogue keeps of each stretch.
+///
+/// Devices are never taken away but with their application, so what was counted once stays right.
+struct DeviceCounts {
+    let db: Database
+    let platforms: [Platform]
+
+    func total() throws -> Int {
+        let kept = try db.prepared(DeviceCountStatements.kept)
+        let behind = try db.prepared(DeviceCountStatements.behind)
+        return try platforms.reduce(0) { sum, platform in
+            let counted = try kept.first(platform.key) { Int($0.integer(0)) } ?? 0
+            return try sum + counted + (behind.first(platform.key) { Int($0.integer(0)) } ?? 0)
+        }
+    }
+
+    /// The end of the last stretch before a place in the list of all, and how many devices lie before it.
+    func start(skipping count: Int) throws -> (device: Key<Device>, skipped: Int)? {
+        var stretches: [Int64: Int] = [:]
+        let statement = try db.prepared(DeviceCountStatements.stretches)
+        for platform in platforms {
+            try statement.each(platform.key) { stretches[$0.integer(0), default: 0] += Int($0.integer(1)) }
+        }
+        var start: (device: Key<Device>, skipped: Int)?
+        for (device, size) in stretches.sorted(by: { $0.key < $1.key }) {
+            let skipped = (start?.skipped ?? 0) + size
+            guard skipped <= count else { break }
+            start = (Key(device), skipped)
+        }
+        return start
+    }
+}
+
+enum DeviceCountStatements {
+    /// Walks the primary key.
+    static let kept = """
+        SELECT sum(device_count) /* device_counts.kept */ FROM catalogue_count WHERE platform_id = ?1
+        """
+
+    /// Devices that are not catalogued yet: few.
+    static let behind = """
+        SELECT count(*) /* device_counts.behind */ FROM device
+         WHERE id > (SELECT device_id FROM catalogue WHERE id = 1) AND +platform_id = ?1
+        """
+
+    /// Walks the primary key.
+    static let stretches = """
+        SELECT last_device_id, device_count /* device_counts.stretches */ FROM catalogue_count
+         WHERE platform_id = ?1
+         ORDER BY last_device_id
+        """
+}

@@ -1,0 +1,151 @@
+package import BelfryCore
+import GRDB
+
+extension SQLiteStore: DirectoryStore {
+    package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device> {
+        try await look(search) { desk in try desk.stretch(skip: skip, limit: limit) }
+    }
+
+    package func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device] {
+        try await look(search) { desk in try desk.behind(after, limit: limit) }
+    }
+
+    package func deviceCount(_ search: DeviceSearch) async throws -> Int {
+        try await look(search) { desk in try desk.count() }
+    }
+
+    package func customUserIDs(
+        on platforms: [Key<Platform>], containing text: String?, after id: String?, limit: Int
+    ) async throws -> [String] {
+        try await librarian.search { db, _ in
+            let statement = try db.prepared(CustomUserStatements.behind)
+            let ids = try platforms.flatMap { try statement.all($0, id ?? "", text, limit) { $0.text(0) } }
+            let inOrder = Set(ids).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            return Array(inOrder.prefix(limit))
+        }
+    }
+
+    /// A text is looked for by the librarian; all else is a few strides along an index.
+    private func look<Value: Sendable>(
+        _ search: DeviceSearch, _ body: @Sendable @escaping (FrontDesk) throws -> Value
+    ) async throws -> Value {
+        var platforms: [Platform] = []
+        for key in search.platforms { if let platform = try await platform(key) { platforms.append(platform) } }
+        let desk = {
+            @Sendable [platforms, secrets, now = clock.now] (db: Database, deadline: ContinuousClock.Instant) in
+            FrontDesk(
+                db: db, search: search, platforms: platforms, naming: secrets.naming, now: now, deadline: deadline)
+        }
+        guard search.text != nil else { return try await read { db in try body(desk(db, .now)) } }
+        return try await librarian.search { db, deadline in try body(desk(db, deadline)) }
+    }
+}
+
+/// Answers a search from one snapshot.
+private struct FrontDesk {
+    let db: Database
+    let search: DeviceSearch
+    let platforms: [Platform]
+    let naming: DeviceNaming
+    let now: Instant
+    let deadline: ContinuousClock.Instant
+
+    func stretch(skip: Int, limit: Int) throws -> Listing<Device> {
+        if let text = try textSearch() {
+            var found: [Key<Device>] = []
+            var total = 0
+            try text.each(after: nil) { device in
+                if total >= skip, found.count < limit { found.append(device) }
+                total += 1
+                return true
+            }
+            return Listing(try devices(found), total: total)
+        }
+        let total = try count()
+        guard limit > 0, skip < total else { return Listing([], total: total) }
+        let start = search.topic == nil ? try DeviceCounts(db: db, platforms: platforms).start(skipping: skip) : nil
+        var run = try run(after: start?.device)
+        try run.skip(skip - (start?.skipped ?? 0))
+        return Listing(try devices(run.next(limit)), total: total)
+    }
+
+    func behind(_ after: Key<Device>?, limit: Int) throws -> [Device] {
+        guard let text = try textSearch() else {
+            var run = try run(after: after)
+            return try devices(run.next(limit))
+        }
+        var found: [Key<Device>] = []
+        guard limit > 0 else { return [] }
+        try text.each(after: after) { device in
+            found.append(device)
+            return found.count < limit
+        }
+        return try devices(found)
+    }
+
+    func count() throws -> Int {
+        if let text = try textSearch() {
+            var total = 0
+            try text.each(after: nil) { _ in
+                total += 1
+                return true
+            }
+            return total
+        }
+        guard let topic = search.topic else { return try DeviceCounts(db: db, platforms: platforms).total() }
+        return try platforms.reduce(0) { try $0 + postings(of: $1).count(ofTopic: topic) }
+    }
+
+    private func run(after: Key<Device>?) throws -> DeviceRun {
+        let list = search.topic.map { PostingList.topic($0) } ?? .registered
+        return try DeviceRun(list, on: platforms, after: after, now: now, db)
+    }
+
+    /// nil when no text is looked for.
+    private func textSearch() throws -> TextSearch? {
+        guard let text = search.text else { return nil }
+        var kinds = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.kind) })
+        var topicID: Int64?
+        if let topic = search.topic {
+            topicID = try platforms.first.flatMap { try postings(of: $0).topicID(topic) }
+            if topicID == nil { kinds = [:] }
+        }
+        return TextSearch(
+            db: db, text: Array(text.utf8), naming: naming, platforms: kinds, topic: topicID, deadline: deadline)
+    }
+
+    private func postings(of platform: Platform) throws -> SQLitePostings {
+        try SQLitePostings(db, platform: platform.key, application: platform.applicationKey, now: now)
+    }
+
+    private func devices(_ keys: [Key<Device>]) throws -> [Device] {
+        let statement = try db.prepared(DirectoryStatements.byKey)
+        return try keys.compactMap { key in
+            let found = try statement.first(key) { row in
+                (device: try DeviceRow(row), platform: Key<Platform>(row.integer(11)))
+            }
+            guard let found else { return nil }
+            let names = try db.topicNames(found.device.topics, at: now)
+            return found.device.device(on: found.platform, naming: naming, topicNames: names)
+        }
+    }
+}
+
+enum DirectoryStatements {
+    static let byKey = """
+        SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
+               os, os_version, model, manufacturer, alias, platform_id /* directory.by_key */
+          FROM device
+         WHERE id = ?1
+        """
+}
+
+enum CustomUserStatements {
+    /// Walks `device_custom_user`.
+    static let behind = """
+        SELECT DISTINCT custom_user_id /* custom_users.behind */ FROM device
+         WHERE platform_id = ?1 AND custom_user_id > ?2 AND reach > 0 AND (?3 IS NULL OR instr(custom_user_id, ?3) > 0)
+         ORDER BY custom_user_id
+         LIMIT ?4
+        """
+}

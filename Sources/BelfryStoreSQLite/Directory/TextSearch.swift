@@ -1,0 +1,168 @@
+import BelfryCore
+import GRDB
+
+/// Finds the devices whose texts contain a text, ascending, from one snapshot.
+///
+/// The catalogue names those that may; each is looked at. A text too short for the catalogue, or one that it names too
+/// many devices for, is looked for in all devices, one by one, for as long as the deadline allows.
+struct TextSearch {
+    let db: Database
+    let text: [UInt8]
+    let naming: DeviceNaming
+    let platforms: [Key<Platform>: PlatformKind]
+    /// The id of a topic that an active device has to have, on top.
+    let topic: Int64?
+    let deadline: ContinuousClock.Instant
+
+    /// More than these are not looked up one by one; passing over all devices costs as much.
+    private static let candidatesMax = 65_536
+    private static let rowsBetweenGlances = 1_024
+
+    /// Calls `body` with each device found behind `after`, until it returns false.
+    func each(after: Key<Device>?, _ body: (Key<Device>) throws -> Bool) throws {
+        let after = after?.rawValue ?? 0
+        if let candidates = try candidates(after: after) {
+            try lookUp(candidates, body)
+        } else {
+            try passOver(after: after, body)
+        }
+    }
+
+    // MARK: Looking at devices
+
+    private func lookUp(_ candidates: [Int64], _ body: (Key<Device>) throws -> Bool) throws {
+        let statement = try db.prepared(TextSearchStatements.byKey)
+        for (index, candidate) in candidates.enumerated() {
+            try glance(index)
+            let isFound = try statement.first(candidate, as: holds) ?? false
+            if isFound, try !body(Key(candidate)) { return }
+        }
+    }
+
+    /// In stretches, so that an end is an end.
+    private func passOver(after: Int64, _ body: (Key<Device>) throws -> Bool) throws {
+        let statement = try db.prepared(TextSearchStatements.stretch)
+        var after = after
+        while true {
+            var count = 0
+            var found: [Int64] = []
+            try statement.each(after, Self.rowsBetweenGlances) { row in
+                count += 1
+                after = row.integer(0)
+                if try holds(row) { found.append(after) }
+            }
+            for device in found {
+                if try !body(Key(device)) { return }
+            }
+            if count < Self.rowsBetweenGlances { return }
+            try glance(0)
+        }
+    }
+
+    private func holds(_ row: Columns) throws -> Bool {
+        guard let kind = platforms[Key(row.integer(1))] else { return false }
+        if let topic {
+            guard row.integer(5) > 0, try row.withBlob(6, { try TopicList.decode($0) }).contains(topic) else {
+                return false
+            }
+        }
+        return CatalogueEntry(row, kind: kind, naming: naming).text.contains(text)
+    }
+
+    private func glance(_ index: Int) throws {
+        guard index.isMultiple(of: Self.rowsBetweenGlances), ContinuousClock.now >= deadline else { return }
+        throw InvalidInput(
+            field: "q", "fits so many devices that looking at them takes too long; give more of it")
+    }
+
+    // MARK: The catalogue
+
+    /// All devices that may be meant, ascending; nil when that is too many, or cannot be told.
+    private func candidates(after: Int64) throws -> [Int64]? {
+        guard let sequences = TextGrams.sequences(in: text) else { return nil }
+        var found: [Int64] = []
+        let drawers = try db.prepared(TextSearchStatements.drawer)
+        for volume in try db.prepared(TextSearchStatements.volumes).all(as: { $0.integer(0) }) {
+            let places = try sequences.flatMap { try self.places(of: $0, in: volume, drawers) }
+            guard !places.isEmpty else { continue }
+            found += try devices(at: places, in: volume)
+            guard found.count <= Self.candidatesMax else { return nil }
+        }
+        found += try db.prepared(TextSearchStatements.uncatalogued).all(Self.candidatesMax + 1) { $0.integer(0) }
+        guard found.count <= Self.candidatesMax else { return nil }
+        return Set(found).filter { $0 > after }.sorted()
+    }
+
+    /// Places of a volume that have all the grams.
+    private func places(of grams: [UInt16], in volume: Int64, _ drawers: Prepared) throws -> [UInt16] {
+        var common: [UInt16]?
+        for gram in grams {
+            let card = Catalogue.card(volume, VolumeDraft.drawer(of: gram))
+            let places = try drawers.first(card) { $0.withBlob(0) { VolumeDraft.places(of: gram, in: $0) } } ?? []
+            common = common.map { $0.common(with: places) } ?? places
+            if common?.isEmpty ?? true { return [] }
+        }
+        return common ?? []
+    }
+
+    private func devices(at places: [UInt16], in volume: Int64) throws -> [Int64] {
+        let devices = try db.prepared(TextSearchStatements.devices).first(volume) { row in
+            row.withBlob(0) { DeviceList.decode($0) }
+        }
+        guard let devices = devices ?? nil, places.allSatisfy({ $0 < devices.count }) else {
+            throw StoreError.unavailable("volume \(volume) of the catalogue is damaged")
+        }
+        return places.map { devices[Int($0)].rawValue }
+    }
+}
+
+extension [UInt16] {
+    /// Of two ascending lists, what stands in both.
+    fileprivate func common(with other: [UInt16]) -> [UInt16] {
+        var common: [UInt16] = []
+        var (mine, theirs) = (startIndex, other.startIndex)
+        while mine < endIndex, theirs < other.endIndex {
+            if self[mine] == other[theirs] { common.append(self[mine]) }
+            let (left, right) = (self[mine], other[theirs])
+            if left <= right { mine += 1 }
+            if right <= left { theirs += 1 }
+        }
+        return common
+    }
+}
+
+enum TextSearchStatements {
+    static let byKey = """
+        SELECT id, platform_id, token, custom_user_id, alias, reach, topics /* search.by_key */
+          FROM device
+         WHERE id = ?1
+        """
+
+    static let stretch = """
+        SELECT id, platform_id, token, custom_user_id, alias, reach, topics /* search.stretch */
+          FROM device
+         WHERE id > ?1
+         ORDER BY id
+         LIMIT ?2
+        """
+
+    static let volumes = """
+        SELECT id /* search.volumes */ FROM catalogue_volume ORDER BY id
+        """
+
+    static let drawer = """
+        SELECT places /* search.drawer */ FROM catalogue_card WHERE id = ?1
+        """
+
+    static let devices = """
+        SELECT devices /* search.devices */ FROM catalogue_volume WHERE id = ?1
+        """
+
+    /// Those behind the mark, and those that changed since they were catalogued.
+    static let uncatalogued = """
+        SELECT id /* search.uncatalogued */ FROM device WHERE id > (SELECT device_id FROM catalogue WHERE id = 1)
+        UNION ALL
+        SELECT device_id FROM catalogue_erratum
+         LIMIT ?1
+        """
+}

@@ -1,0 +1,87 @@
+package import BelfryCore
+import FoundationEssentials
+import GRDB
+
+extension SQLiteStore {
+    package func subscribe(
+        _ subscriptions: [Subscription], of application: Key<Application>
+    ) async throws -> [Subscription.Refusal?] {
+        let platforms = try await platforms(of: application)
+        return try await writer.write { session in
+            var plan = SubscriptionPlan(session: session, application: application, platforms: platforms)
+            let refusals = try subscriptions.map { try plan.add($0) }
+            if refusals.allSatisfy({ $0 == nil }) { try plan.carryOut() }
+            return refusals
+        }
+    }
+}
+
+/// Topics to be added to devices, within a write: first it is seen whether all can be, then it is done.
+private struct SubscriptionPlan {
+    private let session: WriteSession
+    private let application: Key<Application>
+    private let platforms: [Platform]
+    private let now: Instant
+    private var drafts: [Key<Device>: Draft] = [:]
+
+    private struct Draft {
+        let row: DeviceRow
+        let platform: Key<Platform>
+        /// Those it has, and those it gets.
+        var topics: Set<String>
+    }
+
+    init(session: WriteSession, application: Key<Application>, platforms: [Platform]) {
+        self.session = session
+        self.application = application
+        self.platforms = platforms
+        now = session.clock.now
+    }
+
+    mutating func add(_ subscription: Subscription) throws -> Subscription.Refusal? {
+        let found = try find(subscription.device)
+        guard !found.isEmpty else { return .unknownDevice }
+        for draft in found {
+            var draft = drafts[draft.row.key] ?? draft
+            draft.topics.formUnion(subscription.topics)
+            guard draft.topics.count <= Registration.topicsMax else { return .tooManyTopics(draft.topics.count) }
+            drafts[draft.row.key] = draft
+        }
+        return nil
+    }
+
+    func carryOut() throws {
+        for draft in drafts.values {
+            var row = draft.row
+            row.topics = try draft.topics.map { try session.intern($0, in: application, at: now) }.sorted()
+            try session.prepared(SubscriberStatements.setTopics).run(TopicList.encode(row.topics), row.key)
+            try session.movePostings(of: row.key, on: draft.platform, from: draft.row.postings, to: row.postings)
+        }
+    }
+
+    private func find(_ name: Subscription.Name) throws -> [Draft] {
+        try platforms.compactMap { platform in
+            guard let row = try find(name, on: platform) else { return nil }
+            return Draft(
+                row: row, platform: platform.key, topics: Set(try session.db.topicNames(row.topics, at: now)))
+        }
+    }
+
+    private func find(_ name: Subscription.Name, on platform: Platform) throws -> DeviceRow? {
+        switch name {
+        case .uuid(let uuid):
+            return try session.secrets.naming.device(of: uuid).flatMap { try session.device($0, on: platform.key) }
+        case .token(let text):
+            guard let token = try? DeviceToken(text, for: platform.kind) else { return nil }
+            let hash = Int64(bitPattern: session.secrets.tokenHash.hash(token.bytes))
+            return try session.prepared(DeviceStatements.byToken).first(
+                platform.key, hash, token.bytes, as: DeviceRow.init)
+        }
+    }
+}
+
+enum SubscriberStatements {
+    static let setTopics = """
+        UPDATE device /* subscriber.set_topics */ SET topics = ?1 WHERE id = ?2
+        """
+}

@@ -1,0 +1,50 @@
+package import BelfryCore
+
+extension MemoryStore {
+    package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device> {
+        transaction { contents in
+            let found = contents.devices(search)
+            return Listing(Array(found.dropFirst(skip).prefix(limit)), total: found.count)
+        }
+    }
+
+    package func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device] {
+        transaction { contents in
+            Array(contents.devices(search).filter { device in after.map { device.key > $0 } ?? true }.prefix(limit))
+        }
+    }
+
+    package func deviceCount(_ search: DeviceSearch) async throws -> Int {
+        transaction { contents in contents.devices(search).count }
+    }
+
+    package func customUserIDs(
+        on platforms: [Key<Platform>], containing text: String?, after id: String?, limit: Int
+    ) async throws -> [String] {
+        transaction { contents in
+            let devices = contents.devices.values.filter { $0.isActive && platforms.contains($0.platformKey) }
+            let ids = Set(devices.compactMap(\.customUserID)).filter { candidate in
+                (text.map { candidate.contains($0) } ?? true) && (id.map { $0.precedes(candidate) } ?? true)
+            }
+            return Array(ids.sorted { $0.precedes($1) }.prefix(limit))
+        }
+    }
+}
+
+extension Contents {
+    fileprivate func devices(_ search: DeviceSearch) -> [Device] {
+        devices.values.filter { device in
+            search.platforms.contains(device.platformKey)
+                && (search.text.map { holds($0, device) } ?? true)
+                && (search.topic.map { device.isActive && device.topics.contains($0) } ?? true)
+        }.sorted { $0.key < $1.key }
+    }
+
+    private func holds(_ text: String, _ device: Device) -> Bool {
+        let kind = platforms[device.platformKey]?.kind ?? .ios
+        let texts = [
+            device.uuid.lowercased, device.token?.text(for: kind), device.customUserID, device.about.alias,
+        ]
+        return texts.contains { $0?.lowercased().contains(text) ?? false }
+    }
+}

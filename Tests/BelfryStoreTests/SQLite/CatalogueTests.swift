@@ -1,0 +1,121 @@
+import BelfryCore
+import BelfryTesting
+import GRDB
+import Testing
+
+@testable import BelfryStoreSQLite
+
+/// The catalogue finds what a look at every device finds, whatever of it is written, old or being written anew.
+@Suite struct CatalogueTests {
+    private static let sizes = Catalogue.Sizes(volume: 16, errata: 6)
+
+    @Test(arguments: [31, 32, 33] as [UInt64])
+    func `after any history a part of a text finds the devices that have it`(seed: UInt64) async throws {
+        try await withSQLiteStore { store, _ in
+            var dice = SplitMix64(seed: seed)
+            let scene = try await Scene(store: store, clock: HandClock())
+            var devices: [Int: Device] = [:]
+            var editions = 0
+            for round in 0..<400 {
+                let number = Int.random(in: 0..<(20 + round / 3), using: &dice)
+                let user = (0..<8).map { _ in "abc".randomElement(using: &dice) ?? "a" }
+                let device = try await scene.register("token \(number)", user: .set(String(user)))
+                devices[number] = device
+                guard dice.chance(0.6) else { continue }
+                try await store.writer.write { try Catalogue(session: $0, sizes: Self.sizes).step() }
+                editions += try await isBeingWrittenAnew(store) ? 1 : 0
+                if dice.chance(0.3) {
+                    let part = String(user.prefix(Int.random(in: 5...7, using: &dice)))
+                    let expected = devices.values.filter { $0.customUserID?.contains(part) ?? false }.map(\.key)
+                        .sorted()
+                    let search = DeviceSearch(platforms: [scene.platform.key], text: part)
+                    let found = try await store.devices(search, skip: 0, limit: 1_000)
+                    #expect(found.elements.map(\.key) == expected && found.total == expected.count, "\(part)")
+                    #expect(try await store.deviceCount(DeviceSearch(platforms: search.platforms)) == devices.count)
+                }
+            }
+            #expect(editions > 0)
+        }
+    }
+
+    private func isBeingWrittenAnew(_ store: SQLiteStore) async throws -> Bool {
+        try await store.pool.read { db in
+            try Bool.fetchOne(db, sql: "SELECT edition_device_id IS NOT NULL FROM catalogue") ?? false
+        }
+    }
+
+    @Test func `a stretch begins where its counts say`() async throws {
+        try await withSQLiteStore { store, _ in
+            let scene = try await Scene(store: store, clock: HandClock())
+            let other = try await store.create(.of(scene.application))
+            var keys: [Key<Device>] = []
+            for number in 0..<100 {
+                keys.append(try await scene.register("\(number)", on: number % 5 == 0 ? other : nil).key)
+                try await store.writer.write { try Catalogue(session: $0, sizes: Self.sizes).step() }
+            }
+            let counted = try await store.pool.read { db in
+                try Int.fetchOne(db, sql: "SELECT sum(device_count) FROM catalogue_count")
+            }
+            #expect(counted == 96)
+            let search = DeviceSearch(platforms: [scene.platform.key, other.key])
+            for skip in stride(from: 0, through: 100, by: 7) {
+                let stretch = try await store.devices(search, skip: skip, limit: 9)
+                #expect(stretch.elements.map(\.key) == Array(keys.dropFirst(skip).prefix(9)))
+                #expect(stretch.total == 100)
+            }
+        }
+    }
+
+    @Test func `an old edition leaves nothing behind`() async throws {
+        try await withSQLiteStore { store, _ in
+            let scene = try await Scene(store: store, clock: HandClock())
+            for round in 0..<30 {
+                for number in 0..<20 { try await scene.register("\(number)", user: .set("user \(round) \(number)")) }
+                for _ in 0..<6 { try await store.writer.write { try Catalogue(session: $0, sizes: Self.sizes).step() } }
+            }
+            for _ in 0..<200 { try await store.writer.write { try Catalogue(session: $0, sizes: Self.sizes).step() } }
+            let (volumes, strays) = try await store.pool.read { db in
+                (
+                    try Int.fetchOne(db, sql: "SELECT sum(device_count) FROM catalogue_volume") ?? 0,
+                    try Int.fetchOne(
+                        db,
+                        sql: """
+                            SELECT count(*) FROM catalogue_card
+                             WHERE id / \(VolumeDraft.drawerCount) NOT IN (SELECT id FROM catalogue_volume)
+                            """) ?? 0
+                )
+            }
+            #expect(volumes <= 2 * 20 + 16 + 6)
+            #expect(strays == 0)
+        }
+    }
+
+    @Test func `a drawer gives each gram its places`() {
+        var draft = VolumeDraft()
+        var texts: [[UInt8]] = []
+        var dice = SplitMix64(seed: 7)
+        for number in 1...300 {
+            let user = String((0..<12).map { _ in "abcdef".randomElement(using: &dice) ?? "a" })
+            let text = DeviceText(
+                uuid: DeviceNaming(secret: Array(0..<32)).uuid(of: Key(Int64(number))), token: nil, kind: .ios,
+                customUserID: user, alias: user)
+            draft.add(Key(Int64(number)), text)
+            texts.append(text.fields.flatMap { $0 + [0] })
+        }
+        var drawers: [Int: [UInt8]] = [:]
+        draft.drawers { drawers[$0] = $1 }
+        for gram in UInt16.min...UInt16.max {
+            let places = VolumeDraft.places(of: gram, in: drawers[VolumeDraft.drawer(of: gram)] ?? [])
+            #expect(zip(places, places.dropFirst()).allSatisfy { $0 < $1 })
+        }
+        for number in stride(from: 1, through: 300, by: 7) {
+            let uuid = Array(DeviceNaming(secret: Array(0..<32)).uuid(of: Key(Int64(number))).lowercased.utf8)
+            for sequence in TextGrams.sequences(in: uuid)?.prefix(1) ?? [] {
+                for gram in sequence {
+                    let places = VolumeDraft.places(of: gram, in: drawers[VolumeDraft.drawer(of: gram)] ?? [])
+                    #expect(places.contains(UInt16(number - 1)))
+                }
+            }
+        }
+    }
+}

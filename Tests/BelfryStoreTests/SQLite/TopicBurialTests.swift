@@ -1,0 +1,48 @@
+import BelfryCore
+import BelfryTesting
+import GRDB
+import Testing
+
+@testable import BelfryStoreSQLite
+
+@Suite struct TopicBurialTests {
+    private func count(_ table: String, in store: SQLiteStore) async throws -> Int {
+        try await store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? 0 }
+    }
+
+    private func sweep(_ store: SQLiteStore) async throws {
+        try await store.writer.write { try SubscriptionSweep(session: $0).step() }
+    }
+
+    @Test func `what is left of a topic is cleared in steps, also of devices that were swept later`() async throws {
+        try await withSQLiteStore { store, _ in
+            let scene = try await Scene(store: store, clock: HandClock())
+            for number in 0..<20 { try await scene.register("\(number)", topics: .replace(["t", "u"])) }
+            try await sweep(store)
+            for number in 20..<30 { try await scene.register("\(number)", topics: .replace(["t"])) }
+            let topic = try #require(try await store.topic(named: "t", of: scene.application.key))
+            #expect(try await store.deleteTopics([topic.key], of: scene.application.key) == 1)
+            try await store.writer.write { try TopicBurial(session: $0).step() }
+            try await sweep(store)
+            for _ in 0..<3 { try await store.writer.write { try TopicBurial(session: $0).step() } }
+            #expect(try await count("subscription", in: store) == 20)
+            #expect(try await count("buried_topic", in: store) == 0)
+        }
+    }
+
+    @Test func `a topic whose time has come is buried by nobody's asking`() async throws {
+        let clock = HandClock()
+        try await withSQLiteStore(clock: clock) { store, _ in
+            let scene = try await Scene(store: store, clock: clock)
+            let topic = try NewTopic(name: "t", timeToLive: .seconds(60), now: clock.now)
+            _ = try await store.create([topic], of: scene.application.key)
+            try await scene.register("a", topics: .replace(["t"]))
+            try await sweep(store)
+            clock.advance(by: .seconds(60))
+            for _ in 0..<3 { try await store.writer.write { try TopicBurial(session: $0).step() } }
+            for table in ["topic", "subscription", "buried_topic"] {
+                #expect(try await count(table, in: store) == 0, "\(table)")
+            }
+        }
+    }
+}
