@@ -1,5 +1,6 @@
 import BelfryAPI
 import BelfryCore
+import FoundationEssentials
 
 /// Whatever bytes a client sends as a registration or a push, the door answers with a value or an `InvalidInput`.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -8,7 +9,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     do { _ = try PCFv1.RegistrationRequest.parse(bytes) } catch { precondition(!error.field.isEmpty) }
     do {
         let push = try PCFv1.PushRequest.parse(bytes)
-        _ = try IOSPayload(push.message, receiptID: nil)
+        try push.message.check(for: Set(PlatformKind.allCases), receiptID: UUID())
     } catch let error as InvalidInput {
         precondition(!error.problem.isEmpty)
     } catch {

@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfryTesting
 import FoundationEssentials
 import HTTPTypes
 import Testing
@@ -100,6 +101,8 @@ import Testing
         (#"{"scheduleAt":1500001000000,"scheduleIn":5}"#, "scheduleAt and scheduleIn are both given"),
         (#"{"target":{"topics":[""]}}"#, "target.topics[0] is an empty topic name"),
         (#"{"message":{"custom":{"ios":{"badge":"x"}}}}"#, "message.custom.ios.badge has to be a whole number"),
+        (#"{"message":{"body":""}}"#, "message needs a body or a custom part"),
+        (#"{"target":{"topics":[],"platform":""}}"#, "target needs at least one of devices"),
         (#"{"scheduleAt":-1}"#, "scheduleAt is -1"), ("[]", "body has to be an object"),
     ])
     func `an update that cannot be meant is a 400 and changes nothing`(body: String, message: String) async throws {

@@ -5,7 +5,7 @@ struct Measure: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Measure all rows, or one.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations
+        case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations, schedules
         case audience, search
     }
 
@@ -53,6 +53,7 @@ struct Measure: AsyncParsableCommand {
         case .audience: try await AudienceRow(stage: stage).measure()
         case .search: try await SearchRow(stage: stage).measure()
         case .registrations: try await RegistrationRow(stage: stage).measure()
+        case .schedules: try await ScheduleRow(stage: stage).measure()
         }
     }
 }

@@ -5,15 +5,15 @@ extension PCFRoutes {
     /// `/v1/schedules`, and the singular that the documentation of pushes writes.
     func addSchedules(to router: Router<APIContext>) {
         for path in ["v1/schedules", "v1/schedule"] {
-            serve(
-                RouterPath(path), on: router,
+            router.serve(
+                RouterPath(path),
                 [
                     .get: { [authenticator, schedules] request, context in
                         try await schedules.list(for: try await authenticator.application(of: request, context))
                     }
                 ])
-            serve(
-                RouterPath(path + "/:schedule_id"), on: router,
+            router.serve(
+                RouterPath(path + "/:schedule_id"),
                 [
                     .get: onSchedule { _, key, application in try await schedules.show(key, of: application) },
                     .put: onSchedule { request, key, application in
@@ -27,7 +27,7 @@ extension PCFRoutes {
     /// Throws a 404 for an id that is none.
     private func onSchedule(
         _ handler: @escaping @Sendable (Request, Key<Schedule>, Application) async throws -> Response
-    ) -> Handler {
+    ) -> Router<APIContext>.Handler {
         { [authenticator] request, context in
             let application = try await authenticator.application(of: request, context)
             guard let key = context.parameters.get("schedule_id").flatMap(Key<Schedule>.init(id:)) else {

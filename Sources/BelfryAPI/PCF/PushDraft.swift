@@ -3,9 +3,8 @@ import BelfryCore
 extension PCFv1 {
     /// What a body says of a push, before it is known what it has to say: all of it, or what is to change.
     struct PushDraft {
-        private var body: String?
-        private var custom: [String: JSONValue] = [:]
-        private var names = TargetNames()
+        private var message: Message?
+        private var names: TargetNames?
         private var scheduleAt: Int64?
         private var scheduleIn: Int64?
         private var expiryTime: Int64?
@@ -16,15 +15,31 @@ extension PCFv1 {
             return draft
         }
 
-        /// nil when there is neither a text nor a custom part.
-        func content() -> Push.Content? {
-            // Senders that fill in every field send an empty body with a custom part; that is no text to show.
-            let body = body.flatMap { $0.isEmpty ? nil : $0 }
-            return body == nil && custom.isEmpty ? nil : Push.Content(body: body, custom: custom)
+        private struct Message {
+            var body: String?
+            var custom: [String: JSONValue] = [:]
         }
 
-        /// nil when nobody is named.
-        func target() throws(InvalidInput) -> Target? { names.isGiven ? try Target(names) : nil }
+        static let messageIsMissing = InvalidInput(
+            field: "message", "needs a body or a custom part, it has neither")
+        static let targetIsMissing = InvalidInput(
+            field: "target", "needs at least one of devices, topics, custom_user_ids, platforms or platform")
+
+        /// nil when there is no message; throws when there is one that says nothing.
+        func content() throws(InvalidInput) -> Push.Content? {
+            guard let message else { return nil }
+            // Senders that fill in every field send an empty body with a custom part; that is no text to show.
+            let body = message.body.flatMap { $0.isEmpty ? nil : $0 }
+            guard body != nil || !message.custom.isEmpty else { throw Self.messageIsMissing }
+            return Push.Content(body: body, custom: message.custom)
+        }
+
+        /// nil when there is no target; throws when there is one that names nobody.
+        func target() throws(InvalidInput) -> Target? {
+            guard let names else { return nil }
+            guard names.isGiven else { throw Self.targetIsMissing }
+            return try Target(names)
+        }
 
         func times() throws(InvalidInput) -> Times {
             let (scheduleAt, scheduleIn) = (scheduleAt.nonZero, scheduleIn.nonZero)
@@ -48,7 +63,7 @@ extension PCFv1 {
         private mutating func read(_ key: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch key {
             case "message": try readMessage(from: &reader)
-            case "target": names = try reader.null() ? TargetNames() : TargetNames(from: &reader)
+            case "target": names = try reader.null() ? nil : TargetNames(from: &reader)
             case "scheduleAt": scheduleAt = try reader.integer("scheduleAt")
             case "scheduleIn": scheduleIn = try reader.integer("scheduleIn")
             case "expiryTime": expiryTime = try reader.integer("expiryTime")
@@ -57,16 +72,17 @@ extension PCFv1 {
         }
 
         private mutating func readMessage(from reader: inout JSONReader) throws(InvalidInput) {
-            body = nil
-            custom = [:]
+            message = nil
             if try reader.null() { return }
+            var read = Message()
             try reader.object("message") { reader, key throws(InvalidInput) in
                 switch key {
-                case "body": body = try reader.string("message.body")
-                case "custom": custom = try Self.custom(from: &reader)
+                case "body": read.body = try reader.string("message.body")
+                case "custom": read.custom = try Self.custom(from: &reader)
                 default: try reader.skip()
                 }
             }
+            message = read
         }
 
         private static func custom(from reader: inout JSONReader) throws(InvalidInput) -> [String: JSONValue] {

@@ -10,13 +10,8 @@ extension PCFv1 {
         /// Reads a body; unknown keys are ignored, and `null` counts as missing. Throws on anything it cannot mean.
         package static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
             let draft = try PushDraft.parse(bytes)
-            guard let message = draft.content() else {
-                throw InvalidInput(field: "message", "needs a body or a custom part, it has neither")
-            }
-            guard let target = try draft.target() else {
-                throw InvalidInput(
-                    field: "target", "needs at least one of devices, topics, custom_user_ids, platforms or platform")
-            }
+            guard let message = try draft.content() else { throw PushDraft.messageIsMissing }
+            guard let target = try draft.target() else { throw PushDraft.targetIsMissing }
             return Self(message: message, target: target, times: try draft.times())
         }
 
@@ -31,7 +26,7 @@ extension PCFv1 {
 
         static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
             let draft = try PushDraft.parse(bytes)
-            return Self(message: draft.content(), target: try draft.target(), times: try draft.times())
+            return Self(message: try draft.content(), target: try draft.target(), times: try draft.times())
         }
 
         func change(at now: Instant) -> Schedule.Change {

@@ -19,21 +19,17 @@ extension PCFv1 {
         func list(for application: Application) async throws -> Response {
             let first = try await store.schedules(of: application.key, after: nil, limit: Self.pageSize)
             let body = ResponseBody { [store] writer in
-                try await writer.write(ByteBuffer(string: "["))
                 var page = first
-                var isFirst = true
+                var separator = "["
                 while let last = page.last {
                     for schedule in page {
-                        if !isFirst { try await writer.write(ByteBuffer(string: ",")) }
-                        isFirst = false
+                        try await writer.write(ByteBuffer(string: separator))
                         try await writer.write(schedule.json())
+                        separator = ","
                     }
-                    let isFull = page.count == Self.pageSize
-                    page =
-                        isFull
-                        ? try await store.schedules(of: application.key, after: last, limit: Self.pageSize) : []
+                    page = try await store.schedules(of: application.key, after: last, limit: Self.pageSize)
                 }
-                try await writer.write(ByteBuffer(string: "]"))
+                try await writer.write(ByteBuffer(string: separator == "[" ? "[]" : "]"))
                 try await writer.finish(nil)
             }
             return Response(status: .ok, headers: [.contentType: Response.jsonType], body: body)

@@ -24,6 +24,16 @@ struct Sender: Sendable {
 
     func push(toDevice uuid: String) async throws -> Posted { try await post(#"{"devices":["\#(uuid)"]}"#) }
 
+    /// Posts a push to one device that is due at a moment, in milliseconds since 1970.
+    func schedule(toDevice uuid: String, at dueAt: Int) async throws {
+        let reply = try await http.post(
+            "/v1/push", credentials: server.identity.sender,
+            #"{"message":{"body":"due"},"target":{"devices":["\#(uuid)"]},"scheduleAt":\#(dueAt)}"#)
+        guard reply.string("schedule_id") != nil else {
+            throw BenchmarkFault("a push due later was answered \(reply.status): \(reply.text)")
+        }
+    }
+
     private func post(_ target: String) async throws -> Posted {
         let text = String(repeating: "x", count: 120)
         let sentAt = WallClock.now
