@@ -1,6 +1,6 @@
 # One door to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run install test check format lint bench simulate fuzz tsan clean
+.PHONY: help run install test check format lint bench simulate fuzz contract tsan clean
 
 RELEASE := --configuration release --scratch-path .build-release
 DEBUG := --scratch-path .build
@@ -47,9 +47,14 @@ fuzz: ## Feed the parsers with garbage; SECONDS_EACH=n for each of them
 	@Scripts/setup test
 	@Scripts/fuzz
 
+contract: ## Hold the server to api/openapi.yaml; ARGS go to Schemathesis, such as --seed=N
+	@Scripts/setup contract
+	swift build $(RELEASE) --product belfry
+	@Scripts/contract .build-release/release/belfry $(ARGS)
+
 tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 	@Scripts/setup test
 	BELFRY_SANITIZING=1 SEEDS=50 TSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/tsan-suppressions swift test --scratch-path .build-tsan --sanitize thread
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-release .build-bench .build-tsan .build-fuzz
+	rm -rf .build .build-release .build-bench .build-tsan .build-fuzz .build-contract

@@ -36,7 +36,9 @@ import Testing
             #expect(reply.status == 401)
             #expect(reply.headers[.wwwAuthenticate] == #"Basic realm="Belfry""#)
             #expect(
-                reply.message == "Authentication failed: this path takes HTTP Basic with platform_uuid:platform_secret")
+                reply.message
+                    == "Authentication failed: this path takes HTTP Basic with platform_uuid:platform_secret. "
+                    + "Back ends list devices at '/v2/registrations', with application_uuid:api_key")
         }
         #expect(await stand.store.devices.isEmpty)
     }

@@ -41,4 +41,23 @@ import Testing
         let explained = WrongPath.explained(path)
         #expect(explained.contains(hint), "\(explained)")
     }
+
+    /// The paths differ by a letter, the credentials by their kind.
+    @Test(arguments: [
+        ("/v1/geofence", "platform", "'/v1/geofences', with platform_uuid:platform_secret"),
+        ("/v1/geofence/7", "platform", "'/v1/geofences', with platform_uuid:platform_secret"),
+        ("/v1/geofences", "application", "'/v1/geofence', with application_uuid:api_key"),
+        ("/v1/registration", "application", "'/v2/registrations', with application_uuid:api_key"),
+        ("/v2/registrations", "platform", "'/v1/registration', with platform_uuid:platform_secret"),
+    ])
+    func `whoever brings the other kind of credentials reads where to go`(
+        path: String, kind: String, hint: String
+    ) async throws {
+        try await Stage.open { stage in
+            let credentials = kind == "platform" ? try stage.device(.ios) : stage.sender
+            let method = path == "/v1/registration" ? "POST" : "GET"
+            let answer = try await stage.exchange(Page.sent("\(method) \(path)", credentials, "{}"), 401, .error)
+            #expect(answer?["message"]?.string?.contains(hint) == true)
+        }
+    }
 }

@@ -29,7 +29,7 @@ struct Authenticator: Sendable {
             let platform = try await store.platform(credentials.user)
             return matches(credentials, platform?.secretHash) ? platform : nil
         }
-        guard let platform = found else { throw refusal("platform_uuid:platform_secret") }
+        guard let platform = found else { throw refusal("platform_uuid:platform_secret", request) }
         try gatekeeper.admit(Principal(platform))
         return platform
     }
@@ -39,7 +39,7 @@ struct Authenticator: Sendable {
             let application = try await store.application(credentials.user)
             return matches(credentials, application?.apiKeyHash) ? application : nil
         }
-        guard let application = found else { throw refusal("application_uuid:api_key") }
+        guard let application = found else { throw refusal("application_uuid:api_key", request) }
         try gatekeeper.admit(Principal(application))
         return application
     }
@@ -59,10 +59,11 @@ struct Authenticator: Sendable {
         SHA256.hash(data: credentials.secret).isEqual(inConstantTime: hash ?? Self.nobody)
     }
 
-    private func refusal(_ expected: String) -> APIError {
+    private func refusal(_ expected: String, _ request: Request) -> APIError {
         failures.increment()
+        let neighbour = WrongPath.neighbour(of: request.uri.path).map { ". \($0)" } ?? ""
         return APIError(
-            .unauthorized, "Authentication failed: this path takes HTTP Basic with \(expected)",
+            .unauthorized, "Authentication failed: this path takes HTTP Basic with \(expected)\(neighbour)",
             headers: [.wwwAuthenticate: challenge])
     }
 }

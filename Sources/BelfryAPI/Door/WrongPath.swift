@@ -66,5 +66,16 @@ enum WrongPath {
         return meant == parts ? nil : "Did you mean '/\(joined(meant[...]))'?"
     }
 
+    /// The path that is meant by whoever comes to this one with the credentials of the other kind.
+    static func neighbour(of path: String) -> String? {
+        switch path.split(separator: "/").dropFirst().first {
+        case "geofence": "Devices fetch their geofences at '/v1/geofences', with platform_uuid:platform_secret"
+        case "geofences": "Back ends arrange geofences at '/v1/geofence', with application_uuid:api_key"
+        case "registration": "Back ends list devices at '/v2/registrations', with application_uuid:api_key"
+        case "registrations": "Devices register at '/v1/registration', with platform_uuid:platform_secret"
+        default: nil
+        }
+    }
+
     private static func joined(_ parts: ArraySlice<String>) -> String { parts.joined(separator: "/") }
 }

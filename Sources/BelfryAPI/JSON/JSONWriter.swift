@@ -21,6 +21,17 @@ struct JSONWriter {
         }
     }
 
+    mutating func strings(_ key: StaticString, _ values: [String]) {
+        self.key(key)
+        enclosed("[", "]") { writer in
+            for value in values {
+                writer.comma()
+                writer.quoted(value)
+                writer.needsComma = true
+            }
+        }
+    }
+
     /// An object whose keys are data.
     mutating func strings(_ key: StaticString, _ members: [(String, String)]) {
         self.members(key, members) { $0.quoted($1) }

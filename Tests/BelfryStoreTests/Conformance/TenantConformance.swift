@@ -125,7 +125,9 @@ import Testing
             #expect(log.map(\.change) == [made])
             #expect(log.first?.at == scene.clock.now)
             await #expect(throws: StoreError.self) {
-                try await store.audited(change("app.delete")) { try await store.delete(Key<Application>(99), force: true) }
+                try await store.audited(change("app.delete")) {
+                    try await store.delete(Key<Application>(99), force: true)
+                }
             }
             try await store.audited(change("app.look")) { _ = try await store.applications() }
             _ = try await scene.register("a")

@@ -1,0 +1,150 @@
+import BelfryTesting
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Testing
+
+@testable import BelfryAPI
+
+/// The router and api/openapi.yaml say the same.
+@Suite struct ContractTests {
+    @Test func `every route is in the contract, and everything in the contract is a route`() async throws {
+        let served = try await Self.served(by: Self.router())
+        let described = try ContractFile(String(buffer: Contract.text)).operations
+        #expect(served.subtracting(described).sorted() == [], "not in api/openapi.yaml")
+        #expect(described.subtracting(served).sorted() == [], "in api/openapi.yaml alone")
+        #expect(described.count > 10)
+    }
+
+    private static func router() -> Router<APIContext> {
+        let clock = HandClock()
+        return Stage.router(MemoryStore(clock: clock), GlassVault(), clock, PCFv1.Options())
+    }
+
+    /// What the router answers otherwise than with a 405. HEAD goes with GET and is no operation of its own.
+    private static func served(by router: Router<APIContext>) async throws -> Set<String> {
+        let routes = Set(router.routes.map { Route(path: $0.path.description, method: $0.method) })
+        let app = Hummingbird.Application(router: router)
+        return try await app.test(.router) { client in
+            var served: Set<String> = []
+            for route in routes where route.method != .head {
+                let status = try await client.execute(uri: route.uri, method: route.method).status
+                if status != .methodNotAllowed { served.insert(route.name) }
+            }
+            return served
+        }
+    }
+
+    private struct Route: Hashable {
+        let path: String
+        let method: HTTPRequest.Method
+
+        private var parts: [Substring] { path.split(separator: "/") }
+        var uri: String { "/" + parts.map { $0.hasPrefix(":") ? "x" : String($0) }.joined(separator: "/") }
+        var name: String {
+            let path = parts.map { $0.hasPrefix(":") ? "{\($0.dropFirst())}" : String($0) }.joined(separator: "/")
+            return "\(method.rawValue) /\(path)"
+        }
+    }
+
+    @Test func `the contract is served to whoever asks, and once to those who remember it`() async throws {
+        let router = Self.router()
+        try await Hummingbird.Application(router: router).test(.router) { client in
+            let first = try await client.execute(uri: "/openapi.yaml", method: .get)
+            #expect(first.status == .ok)
+            #expect(first.headers[.contentType] == "application/yaml")
+            #expect(first.headers[.cacheControl] == "no-cache")
+            #expect(first.body.readableBytes == Contract.text.readableBytes)
+            let tag = try #require(first.headers[.eTag])
+            let second = try await client.execute(
+                uri: "/openapi.yaml", method: .get, headers: [.ifNoneMatch: #""other", W/\#(tag)"#])
+            #expect(second.status == .notModified)
+            #expect(second.headers[.eTag] == tag)
+            #expect(second.body.readableBytes == 0)
+            let other = try await client.execute(
+                uri: "/openapi.yaml", method: .get, headers: [.ifNoneMatch: #""other""#])
+            #expect(other.status == .ok)
+        }
+    }
+
+    @Test func `the built-in contract is the file`() throws {
+        let file = URL(filePath: #filePath).appending(path: "../../../api/openapi.yaml").standardized
+        #expect(try String(contentsOf: file, encoding: .utf8) == String(buffer: Contract.text))
+    }
+
+    @Test func `every reference of the contract leads somewhere`() throws {
+        let file = ContractFile(String(buffer: Contract.text))
+        #expect(try file.operations.isEmpty == false)
+        let references = file.references
+        #expect(references.count > 20)
+        #expect(references.subtracting(file.anchors).sorted() == [])
+    }
+}
+
+/// As much of YAML as api/openapi.yaml promises to keep to: what stands how deep.
+private struct ContractFile {
+    private let lines: [Substring]
+
+    init(_ text: String) { lines = text.split(separator: "\n") }
+
+    struct Odd: Error { let line: String }
+
+    /// `GET /v1/push` and the like. A path that refers to another has its methods.
+    var operations: Set<String> {
+        get throws {
+            var methods: [String: Set<String>] = [:]
+            var aliases: [String: String] = [:]
+            var path = ""
+            for line in section("paths") {
+                if let key = line.key(behind: 2) { path = key }
+                guard let key = line.key(behind: 4) else { continue }
+                switch key {
+                case "get", "put", "post", "delete", "patch": methods[path, default: []].insert(key.uppercased())
+                case "$ref": aliases[path] = try Self.target(of: line)
+                case "parameters", "summary", "description": continue
+                default: throw Odd(line: String(line))
+                }
+            }
+            for (alias, path) in aliases { methods[alias] = methods[path] }
+            return Set(methods.flatMap { path, methods in methods.map { "\($0) \(path)" } })
+        }
+    }
+
+    private static func target(of line: Substring) throws -> String {
+        guard let reference = line.firstMatch(of: #/"#/paths/([^"]+)"/#) else { throw Odd(line: String(line)) }
+        return String(reference.1.replacing("~1", with: "/"))
+    }
+
+    /// Every `#/components/…` that is referred to, and every one there is.
+    var references: Set<String> {
+        Set(lines.flatMap { $0.matches(of: #/"#/components/([^"]+)"/#).map { String($0.1) } })
+    }
+
+    var anchors: Set<String> {
+        var kind = ""
+        var anchors: Set<String> = []
+        for line in section("components") {
+            if let key = line.key(behind: 2) { kind = key }
+            if let key = line.key(behind: 4) { anchors.insert("\(kind)/\(key)") }
+        }
+        return anchors
+    }
+
+    private func section(_ name: String) -> ArraySlice<Substring> {
+        let start = lines.firstIndex(of: "\(name):").map { $0 + 1 } ?? lines.endIndex
+        let end = lines[start...].firstIndex { $0.first.map { $0 != " " && $0 != "#" } ?? false } ?? lines.endIndex
+        return lines[start..<end]
+    }
+}
+
+extension Substring {
+    /// The key of a line that is indented by just so many blanks.
+    fileprivate func key(behind blanks: Int) -> String? {
+        guard prefix(blanks).allSatisfy({ $0 == " " }), let first = dropFirst(blanks).first, first != " ", first != "#",
+            let colon = dropFirst(blanks).range(of: ":")
+        else { return nil }
+        return String(self[index(startIndex, offsetBy: blanks)..<colon.lowerBound])
+    }
+}
