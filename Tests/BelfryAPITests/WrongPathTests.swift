@@ -1,3 +1,4 @@
+import BelfryCore
 import Testing
 
 @testable import BelfryAPI

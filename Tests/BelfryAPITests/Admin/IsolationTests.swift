@@ -1,5 +1,6 @@
 import BelfryCore
 import BelfryTesting
+import FoundationEssentials
 import HTTPTypes
 import Testing
 

@@ -7,6 +7,9 @@ import Synchronization
 final class FakeStore: WrappedStore {
     let base: any Store
     private let memory = MemoryStore(clock: StoppedClock())
+    /// Of the records of repeated requests, for a test to move.
+    let answerClock: HandClock
+    private let answers: MemoryStore
     private let log = Mutex(Log())
 
     private struct Log {
@@ -18,7 +21,11 @@ final class FakeStore: WrappedStore {
     }
 
     /// - Parameter base: keeps everything; a store in memory when nil.
-    init(over base: (any Store)? = nil) { self.base = base ?? memory }
+    init(over base: (any Store)? = nil) {
+        self.base = base ?? memory
+        answerClock = HandClock()
+        answers = MemoryStore(clock: answerClock)
+    }
 
     func fail(with error: (any Error)?) async { log.withLock { $0.trouble = error } }
 
@@ -75,15 +82,6 @@ final class FakeStore: WrappedStore {
     }
 
     // MARK: Repeated requests
-
-    /// Of the records of repeated requests, for a test to move.
-    let answerClock: HandClock
-    private let answers: MemoryStore
-
-    init() {
-        answerClock = HandClock()
-        answers = MemoryStore(clock: answerClock)
-    }
 
     var keptAnswers: [KeptAnswer] { log.withLock { $0.keptAnswers } }
 
