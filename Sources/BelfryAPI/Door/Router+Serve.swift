@@ -15,7 +15,8 @@ extension Router<APIContext> {
     }
 
     private static var methods: [HTTPRequest.Method] {
-        [.get, .head, .post, .put, .delete, .patch, .options, .trace, .connect, .query]
+        [.get, .head, .post, .put, .delete, .patch, .options, .trace, .connect, HTTPRequest.Method("QUERY")]
+            .compactMap(\.self)
     }
 
     private static func refusal(allowed: String) -> Handler {
@@ -24,9 +25,4 @@ extension Router<APIContext> {
                 .methodNotAllowed, "This path takes \(allowed), not \(request.method)", headers: [.allow: allowed])
         }
     }
-}
-
-extension HTTPRequest.Method {
-    /// A GET with a body. Source: the IETF draft "The HTTP QUERY Method".
-    fileprivate static let query = Self("QUERY")!
 }
