@@ -23,6 +23,8 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let asyncHTTP: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
@@ -79,7 +81,12 @@ let package = Package(
                 "BelfryCore", logging,
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        room("BelfryProviders", nio + ["BelfryCore", "APNs", "HTTP2Client", logging]),
+        room(
+            "BelfryProviders",
+            nio + [
+                "BelfryCore", "HTTP2Client", asyncHTTP, logging,
+                "APNs",
+            ]),
 
         // Floor 3: the flows and the doors.
         room("BelfryDelivery", ["BelfryCore", logging, metrics, lifecycle]),
@@ -90,7 +97,7 @@ let package = Package(
             "BelfryServer",
             nio + [
                 "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
-                hummingbird, logging, metrics, crypto, lifecycle,
+                hummingbird, asyncHTTP, logging, metrics, crypto, lifecycle,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
@@ -108,7 +115,7 @@ let package = Package(
                 logging, metrics,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                asyncHTTP,
             ],
             swiftSettings: settings),
 
@@ -151,7 +158,7 @@ let package = Package(
                 "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryServer",
                 "BelfrySimulators", "BelfryTesting", logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                asyncHTTP,
             ]),
     ]
 )

@@ -6,7 +6,6 @@ import Hummingbird
 import HummingbirdCore
 package import Logging
 import NIOCore
-import NIOPosix
 import ServiceLifecycle
 import UnixSignals
 
@@ -43,9 +42,7 @@ package struct Server: Sendable {
         onReady: @escaping @Sendable (Addresses, Premises) async -> Void = { _, _ in }
     ) async throws {
         let premises = try Premises(configuration, logger: logger)
-        let providers = Providers(
-            vault: premises.keyRing, clock: SystemClock(), apns: configuration.apns,
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
+        let providers = Providers(means: premises.means)
         let served = await Result { try await serve(premises, providers, until: stop, onReady) }
         await providers.shutdown(within: configuration.shutdownTimeout)
         try await premises.close()
@@ -78,7 +75,7 @@ package struct Server: Sendable {
         ).add(to: router)
         AdminRoutes(
             store: premises.store, vault: premises.keyRing, clock: clock,
-            credentials: CredentialsIntake(vault: premises.keyRing, clock: clock), gatekeeper: gatekeeper,
+            credentials: CredentialsIntake(means: premises.means), gatekeeper: gatekeeper,
             events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
             idempotencyHold: configuration.pcf.idempotencyHold
         ).add(to: router)

@@ -13,7 +13,10 @@ import Testing
         "APNs": nio.union(["HTTP2Client", "Logging", "Crypto", "X509", "SwiftASN1", "CNIOBoringSSL"]),
         "BelfryCore": [],
         "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
-        "BelfryProviders": nio.union(["BelfryCore", "APNs", "HTTP2Client", "Logging"]),
+        "BelfryProviders": nio.union([
+            "BelfryCore", "HTTP2Client", "AsyncHTTPClient", "Logging",
+            "APNs",
+        ]),
         "BelfryDelivery": ["BelfryCore", "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle"],
         "BelfryAPI": nio.union([
             "BelfryCore", "CContract", "Hummingbird", "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto",
@@ -21,7 +24,7 @@ import Testing
         "BelfryServer": nio.union([
             "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Hummingbird",
             "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto", "ServiceLifecycle", "Configuration",
-            "SystemPackage", "UnixSignals", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "HummingbirdCore",
+            "SystemPackage", "UnixSignals", "AsyncHTTPClient", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "HummingbirdCore",
         ]),
         "BelfrySimulators": nio.union(["CNghttp2", "Logging", "Crypto", "X509", "SwiftASN1"]),
         "BelfryTesting": ["BelfryCore", "Logging"],

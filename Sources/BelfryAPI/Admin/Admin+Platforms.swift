@@ -16,6 +16,7 @@ extension Admin {
                 desk.platform(.patch, "platforms/:platform_uuid", .change, update),
                 desk.platform(.delete, "platforms/:platform_uuid", .change, delete),
                 desk.platform(.put, "platforms/:platform_uuid/credentials", .change, replaceCredentials),
+                desk.platform(.post, "platforms/:platform_uuid/credentials/test", .change, test).repeatable,
                 desk.platform(.post, "platforms/:platform_uuid/park", .change, park).repeatable,
                 desk.platform(.post, "platforms/:platform_uuid/resume", .change, resume).repeatable,
             ]
@@ -76,6 +77,19 @@ extension Admin {
                 try await desk.office.replaceCredentials(of: platform, with: entered)
             }
             return try await reply(platform.key, application)
+        }
+
+        private func test(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            let result = await desk.office.testCredentials(of: platform)
+            // It changes nothing here, but whoever may try a key has used it.
+            let change = call.change("platform.test_credentials", platform, application, ["result": result.name])
+            try await desk.store.audited(change) {}
+            var json = JSONWriter()
+            json.object { json in
+                json.string("result", result.name)
+                json.string("detail", result.detail)
+            }
+            return Response(json: json.buffer)
         }
 
         private func park(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {

@@ -76,6 +76,9 @@ package struct Office: Sendable {
         try await store.replaceCredentials(of: platform.key, with: sealed)
     }
 
+    /// Asks the provider whether it takes the platform's credentials; no device is told anything.
+    package func testCredentials(of platform: Platform) async -> CredentialsTest { await credentials.test(platform) }
+
     package struct CreatedKey: Sendable {
         package let key: AdminKey
         package let text: Admin.KeyText

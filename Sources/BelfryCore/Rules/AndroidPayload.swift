@@ -45,7 +45,7 @@ package struct AndroidPayload: Sendable, Hashable {
 
     private static func isReserved(_ key: String, on kind: PlatformKind) -> Bool {
         if key == "receiptId" { return true }
-        guard kind != .androidBaidu else { return false }
+        guard kind == .android || kind == .androidFCM else { return false }
         return key == "from" || key == "message_type" || key.hasPrefix("google.") || key.hasPrefix("gcm.")
     }
 }
@@ -58,7 +58,7 @@ extension Push.Content {
         let own =
             switch kind {
             case .androidFCM: ["android-fcm", "androidFcm"]
-            case .androidBaidu: ["android-baidu"]
+            case .androidBaidu, .huawei, .amazon: [kind.rawValue]
             default: [String]()
             }
         for key in own + ["android"] {

@@ -8,11 +8,12 @@ extension Push.Content {
         for kind in PlatformKind.allCases where kinds.contains(kind) {
             switch kind {
             case .ios: _ = try IOSPayload(self, receiptID: receiptID)
-            case .android, .androidFCM, .androidBaidu:
+            case .android, .androidFCM, .androidBaidu, .huawei, .amazon:
                 _ = try AndroidPayload(self, kind: kind, receiptID: receiptID, sentAt: .distantFuture)
             case .windows8: try WindowsTemplate.checkWindows8(self)
             case .windowsPhone: try WindowsTemplate.checkWindowsPhone(self)
             case .bb10: try checkBB10()
+            case .web, .webhook: continue
             }
         }
     }

@@ -50,6 +50,13 @@ extension PCFv1.Options {
     }
 }
 
+extension ProviderOptions {
+    init(_ settings: Settings) {
+        self.init()
+        apns = APNsOptions(settings)
+    }
+}
+
 extension APNsOptions {
     init(_ settings: Settings) {
         let standard = APNsOptions()

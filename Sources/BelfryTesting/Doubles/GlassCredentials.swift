@@ -17,4 +17,8 @@ package struct GlassCredentials: ProviderCredentials {
     }
 
     package func parking(of kind: PlatformKind) -> Parking? { nil }
+
+    package func test(_ platform: Platform) async -> CredentialsTest { .works }
+
+    package func expiry(of platform: Platform) throws -> Instant? { nil }
 }

@@ -1,0 +1,45 @@
+package import AsyncHTTPClient
+package import BelfryCore
+package import Logging
+package import NIOCore
+
+/// What providers are made with, the same for all of a process.
+package struct ProviderMeans: Sendable {
+    package let vault: any Vault
+    package let clock: any WallClock
+    package let options: ProviderOptions
+    package let eventLoopGroup: any EventLoopGroup
+    /// For those that do not speak HTTP/2 by the page. Follows no redirects; whoever made it shuts it down.
+    package let http: HTTPClient
+    package let logger: Logger
+
+    package init(
+        vault: any Vault, clock: any WallClock, options: ProviderOptions, eventLoopGroup: any EventLoopGroup,
+        http: HTTPClient, logger: Logger
+    ) {
+        self.vault = vault
+        self.clock = clock
+        self.options = options
+        self.eventLoopGroup = eventLoopGroup
+        self.http = http
+        self.logger = logger
+    }
+
+    /// How the shared client is configured.
+    package static var httpConfiguration: HTTPClient.Configuration {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.timeout.connect = .seconds(10)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return configuration
+    }
+}
+
+/// What an operator may set about each provider.
+package struct ProviderOptions: Sendable {
+    package var apns = APNsOptions()
+
+    package init() {}
+
+    /// How long the slowest of them may take over a page.
+    package var deadlineMax: Duration { [apns.deadline].max() ?? .zero }
+}
