@@ -28,6 +28,9 @@ let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "s
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
+/// What a provider client needs that speaks plain HTTP.
+let outbound: [Target.Dependency] = nio + ["Outbound", .product(name: "NIOHTTP1", package: "swift-nio")]
+
 func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
@@ -43,6 +46,12 @@ let package = Package(
         .executable(name: "belfry", targets: ["belfry"]),
         .library(name: "HTTP2Client", targets: ["HTTP2Client"]),
         .library(name: "APNs", targets: ["APNs"]),
+        .library(name: "WebPush", targets: ["WebPush", "Outbound"]),
+        .library(name: "WNS", targets: ["WNS", "Outbound"]),
+        .library(name: "MPNS", targets: ["MPNS", "Outbound"]),
+        .library(name: "ADM", targets: ["ADM", "Outbound"]),
+        .library(name: "PAP", targets: ["PAP", "Outbound"]),
+        .library(name: "Webhook", targets: ["Webhook", "Outbound"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
@@ -73,6 +82,13 @@ let package = Package(
         room("BelfryCore"),
         room("HTTP2Client", nio + ["CNghttp2", logging]),
         room("APNs", nio + ["HTTP2Client", logging, crypto, x509, asn1]),
+        room("Outbound", nio + [asyncHTTP, .product(name: "NIOHTTP1", package: "swift-nio")]),
+        room("WebPush", outbound + [crypto]),
+        room("WNS", outbound),
+        room("MPNS", outbound),
+        room("ADM", outbound),
+        room("PAP", outbound),
+        room("Webhook", outbound + [crypto]),
 
         // Floor 2: what fills the ports.
         room(
@@ -86,6 +102,7 @@ let package = Package(
             nio + [
                 "BelfryCore", "HTTP2Client", asyncHTTP, logging,
                 "APNs",
+                "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
             ]),
 
         // Floor 3: the flows and the doors.
@@ -136,6 +153,14 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
+        tests(
+            "BelfryProvidersTests",
+            outbound + ["BelfryProviders", "BelfryCore", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook"]),
+        tests(
+            "OutboundTests",
+            outbound + [
+                "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", asyncHTTP, crypto, logging,
+            ]),
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2"]),
         tests("HouseTests", []),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),

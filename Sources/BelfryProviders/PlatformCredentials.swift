@@ -12,12 +12,16 @@ package protocol PlatformCredentials: Sendable, Hashable, Codable {
     func check(mode: Platform.Mode, now: Instant) throws(InvalidInput)
     /// When the provider will take them no more, as far as they say.
     func expiry(now: Instant) -> Instant?
+    /// What of them anybody may know and an app needs.
+    func published() throws -> [String: String]
     /// Throws when they are not what `check` lets pass.
     func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider
 }
 
 extension PlatformCredentials {
     package func expiry(now: Instant) -> Instant? { nil }
+
+    package func published() throws -> [String: String] { [:] }
 
     package func sealed(by vault: any Vault, platform: UUID) throws -> Sealed {
         try vault.seal(Array(JSONEncoder().encode(self)), for: VaultPurpose.credentials(of: platform))

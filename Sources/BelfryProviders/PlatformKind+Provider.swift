@@ -10,13 +10,13 @@ extension PlatformKind {
         case .android: nil
         case .androidFCM: nil
         case .androidBaidu: nil
-        case .windows8: nil
-        case .windowsPhone: nil
-        case .bb10: nil
-        case .web: nil
+        case .windows8: WNSPlatformCredentials.self
+        case .windowsPhone: MPNSPlatformCredentials.self
+        case .bb10: PAPPlatformCredentials.self
+        case .web: WebPushPlatformCredentials.self
         case .huawei: nil
-        case .amazon: nil
-        case .webhook: nil
+        case .amazon: ADMPlatformCredentials.self
+        case .webhook: WebhookPlatformCredentials.self
         }
     }
 

@@ -11,6 +11,7 @@ import NIOPosix
 package struct Premises: Sendable {
     package let keyRing: KeyRing
     package let means: ProviderMeans
+    private let guarded: HTTPClient
     private let sqlite: SQLiteStore
 
     package var store: any Store { sqlite }
@@ -28,14 +29,18 @@ package struct Premises: Sendable {
         sqlite = try SQLiteStore.open(
             at: storage.databaseFile, clock: SystemClock(), logger: logger, migrate: storage.migrates)
         let group = MultiThreadedEventLoopGroup.singleton
+        guarded = HTTPClient(
+            eventLoopGroupProvider: .shared(group),
+            configuration: ProviderMeans.guardedConfiguration(configuration.providers))
         means = ProviderMeans(
             vault: keyRing, clock: SystemClock(), options: configuration.providers, eventLoopGroup: group,
             http: HTTPClient(eventLoopGroupProvider: .shared(group), configuration: ProviderMeans.httpConfiguration),
-            logger: logger)
+            guarded: guarded, logger: logger)
     }
 
     package func close() async throws {
         try await means.http.shutdown()
+        try await guarded.shutdown()
         try await sqlite.close()
     }
 

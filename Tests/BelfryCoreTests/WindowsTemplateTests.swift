@@ -21,7 +21,10 @@ import Testing
 
     @Test(arguments: [
         (#"{"template_name":"ToastText01"}"#, "type is missing"),
-        (#"{"type":"raw","template_name":"ToastText01"}"#, "type is 'raw', it has to be one of tile, toast, badge"),
+        (
+            #"{"type":"bell","template_name":"ToastText01"}"#,
+            "type is 'bell', it has to be one of tile, toast, badge, raw"
+        ),
         (#"{"type":"toast"}"#, "template_name is missing"),
         (
             #"{"type":"toast","template_name":"TileWideImage"}"#,

@@ -8,14 +8,24 @@ import Testing
         "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "NIOConcurrencyHelpers", "NIOHTTP1", "NIOFoundationCompat",
     ]
 
+    private static let outbound: Set = ["Outbound", "NIOCore", "NIOHTTP1", "NIOSSL"]
+
     private static let allowed: [String: Set<String>] = [
         "HTTP2Client": nio.union(["CNghttp2", "Logging"]),
         "APNs": nio.union(["HTTP2Client", "Logging", "Crypto", "X509", "SwiftASN1", "CNIOBoringSSL"]),
+        "Outbound": nio.union(["AsyncHTTPClient"]),
+        "WebPush": outbound.union(["Crypto"]),
+        "WNS": outbound,
+        "MPNS": outbound,
+        "ADM": outbound,
+        "PAP": outbound,
+        "Webhook": outbound.union(["Crypto"]),
         "BelfryCore": [],
         "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
         "BelfryProviders": nio.union([
             "BelfryCore", "HTTP2Client", "AsyncHTTPClient", "Logging",
             "APNs",
+            "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
         ]),
         "BelfryDelivery": ["BelfryCore", "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle"],
         "BelfryAPI": nio.union([

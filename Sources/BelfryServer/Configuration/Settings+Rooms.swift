@@ -54,6 +54,18 @@ extension ProviderOptions {
     init(_ settings: Settings) {
         self.init()
         apns = APNsOptions(settings)
+        posting = PostingOptions(settings)
+    }
+}
+
+extension PostingOptions {
+    init(_ settings: Settings) {
+        let standard = PostingOptions()
+        self.init(
+            deadline: settings.seconds("providers.deadline.seconds", default: 30, in: 1...300),
+            width: settings.int("providers.requests.max", default: standard.width, in: 1...1_000),
+            allowing: settings.words("providers.addresses.allow")
+        ) { settings.note("providers.addresses.allow: `\($0)` is no address and no block such as 10.0.0.0/8") }
     }
 }
 
