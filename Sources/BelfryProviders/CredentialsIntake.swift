@@ -42,4 +42,9 @@ package struct CredentialsIntake: ProviderCredentials {
         guard let provider = platform.kind.provider else { return nil }
         return try provider.init(opening: platform, with: means.vault).expiry(now: means.clock.now)
     }
+
+    package func published(of platform: Platform) throws -> [String: String] {
+        guard let provider = platform.kind.provider else { return [:] }
+        return try provider.init(opening: platform, with: means.vault).published()
+    }
 }

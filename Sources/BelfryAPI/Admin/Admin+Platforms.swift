@@ -120,6 +120,8 @@ extension Admin {
             json.object { json in
                 json.platform(platform, of: application, devices: devices)
                 if let secret { json.string("platform_secret", secret) }
+                let published = desk.office.published(of: platform)
+                if !published.isEmpty { json.strings("public", published.map { ($0, $1) }.sorted { $0.0 < $1.0 }) }
             }
             return json.buffer
         }

@@ -76,6 +76,11 @@ package struct Office: Sendable {
         try await store.replaceCredentials(of: platform.key, with: sealed)
     }
 
+    /// What of the platform's credentials anybody may know; nothing when they cannot be opened.
+    package func published(of platform: Platform) -> [String: String] {
+        (try? credentials.published(of: platform)) ?? [:]
+    }
+
     /// Asks the provider whether it takes the platform's credentials; no device is told anything.
     package func testCredentials(of platform: Platform) async -> CredentialsTest { await credentials.test(platform) }
 

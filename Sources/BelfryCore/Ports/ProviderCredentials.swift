@@ -14,4 +14,6 @@ package protocol ProviderCredentials: Sendable {
     func test(_ platform: Platform) async -> CredentialsTest
     /// When the credentials will be taken no more, as far as they say. Throws when the seal does not open.
     func expiry(of platform: Platform) throws -> Instant?
+    /// What of the credentials anybody may know and an app needs, by name. Throws when the seal does not open.
+    func published(of platform: Platform) throws -> [String: String]
 }

@@ -21,4 +21,6 @@ package struct GlassCredentials: ProviderCredentials {
     package func test(_ platform: Platform) async -> CredentialsTest { .works }
 
     package func expiry(of platform: Platform) throws -> Instant? { nil }
+
+    package func published(of platform: Platform) throws -> [String: String] { [:] }
 }
