@@ -43,6 +43,9 @@ let package = Package(
         .executable(name: "belfry", targets: ["belfry"]),
         .library(name: "HTTP2Client", targets: ["HTTP2Client"]),
         .library(name: "APNs", targets: ["APNs"]),
+        .library(name: "FCM", targets: ["FCM"]),
+        .library(name: "GCM", targets: ["GCM"]),
+        .library(name: "HMS", targets: ["HMS"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
@@ -72,7 +75,11 @@ let package = Package(
         // Floor 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         room("BelfryCore"),
         room("HTTP2Client", nio + ["CNghttp2", logging]),
+        room("HTTPExchange", nio + [asyncHTTP, .product(name: "NIOHTTP1", package: "swift-nio")]),
         room("APNs", nio + ["HTTP2Client", logging, crypto, x509, asn1]),
+        room("FCM", nio + ["HTTP2Client", "HTTPExchange", asyncHTTP, logging, crypto, cryptoExtras]),
+        room("GCM", ["HTTPExchange", asyncHTTP]),
+        room("HMS", ["HTTPExchange", asyncHTTP]),
 
         // Floor 2: what fills the ports.
         room(
@@ -86,6 +93,10 @@ let package = Package(
             nio + [
                 "BelfryCore", "HTTP2Client", asyncHTTP, logging,
                 "APNs",
+                "FCM",
+                "GCM",
+                "HMS",
+                "HTTPExchange",
             ]),
 
         // Floor 3: the flows and the doors.
@@ -136,6 +147,13 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
+        tests("HTTPExchangeTests", ["HTTPExchange"]),
+        tests("FCMTests", nio + ["FCM", "HTTP2Client", "HTTPExchange", crypto, cryptoExtras]),
+        tests("GCMTests", ["GCM", "HTTPExchange"]),
+        tests("HMSTests", ["HMS", "HTTPExchange"]),
+        tests(
+            "BelfryProvidersTests",
+            ["BelfryProviders", "BelfryCore", "FCM", "GCM", "HMS", "HTTPExchange", "HTTP2Client"]),
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2"]),
         tests("HouseTests", []),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),

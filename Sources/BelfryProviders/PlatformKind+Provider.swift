@@ -7,14 +7,14 @@ extension PlatformKind {
     package var provider: (any PlatformCredentials.Type)? {
         switch self {
         case .ios: APNsPlatformCredentials.self
-        case .android: nil
-        case .androidFCM: nil
+        case .android: AndroidPlatformCredentials.self
+        case .androidFCM: FCMPlatformCredentials.self
         case .androidBaidu: nil
         case .windows8: nil
         case .windowsPhone: nil
         case .bb10: nil
         case .web: nil
-        case .huawei: nil
+        case .huawei: HMSPlatformCredentials.self
         case .amazon: nil
         case .webhook: nil
         }

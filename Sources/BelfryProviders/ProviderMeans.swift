@@ -12,6 +12,7 @@ package struct ProviderMeans: Sendable {
     /// For those that do not speak HTTP/2 by the page. Follows no redirects; whoever made it shuts it down.
     package let http: HTTPClient
     package let logger: Logger
+    package let fcmQuotas = FCMQuotas()
 
     package init(
         vault: any Vault, clock: any WallClock, options: ProviderOptions, eventLoopGroup: any EventLoopGroup,
@@ -37,9 +38,12 @@ package struct ProviderMeans: Sendable {
 /// What an operator may set about each provider.
 package struct ProviderOptions: Sendable {
     package var apns = APNsOptions()
+    package var fcm = FCMOptions()
+    package var gcm = MulticastOptions()
+    package var hms = MulticastOptions()
 
     package init() {}
 
     /// How long the slowest of them may take over a page.
-    package var deadlineMax: Duration { [apns.deadline].max() ?? .zero }
+    package var deadlineMax: Duration { [apns.deadline, fcm.deadline, gcm.deadline, hms.deadline].max() ?? .zero }
 }

@@ -11,11 +11,19 @@ import Testing
     private static let allowed: [String: Set<String>] = [
         "HTTP2Client": nio.union(["CNghttp2", "Logging"]),
         "APNs": nio.union(["HTTP2Client", "Logging", "Crypto", "X509", "SwiftASN1", "CNIOBoringSSL"]),
+        "HTTPExchange": nio.union(["AsyncHTTPClient"]),
+        "FCM": nio.union(["HTTP2Client", "HTTPExchange", "AsyncHTTPClient", "Logging", "CryptoExtras"]),
+        "GCM": ["HTTPExchange", "AsyncHTTPClient"],
+        "HMS": ["HTTPExchange", "AsyncHTTPClient"],
         "BelfryCore": [],
         "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
         "BelfryProviders": nio.union([
             "BelfryCore", "HTTP2Client", "AsyncHTTPClient", "Logging",
             "APNs",
+            "FCM",
+            "GCM",
+            "HMS",
+            "HTTPExchange",
         ]),
         "BelfryDelivery": ["BelfryCore", "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle"],
         "BelfryAPI": nio.union([
