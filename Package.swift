@@ -52,6 +52,9 @@ let package = Package(
         .library(name: "ADM", targets: ["ADM", "Outbound"]),
         .library(name: "PAP", targets: ["PAP", "Outbound"]),
         .library(name: "Webhook", targets: ["Webhook", "Outbound"]),
+        .library(name: "FCM", targets: ["FCM"]),
+        .library(name: "GCM", targets: ["GCM"]),
+        .library(name: "HMS", targets: ["HMS"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
@@ -81,6 +84,7 @@ let package = Package(
         // Floor 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         room("BelfryCore"),
         room("HTTP2Client", nio + ["CNghttp2", logging]),
+        room("HTTPExchange", nio + [asyncHTTP, .product(name: "NIOHTTP1", package: "swift-nio")]),
         room("APNs", nio + ["HTTP2Client", logging, crypto, x509, asn1]),
         room("Outbound", nio + [asyncHTTP, .product(name: "NIOHTTP1", package: "swift-nio")]),
         room("WebPush", outbound + [crypto]),
@@ -89,6 +93,9 @@ let package = Package(
         room("ADM", outbound),
         room("PAP", outbound),
         room("Webhook", outbound + [crypto]),
+        room("FCM", nio + ["HTTP2Client", "HTTPExchange", asyncHTTP, logging, crypto, cryptoExtras]),
+        room("GCM", ["HTTPExchange", asyncHTTP]),
+        room("HMS", ["HTTPExchange", asyncHTTP]),
 
         // Floor 2: what fills the ports.
         room(
@@ -103,6 +110,10 @@ let package = Package(
                 "BelfryCore", "HTTP2Client", asyncHTTP, logging,
                 "APNs",
                 "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
+                "FCM",
+                "GCM",
+                "HMS",
+                "HTTPExchange",
             ]),
 
         // Floor 3: the flows and the doors.
@@ -154,12 +165,19 @@ let package = Package(
             ]),
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
         tests(
-            "BelfryProvidersTests",
-            outbound + ["BelfryProviders", "BelfryCore", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook"]),
-        tests(
             "OutboundTests",
             outbound + [
                 "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", asyncHTTP, crypto, logging,
+            ]),
+        tests("HTTPExchangeTests", ["HTTPExchange"]),
+        tests("FCMTests", nio + ["FCM", "HTTP2Client", "HTTPExchange", crypto, cryptoExtras]),
+        tests("GCMTests", ["GCM", "HTTPExchange"]),
+        tests("HMSTests", ["HMS", "HTTPExchange"]),
+        tests(
+            "BelfryProvidersTests",
+            outbound + [
+                "BelfryProviders", "BelfryCore", "FCM", "GCM", "HMS", "HTTPExchange", "HTTP2Client",
+                "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
             ]),
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2"]),
         tests("HouseTests", []),

@@ -7,16 +7,16 @@ extension PlatformKind {
     package var provider: (any PlatformCredentials.Type)? {
         switch self {
         case .ios: APNsPlatformCredentials.self
-        case .android: nil
-        case .androidFCM: nil
+        case .android: AndroidPlatformCredentials.self
+        case .androidFCM: FCMPlatformCredentials.self
         case .androidBaidu: nil
         case .windows8: WNSPlatformCredentials.self
         case .windowsPhone: MPNSPlatformCredentials.self
         case .bb10: PAPPlatformCredentials.self
         case .web: WebPushPlatformCredentials.self
-        case .huawei: nil
         case .amazon: ADMPlatformCredentials.self
         case .webhook: WebhookPlatformCredentials.self
+        case .huawei: HMSPlatformCredentials.self
         }
     }
 

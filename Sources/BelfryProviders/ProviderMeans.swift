@@ -15,6 +15,7 @@ package struct ProviderMeans: Sendable {
     /// For addresses that devices and tenants name: connects to public ones only, and to those that the operator allows.
     package let guarded: Outbound
     package let logger: Logger
+    package let fcmQuotas = FCMQuotas()
 
     package init(
         vault: any Vault, clock: any WallClock, options: ProviderOptions, eventLoopGroup: any EventLoopGroup,
@@ -50,9 +51,14 @@ package struct ProviderMeans: Sendable {
 package struct ProviderOptions: Sendable {
     package var apns = APNsOptions()
     package var posting = PostingOptions()
+    package var fcm = FCMOptions()
+    package var gcm = MulticastOptions()
+    package var hms = MulticastOptions()
 
     package init() {}
 
     /// How long the slowest of them may take over a page.
-    package var deadlineMax: Duration { [apns.deadline, posting.deadline].max() ?? .zero }
+    package var deadlineMax: Duration {
+        [apns.deadline, fcm.deadline, gcm.deadline, hms.deadline, posting.deadline].max() ?? .zero
+    }
 }
