@@ -213,7 +213,10 @@ func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 if isFuzzing {
-    package.targets += [fuzzer("PCFDoor", ["BelfryAPI", "BelfryCore"]), fuzzer("APNsAnswers", ["APNs"])]
+    package.targets += [
+        fuzzer("PCFDoor", ["BelfryAPI", "BelfryCore"]), fuzzer("APNsAnswers", ["APNs"]),
+        fuzzer("PostedAnswers", outbound + ["WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook"]),
+    ]
 }
 
 /// Set by `make tsan`: only the rooms that share state between threads, and their tests, are built.

@@ -14,9 +14,9 @@ extension PlatformKind {
         case .windowsPhone: MPNSPlatformCredentials.self
         case .bb10: PAPPlatformCredentials.self
         case .web: WebPushPlatformCredentials.self
+        case .huawei: HMSPlatformCredentials.self
         case .amazon: ADMPlatformCredentials.self
         case .webhook: WebhookPlatformCredentials.self
-        case .huawei: HMSPlatformCredentials.self
         }
     }
 

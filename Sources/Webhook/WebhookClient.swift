@@ -16,22 +16,24 @@ public struct WebhookClient: Sendable {
 
     private let outbound: Outbound
     private let url: String
-    private let secret: String
+    private let signature: WebhookSignature
     private let configuration: Configuration
 
-    public init(_ outbound: Outbound, url: String, secret: String, configuration: Configuration = Configuration()) {
+    public init(
+        _ outbound: Outbound, url: String, signature: WebhookSignature, configuration: Configuration = Configuration()
+    ) {
         self.outbound = outbound
         self.url = url
-        self.secret = secret
+        self.signature = signature
         self.configuration = configuration
     }
 
     /// Never throws and always returns by its deadline.
     public func send(_ page: WebhookPage, within deadline: Duration) async -> WebhookAnswer {
-        let signature = WebhookSignature.value(of: page.body, time: configuration.now(), secret: secret)
+        var headers: HTTPHeaders = ["content-type": "application/json"]
+        headers.add(contentsOf: signature.headers(of: page.body, time: configuration.now()))
         let request = OutboundRequest(
-            url: url, headers: ["content-type": "application/json", WebhookSignature.header: signature],
-            body: ByteBuffer(bytes: page.body), tls: configuration.tls)
+            url: url, headers: headers, body: ByteBuffer(bytes: page.body), tls: configuration.tls)
         let answers = await Outbound.fanOut(
             [request], width: 1, within: deadline,
             untried: OutboundAnswer.unprocessed(OutboundFault(.deadline, "not begun in time"))

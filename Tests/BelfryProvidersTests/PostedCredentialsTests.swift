@@ -27,7 +27,7 @@ import Testing
             (.bb10, ["application_id": "a", "password": "p", "content_provider_id": "123"]),
             (.bb10, ["application_id": "a", "password": "p", "url": "http://mds:8080/pap"]),
             (.amazon, ["client_id": "a", "client_secret": "b"]),
-            (.webhook, ["url": "https://hooks.example/x?y", "secret": "0123456789abcdef"]),
+            (.webhook, ["url": "https://hooks.example/x?y", "secret": "0123456789abcdef01234567"]),
         ] as [(PlatformKind, [String: String])])
     func `what a provider needs is taken`(kind: PlatformKind, entered: [String: String]) throws {
         try intake(kind, entered)
@@ -48,8 +48,8 @@ import Testing
             (.bb10, ["application_id": "a", "password": "p", "content_provider_id": "1.evil/"], "content_provider_id"),
             (.amazon, ["client_id": "a"], "client_secret"),
             (.amazon, ["client_id": "a", "client_secret": "b", "endpoint": "http://x"], "endpoint"),
-            (.webhook, ["url": "http://hooks.example", "secret": "0123456789abcdef"], "url"),
-            (.webhook, ["url": "https://u@hooks.example", "secret": "0123456789abcdef"], "url"),
+            (.webhook, ["url": "http://hooks.example", "secret": "0123456789abcdef01234567"], "url"),
+            (.webhook, ["url": "https://u@hooks.example", "secret": "0123456789abcdef01234567"], "url"),
             (.webhook, ["url": "https://hooks.example", "secret": "short"], "secret"),
             (.webhook, ["secret": "x"], "url"),
         ] as [(PlatformKind, [String: String], String)])

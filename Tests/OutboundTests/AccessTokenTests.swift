@@ -1,4 +1,5 @@
 import NIOCore
+import NIOHTTP1
 import Synchronization
 import Testing
 
@@ -90,7 +91,8 @@ import Testing
                 let found = try await token(outbound, host).token()
                 Issue.record("\(found)")
             } catch {
-                #expect(error == words.map { .refused($0) } ?? .unavailable(retryAfter: nil))
+                let expected: AccessToken.Fault = words.map { .refused($0) } ?? .unavailable(retryAfter: nil)
+                #expect(error as? AccessToken.Fault == expected)
             }
         }
     }

@@ -171,10 +171,22 @@ import Testing
 }
 
 @Suite struct WebhookTests {
-    /// Computed with `openssl dgst -sha256 -hmac`.
-    @Test func `the signature covers time and body`() {
-        let value = WebhookSignature.value(of: Array("{}".utf8), time: 1_750_000_000, secret: "sixteen-bytes-ok")
-        #expect(value == "t=1750000000,v1=ce7f4f774dcf09a094aa98439c481b8c402142618599239db734e25b1a73036f")
+    /// Source: standardwebhooks.com, the example of its libraries' tests.
+    @Test func `the signature is that of Standard Webhooks`() throws {
+        let signature = try #require(WebhookSignature(secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
+        let code = signature.code(
+            of: Array(#"{"test": 2432232314}"#.utf8), id: "msg_p5jXN8AQM9LWM0D4loKWxJek", time: 1_614_265_330)
+        #expect(code == "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+    }
+
+    @Test func `the same body has the same id, and the time is signed`() throws {
+        let signature = try #require(WebhookSignature(secret: "twenty-four bytes at least"))
+        let first = signature.headers(of: [1], time: 1)
+        let later = signature.headers(of: [1], time: 2)
+        #expect(first.map(\.name) == ["webhook-id", "webhook-timestamp", "webhook-signature"])
+        #expect(first[0].value == later[0].value && first[2].value != later[2].value)
+        #expect(signature.headers(of: [2], time: 1)[0].value != first[0].value)
+        #expect(WebhookSignature(secret: "short") == nil && WebhookSignature(secret: "whsec_????") == nil)
     }
 
     @Test func `a page is the push and its devices`() throws {

@@ -24,13 +24,21 @@ package struct WebhookPlatformCredentials: PlatformCredentials {
     }
 
     package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
-        guard secret.utf8.count >= WebhookSignature.secretBytesMin else {
-            throw InvalidInput(field: "secret", "has to be \(WebhookSignature.secretBytesMin) bytes or more")
-        }
+        _ = try signature()
         _ = try Outbound.checkedTLS(trustRoots: trustRoots)
     }
 
     package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
         try WebhookProvider(self, with: means)
+    }
+
+    func signature() throws(InvalidInput) -> WebhookSignature {
+        guard let signature = WebhookSignature(secret: secret) else {
+            throw InvalidInput(
+                field: "secret",
+                "has to be \(WebhookSignature.secretBytesMin) bytes or more, as text or as whsec_ with Base64 behind it"
+            )
+        }
+        return signature
     }
 }

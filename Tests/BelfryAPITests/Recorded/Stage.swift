@@ -131,6 +131,7 @@ private struct AnyCredentials: ProviderCredentials {
     func parking(of kind: PlatformKind) -> Parking? { nil }
     func test(_ platform: BelfryCore.Platform) async -> CredentialsTest { .works }
     func expiry(of platform: BelfryCore.Platform) throws -> Instant? { nil }
+    func published(of platform: BelfryCore.Platform) throws -> [String: String] { [:] }
 }
 
 /// A request, line by line.
