@@ -117,7 +117,9 @@ let package = Package(
             "BelfrySimulators",
             nio + [
                 "CNghttp2", logging, crypto, x509,
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         room("BelfryTesting", ["BelfryCore", logging]),
@@ -129,7 +131,7 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
-        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2"]),
+        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2", crypto]),
         tests("HouseTests", []),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests(
