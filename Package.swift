@@ -152,7 +152,9 @@ let package = Package(
             "BelfrySimulators",
             nio + [
                 "CNghttp2", logging, crypto, x509,
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         room("BelfryTesting", ["BelfryCore", logging]),
@@ -177,9 +179,9 @@ let package = Package(
             "BelfryProvidersTests",
             outbound + [
                 "BelfryProviders", "BelfryCore", "FCM", "GCM", "HMS", "HTTPExchange", "HTTP2Client",
-                "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
+                "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", "BelfryTesting", asyncHTTP,
             ]),
-        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2"]),
+        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2", crypto]),
         tests("HouseTests", []),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests(
