@@ -180,6 +180,7 @@ let package = Package(
             outbound + [
                 "BelfryProviders", "BelfryCore", "FCM", "GCM", "HMS", "HTTPExchange", "HTTP2Client",
                 "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", "BelfryTesting", asyncHTTP,
+                logging,
             ]),
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2", crypto]),
         tests("HouseTests", []),

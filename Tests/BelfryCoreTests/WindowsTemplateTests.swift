@@ -81,7 +81,7 @@ import Testing
         (#"{}"#, "template is missing"),
         (
             #"{"template":"tost"}"#,
-            "template is 'tost', it has to be one of cycleTile, flipTile, iconicTile, tile, toast"
+            "template is 'tost', it has to be one of cycleTile, flipTile, iconicTile, raw, tile, toast"
         ),
         (#"{"template":"tile","template_fields":{"tileId":"x"}}"#, "template_fields.tileId is no field of tile"),
         (#"{"template":"tile","template_fields":{"count":"3"}}"#, "template_fields.count has to be a whole number"),
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func `only platforms that are meant have a say`() throws {
-        let content = try Self.content("windows8", #"{"type":"raw"}"#)
+        let content = try Self.content("windows8", #"{"type":"bell"}"#)
         try content.check(for: [.ios, .android, .windowsPhone, .bb10], receiptID: UUID())
         #expect(throws: InvalidInput.self) { try content.check(for: [.windows8], receiptID: UUID()) }
     }

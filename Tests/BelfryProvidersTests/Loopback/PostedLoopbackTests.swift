@@ -1,5 +1,6 @@
 import BelfryCore
 import BelfrySimulators
+import BelfryTesting
 import Testing
 
 @testable import BelfryProviders
@@ -41,7 +42,7 @@ import Testing
             #expect(outcome == row.outcome, "\(row.answer.reason ?? "") \(row.answer.status ?? 0)")
         }
         #expect(outcomes.last == usual)
-        #expect(stand.log.lines(atLeast: .error).isEmpty)
+        #expect(stand.errors.isEmpty)
     }
 
     @Test func `each answer of a push service`() async throws {
@@ -56,7 +57,10 @@ import Testing
                     (ScriptedAnswer("KeyMismatch"), .refused(.forbidden)),
                     (ScriptedAnswer("MissingAuthorization"), .refused(.forbidden)),
                     (ScriptedAnswer(status: 403, body: #"{"reason":"BadJwtToken"}"#), .refused(.forbidden)),
-                    (ScriptedAnswer(status: 400, body: #"{"reason":"VapidPkHashMismatch"}"#), .refused(.tokenOfAnotherApplication)),
+                    (
+                        ScriptedAnswer(status: 400, body: #"{"reason":"VapidPkHashMismatch"}"#),
+                        .refused(.tokenOfAnotherApplication)
+                    ),
                     (ScriptedAnswer(status: 400, body: #"{"errno":113}"#), .refused(.badCollapseID)),
                     (ScriptedAnswer(status: 400, body: #"{"errno":112}"#), .refused(.badExpiration)),
                     (ScriptedAnswer(status: 400), .refused(.other)),
@@ -67,7 +71,10 @@ import Testing
                     (ScriptedAnswer("InternalServerError"), .failed(retryAfter: nil)),
                     (ScriptedAnswer("BadGateway"), .failed(retryAfter: nil)),
                     (ScriptedAnswer("ServiceUnavailable", retryAfter: "3"), .failed(retryAfter: .seconds(3))),
-                    (ScriptedAnswer(status: 301, headers: ["location": "https://elsewhere.example/"]), .refused(.other)),
+                    (
+                        ScriptedAnswer(status: 301, headers: ["location": "https://elsewhere.example/"]),
+                        .refused(.other)
+                    ),
                 ]
                 let subscriptions = simulator.subscribe(rows.count + 1)
                 for (row, subscription) in zip(rows, subscriptions) {
@@ -101,9 +108,8 @@ import Testing
                 let provider = try stand.provider(
                     .web, credentials.entered.compactMapValues(\.stringValue))
                 let mine = simulator.subscribe(applicationServerKey: key)
-                let theirs = simulator.subscribe(
-                    applicationServerKey: try #require(
-                        try WebPushPlatformCredentials(entered: [:]).published()["vapid_public_key"]))
+                let another = try WebPushPlatformCredentials(entered: [:]).published()["vapid_public_key"]
+                let theirs = simulator.subscribe(applicationServerKey: another)
                 let outcomes = await stand.send(stand.push(), to: [mine.json, theirs.json], by: provider)
                 #expect(outcomes.first == .accepted)
                 #expect([.refused(.forbidden), .refused(.tokenOfAnotherApplication)].contains(outcomes.last))

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import BelfryCore
 import BelfryTesting
 import Foundation
+import Logging
 import NIOPosix
 import Outbound
 
@@ -13,8 +14,11 @@ struct PostedStand: Sendable {
     let clock: HandClock
     let log: LogBook
 
+    var errors: [String] { log.lines(atLeast: .error) }
+
     /// Makes one, and shuts its HTTP clients down.
-    static func run(allowed: [String] = ["127.0.0.0/8", "::1"], _ body: (PostedStand) async throws -> Void) async throws {
+    static func run(allowed: [String] = ["127.0.0.0/8", "::1"], _ body: (PostedStand) async throws -> Void) async throws
+    {
         let group = MultiThreadedEventLoopGroup.singleton
         var options = ProviderOptions()
         options.posting.allowed = allowed.compactMap(AddressBlock.init)
