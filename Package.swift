@@ -153,7 +153,13 @@ let package = Package(
         tests("HMSTests", ["HMS", "HTTPExchange"]),
         tests(
             "BelfryProvidersTests",
-            ["BelfryProviders", "BelfryCore", "FCM", "GCM", "HMS", "HTTPExchange", "HTTP2Client"]),
+            nio + [
+                "BelfryProviders", "BelfryCore", "BelfrySimulators", "BelfryTesting", "HTTP2Client", "HTTPExchange",
+                asyncHTTP, logging,
+                "FCM",
+                "GCM",
+                "HMS",
+            ]),
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2"]),
         tests("HouseTests", []),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
