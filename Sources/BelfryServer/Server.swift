@@ -73,9 +73,9 @@ package struct Server: Sendable {
             store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
             gatekeeper: gatekeeper, witness: events, health: { await health.forPCF() }
         ).add(to: router)
+        let intake = CredentialsIntake(means: premises.means)
         AdminRoutes(
-            store: premises.store, vault: premises.keyRing, clock: clock,
-            credentials: CredentialsIntake(means: premises.means), gatekeeper: gatekeeper,
+            store: premises.store, vault: premises.keyRing, clock: clock, credentials: intake, gatekeeper: gatekeeper,
             events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
             idempotencyHold: configuration.pcf.idempotencyHold
         ).add(to: router)
@@ -85,6 +85,7 @@ package struct Server: Sendable {
             delivery,
             GeofenceHerald(store: premises.store, clock: clock, poll: configuration.delivery.poll, logger: logger),
             Archivist(store: premises.store, clock: clock, options: configuration.archive, logger: logger),
+            CredentialsWatch(store: premises.store, credentials: intake, clock: clock, logger: logger),
             listener(
                 "management", configuration.management, certificates.management,
                 ManagementRoutes(metrics: metrics, health: health).responder(), doorway),

@@ -29,7 +29,11 @@ extension Admin {
             var json = JSONWriter()
             json.object { json in
                 json.array("platforms", platforms) { json, platform in
-                    json.object { $0.platform(platform, of: application, devices: counts[platform.key] ?? 0) }
+                    json.object {
+                        $0.platform(
+                            platform, of: application, devices: counts[platform.key] ?? 0,
+                            expiry: desk.office.credentialsExpiry(of: platform))
+                    }
                 }
             }
             return Response(json: json.buffer)
@@ -118,7 +122,8 @@ extension Admin {
         ) -> ByteBuffer {
             var json = JSONWriter()
             json.object { json in
-                json.platform(platform, of: application, devices: devices)
+                json.platform(
+                    platform, of: application, devices: devices, expiry: desk.office.credentialsExpiry(of: platform))
                 if let secret { json.string("platform_secret", secret) }
                 let published = desk.office.published(of: platform)
                 if !published.isEmpty { json.strings("public", published.map { ($0, $1) }.sorted { $0.0 < $1.0 }) }
@@ -181,7 +186,9 @@ extension Admin.Call {
 }
 
 extension JSONWriter {
-    fileprivate mutating func platform(_ platform: Platform, of application: Application, devices: Int) {
+    fileprivate mutating func platform(
+        _ platform: Platform, of application: Application, devices: Int, expiry: Instant?
+    ) {
         uuid("platform_uuid", platform.uuid)
         uuid("app_uuid", application.uuid)
         string("type", platform.kind.rawValue)
@@ -190,6 +197,7 @@ extension JSONWriter {
         integer("devices", Int64(devices))
         string("state", platform.parked == nil ? "active" : "parked")
         array("parked", platform.parked.map { [$0] } ?? []) { $0.parking($1) }
+        string("credentials_expire_at", expiry?.text)
         string("created_at", platform.createdAt.text)
     }
 

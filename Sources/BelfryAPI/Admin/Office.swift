@@ -84,6 +84,9 @@ package struct Office: Sendable {
     /// Asks the provider whether it takes the platform's credentials; no device is told anything.
     package func testCredentials(of platform: Platform) async -> CredentialsTest { await credentials.test(platform) }
 
+    /// When the provider will take a platform's credentials no more; nil where they do not say, or cannot be read.
+    package func credentialsExpiry(of platform: Platform) -> Instant? { try? credentials.expiry(of: platform) }
+
     package struct CreatedKey: Sendable {
         package let key: AdminKey
         package let text: Admin.KeyText
