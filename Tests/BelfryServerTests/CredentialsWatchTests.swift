@@ -16,6 +16,7 @@ import Testing
         func parking(of kind: PlatformKind) -> Parking? { nil }
         func test(_ platform: Platform) async -> CredentialsTest { .works }
         func expiry(of platform: Platform) throws -> Instant? { end }
+        func published(of platform: Platform) throws -> [String: String] { [:] }
     }
 
     @Test(arguments: [(nil, nil), (31, nil), (30, "30"), (0, "0"), (-2, "-2")] as [(Int64?, String?)])
