@@ -23,8 +23,13 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let asyncHTTP: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
+
+/// What a provider client needs that speaks plain HTTP.
+let outbound: [Target.Dependency] = nio + ["Outbound", .product(name: "NIOHTTP1", package: "swift-nio")]
 
 func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
@@ -41,6 +46,15 @@ let package = Package(
         .executable(name: "belfry", targets: ["belfry"]),
         .library(name: "HTTP2Client", targets: ["HTTP2Client"]),
         .library(name: "APNs", targets: ["APNs"]),
+        .library(name: "WebPush", targets: ["WebPush", "Outbound"]),
+        .library(name: "WNS", targets: ["WNS", "Outbound"]),
+        .library(name: "MPNS", targets: ["MPNS", "Outbound"]),
+        .library(name: "ADM", targets: ["ADM", "Outbound"]),
+        .library(name: "PAP", targets: ["PAP", "Outbound"]),
+        .library(name: "Webhook", targets: ["Webhook", "Outbound"]),
+        .library(name: "FCM", targets: ["FCM"]),
+        .library(name: "GCM", targets: ["GCM"]),
+        .library(name: "HMS", targets: ["HMS"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
@@ -70,7 +84,18 @@ let package = Package(
         // Floor 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         room("BelfryCore"),
         room("HTTP2Client", nio + ["CNghttp2", logging]),
+        room("HTTPExchange", nio + [asyncHTTP, .product(name: "NIOHTTP1", package: "swift-nio")]),
         room("APNs", nio + ["HTTP2Client", logging, crypto, x509, asn1]),
+        room("Outbound", nio + [asyncHTTP, .product(name: "NIOHTTP1", package: "swift-nio")]),
+        room("WebPush", outbound + [crypto]),
+        room("WNS", outbound),
+        room("MPNS", outbound),
+        room("ADM", outbound),
+        room("PAP", outbound),
+        room("Webhook", outbound + [crypto]),
+        room("FCM", nio + ["HTTP2Client", "HTTPExchange", asyncHTTP, logging, crypto, cryptoExtras]),
+        room("GCM", ["HTTPExchange", asyncHTTP]),
+        room("HMS", ["HTTPExchange", asyncHTTP]),
 
         // Floor 2: what fills the ports.
         room(
@@ -79,7 +104,17 @@ let package = Package(
                 "BelfryCore", logging,
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        room("BelfryProviders", nio + ["BelfryCore", "APNs", "HTTP2Client", logging]),
+        room(
+            "BelfryProviders",
+            nio + [
+                "BelfryCore", "HTTP2Client", asyncHTTP, logging,
+                "APNs",
+                "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
+                "FCM",
+                "GCM",
+                "HMS",
+                "HTTPExchange",
+            ]),
 
         // Floor 3: the flows and the doors.
         room("BelfryDelivery", ["BelfryCore", logging, metrics, lifecycle]),
@@ -90,7 +125,7 @@ let package = Package(
             "BelfryServer",
             nio + [
                 "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
-                hummingbird, logging, metrics, crypto, lifecycle,
+                hummingbird, asyncHTTP, logging, metrics, crypto, lifecycle,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
@@ -108,7 +143,7 @@ let package = Package(
                 logging, metrics,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                asyncHTTP,
             ],
             swiftSettings: settings),
 
@@ -117,7 +152,9 @@ let package = Package(
             "BelfrySimulators",
             nio + [
                 "CNghttp2", logging, crypto, x509,
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         room("BelfryTesting", ["BelfryCore", logging]),
@@ -129,7 +166,23 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
-        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2"]),
+        tests(
+            "OutboundTests",
+            outbound + [
+                "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", asyncHTTP, crypto, logging,
+            ]),
+        tests("HTTPExchangeTests", ["HTTPExchange"]),
+        tests("FCMTests", nio + ["FCM", "HTTP2Client", "HTTPExchange", crypto, cryptoExtras]),
+        tests("GCMTests", ["GCM", "HTTPExchange"]),
+        tests("HMSTests", ["HMS", "HTTPExchange"]),
+        tests(
+            "BelfryProvidersTests",
+            outbound + [
+                "BelfryProviders", "BelfryCore", "FCM", "GCM", "HMS", "HTTPExchange", "HTTP2Client",
+                "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", "BelfryTesting", asyncHTTP,
+                logging,
+            ]),
+        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2", crypto]),
         tests("HouseTests", []),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests(
@@ -151,7 +204,7 @@ let package = Package(
                 "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryServer",
                 "BelfrySimulators", "BelfryTesting", logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                asyncHTTP,
             ]),
     ]
 )
@@ -163,7 +216,10 @@ func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 if isFuzzing {
-    package.targets += [fuzzer("PCFDoor", ["BelfryAPI", "BelfryCore"]), fuzzer("APNsAnswers", ["APNs"])]
+    package.targets += [
+        fuzzer("PCFDoor", ["BelfryAPI", "BelfryCore"]), fuzzer("APNsAnswers", ["APNs"]),
+        fuzzer("PostedAnswers", outbound + ["WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook"]),
+    ]
 }
 
 /// Set by `make tsan`: only the rooms that share state between threads, and their tests, are built.

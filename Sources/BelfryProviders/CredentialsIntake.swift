@@ -3,34 +3,48 @@ package import FoundationEssentials
 
 /// Takes in what a person entered for a platform: the kind of its provider decides what that has to be.
 package struct CredentialsIntake: ProviderCredentials {
-    private let vault: any Vault
-    private let clock: any WallClock
+    private let means: ProviderMeans
 
-    package init(vault: any Vault, clock: any WallClock) {
-        self.vault = vault
-        self.clock = clock
-    }
+    package init(means: ProviderMeans) { self.means = means }
 
     package func sealed(
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID
     ) throws -> Sealed {
-        switch kind {
-        case .ios:
-            do {
-                let credentials = try APNsPlatformCredentials(entered: entered)
-                try credentials.check(mode: mode, now: clock.now)
-                return try credentials.sealed(by: vault, platform: platform)
-            } catch let error as InvalidInput {
-                throw InvalidInput(field: "credentials.\(error.field)", error.problem)
-            }
-        case .android, .androidFCM, .androidBaidu, .windows8, .windowsPhone, .bb10:
-            guard entered.isEmpty else {
-                let reason = parking(of: kind)?.detail ?? "there is no provider"
-                throw InvalidInput(field: "credentials", "are not taken: \(reason)")
-            }
+        guard let provider = kind.provider else {
+            guard entered.isEmpty else { throw InvalidInput(field: "credentials", "are not taken: \(kind.absence)") }
             return Sealed(bytes: [])
+        }
+        do {
+            let credentials = try provider.init(entered: entered)
+            try credentials.check(mode: mode, now: means.clock.now)
+            return try credentials.sealed(by: means.vault, platform: platform)
+        } catch let error as InvalidInput {
+            throw InvalidInput(field: "credentials.\(error.field)", error.problem)
         }
     }
 
-    package func parking(of kind: PlatformKind) -> Parking? { Providers.parking(of: kind, since: clock.now) }
+    package func parking(of kind: PlatformKind) -> Parking? {
+        kind.provider == nil ? Parking(cause: .credentials, detail: kind.absence, since: means.clock.now) : nil
+    }
+
+    package func test(_ platform: Platform) async -> CredentialsTest {
+        do {
+            let provider = try Providers.make(platform, with: means)
+            let result = await provider.test()
+            await provider.shutdown(within: .seconds(1))
+            return result
+        } catch {
+            return .refused("\(error)")
+        }
+    }
+
+    package func expiry(of platform: Platform) throws -> Instant? {
+        guard let provider = platform.kind.provider else { return nil }
+        return try provider.init(opening: platform, with: means.vault).expiry(now: means.clock.now)
+    }
+
+    package func published(of platform: Platform) throws -> [String: String] {
+        guard let provider = platform.kind.provider else { return [:] }
+        return try provider.init(opening: platform, with: means.vault).published()
+    }
 }

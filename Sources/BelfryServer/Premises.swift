@@ -1,18 +1,22 @@
+import AsyncHTTPClient
 package import BelfryCore
+package import BelfryProviders
 import BelfryStoreSQLite
 import Foundation
 package import Logging
+import NIOPosix
 
-/// What a configuration names on this machine, opened: the data directory, the key ring and the database.
+/// What a configuration names on this machine, opened: the data directory, the key ring and the database; and what
+/// providers are made with.
 package struct Premises: Sendable {
     package let keyRing: KeyRing
+    package let means: ProviderMeans
+    private let guarded: HTTPClient
     private let sqlite: SQLiteStore
 
     package var store: any Store { sqlite }
 
-    package var administration: Administration {
-        Administration(store: store, vault: keyRing, clock: SystemClock())
-    }
+    package var administration: Administration { Administration(store: store, means: means) }
 
     /// Makes the directory, the key ring and the database where they are missing.
     package init(_ configuration: ServerConfiguration, logger: Logger) throws {
@@ -24,9 +28,21 @@ package struct Premises: Sendable {
         keyRing = try KeyRing.open(at: storage.keyRingFile, createIfMissing: isNew)
         sqlite = try SQLiteStore.open(
             at: storage.databaseFile, clock: SystemClock(), logger: logger, migrate: storage.migrates)
+        let group = MultiThreadedEventLoopGroup.singleton
+        guarded = HTTPClient(
+            eventLoopGroupProvider: .shared(group),
+            configuration: ProviderMeans.guardedConfiguration(configuration.providers))
+        means = ProviderMeans(
+            vault: keyRing, clock: SystemClock(), options: configuration.providers, eventLoopGroup: group,
+            http: HTTPClient(eventLoopGroupProvider: .shared(group), configuration: ProviderMeans.httpConfiguration),
+            guarded: guarded, logger: logger)
     }
 
-    package func close() async throws { try await sqlite.close() }
+    package func close() async throws {
+        try await means.http.shutdown()
+        try await guarded.shutdown()
+        try await sqlite.close()
+    }
 
     /// Everything that keeps a server from starting with this configuration, without changing anything.
     package static func faults(_ configuration: ServerConfiguration) -> [String] {

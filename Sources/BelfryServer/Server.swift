@@ -6,7 +6,6 @@ import Hummingbird
 import HummingbirdCore
 package import Logging
 import NIOCore
-import NIOPosix
 import ServiceLifecycle
 import UnixSignals
 
@@ -43,9 +42,7 @@ package struct Server: Sendable {
         onReady: @escaping @Sendable (Addresses, Premises) async -> Void = { _, _ in }
     ) async throws {
         let premises = try Premises(configuration, logger: logger)
-        let providers = Providers(
-            vault: premises.keyRing, clock: SystemClock(), apns: configuration.apns,
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
+        let providers = Providers(means: premises.means)
         let served = await Result { try await serve(premises, providers, until: stop, onReady) }
         await providers.shutdown(within: configuration.shutdownTimeout)
         try await premises.close()
@@ -76,9 +73,9 @@ package struct Server: Sendable {
             store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
             gatekeeper: gatekeeper, witness: events, health: { await health.forPCF() }
         ).add(to: router)
+        let intake = CredentialsIntake(means: premises.means)
         AdminRoutes(
-            store: premises.store, vault: premises.keyRing, clock: clock,
-            credentials: CredentialsIntake(vault: premises.keyRing, clock: clock), gatekeeper: gatekeeper,
+            store: premises.store, vault: premises.keyRing, clock: clock, credentials: intake, gatekeeper: gatekeeper,
             events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
             idempotencyHold: configuration.pcf.idempotencyHold
         ).add(to: router)
@@ -88,6 +85,7 @@ package struct Server: Sendable {
             delivery,
             GeofenceHerald(store: premises.store, clock: clock, poll: configuration.delivery.poll, logger: logger),
             Archivist(store: premises.store, clock: clock, options: configuration.archive, logger: logger),
+            CredentialsWatch(store: premises.store, credentials: intake, clock: clock, logger: logger),
             listener(
                 "management", configuration.management, certificates.management,
                 ManagementRoutes(metrics: metrics, health: health).responder(), doorway),

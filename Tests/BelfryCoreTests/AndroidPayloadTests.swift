@@ -65,4 +65,23 @@ import Testing
         let error = #expect(throws: InvalidInput.self) { try Self.payload(nil, body: fits + "x", kind: .androidFCM) }
         #expect(error?.description == "message makes an android-fcm payload of 4097 bytes, the limit is 4096")
     }
+
+    @Test(arguments: [
+        (#"{"android":{}}"#, "hi", "hi" as String?), (#"{"android":{"message":"own"}}"#, "hi", "own"),
+        (#"{"android":{"k":"v"}}"#, nil, nil),
+        (#"{"android":{"pivotal.push.geofence_update_available":true}}"#, "hi", nil),
+        (#"{"android":{"pcf.push.heartbeat.sentAt":1}}"#, "hi", nil),
+    ])
+    func `what speaks to the SDK alone has no notice`(custom: String, body: String?, notice: String?) throws {
+        let payload = try Self.payload(custom, body: body)
+        #expect(payload.notice == notice)
+        #expect(payload.isSilent == (notice == nil))
+    }
+
+    @Test func `a text that would not fit twice is left to the app to show`() throws {
+        let body = String(repeating: "x", count: 2_045)
+        #expect(try Self.payload(nil, body: body).notice == nil)
+        #expect(try !Self.payload(nil, body: body).isSilent)
+        #expect(try Self.payload(nil, body: String(body.dropLast(1))).notice?.utf8.count == 2_044)
+    }
 }

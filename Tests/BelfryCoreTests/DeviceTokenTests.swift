@@ -29,12 +29,60 @@ import Testing
         #expect(throws: InvalidInput(field: "registration_token", "is empty")) { try DeviceToken("", for: kind) }
     }
 
-    @Test(arguments: PlatformKind.allCases.filter { $0 != .ios })
+    @Test(arguments: [PlatformKind.android, .androidFCM, .androidBaidu, .huawei, .amazon, .bb10])
     func `other tokens are kept as they came, up to a limit`(kind: PlatformKind) throws {
-        #expect(try DeviceToken("dXyZ:APA91b_ü", for: kind).text(for: kind) == "dXyZ:APA91b_ü")
-        #expect(try DeviceToken(String(repeating: "x", count: 2_048), for: kind).bytes.count == 2_048)
-        #expect(throws: InvalidInput(field: "registration_token", "is 2049 bytes, the limit is 2048")) {
-            try DeviceToken(String(repeating: "x", count: 2_049), for: kind)
+        #expect(try DeviceToken("dXyZ:APA91b_-~", for: kind).text(for: kind) == "dXyZ:APA91b_-~")
+        #expect(try DeviceToken(String(repeating: "x", count: 4_096), for: kind).bytes.count == 4_096)
+        #expect(throws: InvalidInput(field: "registration_token", "is 4097 bytes, the limit is 4096")) {
+            try DeviceToken(String(repeating: "x", count: 4_097), for: kind)
         }
+        for text in ["a b", "ü", "a\n", "\u{7F}"] {
+            #expect(throws: InvalidInput.self) { try DeviceToken(text, for: kind) }
+        }
+    }
+
+    @Test(arguments: [
+        (PlatformKind.windows8, "https://db3.notify.windows.com/?token=AgY", true), (.windows8, "http://x/", false),
+        (.windowsPhone, "http://sn1.notify.live.net/throttledthirdparty/01.00/AAF", true),
+        (.windowsPhone, "https://x/", true), (.windowsPhone, "ftp://x", false), (.windows8, "https://", false),
+        (.windows8, "https://a b/", false), (.webhook, "Kim's phöne", true), (.webhook, "a\tb", false),
+    ])
+    func `a channel is a URI, and a webhook's device has any name`(kind: PlatformKind, text: String, isTaken: Bool) {
+        #expect(((try? DeviceToken(text, for: kind)) != nil) == isTaken)
+    }
+
+    // The keys of the example in RFC 8291, Appendix A.
+    private static let p256dh =
+        "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+    private static let auth = "BTBZMqHH6r4Tts7J_aSIgg"
+
+    private static func subscription(
+        _ endpoint: String = "https://push.example.net/push/JzLQ3raZJfFBR0aqvOMsLrt54w4", p256dh: String = p256dh,
+        auth: String = auth
+    ) -> String {
+        #"{"endpoint":"\#(endpoint)","keys":{"auth":"\#(auth)","p256dh":"\#(p256dh)"}}"#
+    }
+
+    @Test func `all spellings of a Web Push subscription are one`() throws {
+        let token = try DeviceToken(Self.subscription(), for: .web)
+        #expect(token.text(for: .web) == Self.subscription())
+        let padded = Self.p256dh.replacing("-", with: "+").replacing("_", with: "/") + "="
+        let other = """
+            { "expirationTime": null, "keys": {"p256dh": "\(padded)", "auth": "\(Self.auth)==", "x": 1},
+              "endpoint": "https:\\/\\/push.example.net/push/JzLQ3raZJfFBR0aqvOMsLrt54w4" }
+            """
+        #expect(try DeviceToken(other, for: .web) == token)
+        let read = try WebSubscription(json: token.bytes)
+        #expect(read.p256dh.count == 65 && read.auth.count == 16)
+    }
+
+    @Test(arguments: [
+        "abc", "[]", "{}", "{", subscription("http://push.example.net/"), subscription("https://"),
+        subscription("https://a b/"), subscription(p256dh: auth), subscription(auth: p256dh), subscription(auth: "*"),
+        subscription("https://x/" + String(repeating: "x", count: 2_039)),
+        subscription(p256dh: "A" + p256dh.dropFirst()),
+    ])
+    func `what is no Web Push subscription is refused`(text: String) {
+        #expect(throws: InvalidInput.self) { try DeviceToken(text, for: .web) }
     }
 }

@@ -21,7 +21,10 @@ import Testing
 
     @Test(arguments: [
         (#"{"template_name":"ToastText01"}"#, "type is missing"),
-        (#"{"type":"raw","template_name":"ToastText01"}"#, "type is 'raw', it has to be one of tile, toast, badge"),
+        (
+            #"{"type":"bell","template_name":"ToastText01"}"#,
+            "type is 'bell', it has to be one of tile, toast, badge, raw"
+        ),
         (#"{"type":"toast"}"#, "template_name is missing"),
         (
             #"{"type":"toast","template_name":"TileWideImage"}"#,
@@ -78,7 +81,7 @@ import Testing
         (#"{}"#, "template is missing"),
         (
             #"{"template":"tost"}"#,
-            "template is 'tost', it has to be one of cycleTile, flipTile, iconicTile, tile, toast"
+            "template is 'tost', it has to be one of cycleTile, flipTile, iconicTile, raw, tile, toast"
         ),
         (#"{"template":"tile","template_fields":{"tileId":"x"}}"#, "template_fields.tileId is no field of tile"),
         (#"{"template":"tile","template_fields":{"count":"3"}}"#, "template_fields.count has to be a whole number"),
@@ -97,7 +100,7 @@ import Testing
     }
 
     @Test func `only platforms that are meant have a say`() throws {
-        let content = try Self.content("windows8", #"{"type":"raw"}"#)
+        let content = try Self.content("windows8", #"{"type":"bell"}"#)
         try content.check(for: [.ios, .android, .windowsPhone, .bb10], receiptID: UUID())
         #expect(throws: InvalidInput.self) { try content.check(for: [.windows8], receiptID: UUID()) }
     }

@@ -170,7 +170,7 @@ extension ServerTests.FaultTests {
 
     @Test func `a connection that falls silent is given up, and what it may have told is told again`() async throws {
         // A ping finds out sooner than the pages' own deadline.
-        try await House.open(configure: { $0.apns.deadline = .seconds(30) }) { house in
+        try await House.open(configure: { $0.providers.apns.deadline = .seconds(30) }) { house in
             let crowd = try await house.crowd(many, topics: ["town"])
             house.simulator.script.add(APNsFault(when: When(connection: 1, request: 200), times: 1, then: .silence()))
             let id = try await house.sender.push("Hello", toTopic: "town")

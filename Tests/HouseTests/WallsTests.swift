@@ -8,12 +8,33 @@ import Testing
         "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "NIOConcurrencyHelpers", "NIOHTTP1", "NIOFoundationCompat",
     ]
 
+    private static let outbound: Set = ["Outbound", "NIOCore", "NIOHTTP1", "NIOSSL"]
+
     private static let allowed: [String: Set<String>] = [
         "HTTP2Client": nio.union(["CNghttp2", "Logging"]),
         "APNs": nio.union(["HTTP2Client", "Logging", "Crypto", "X509", "SwiftASN1", "CNIOBoringSSL"]),
+        "Outbound": nio.union(["AsyncHTTPClient"]),
+        "WebPush": outbound.union(["Crypto"]),
+        "WNS": outbound,
+        "MPNS": outbound,
+        "ADM": outbound,
+        "PAP": outbound,
+        "Webhook": outbound.union(["Crypto"]),
+        "HTTPExchange": nio.union(["AsyncHTTPClient"]),
+        "FCM": nio.union(["HTTP2Client", "HTTPExchange", "AsyncHTTPClient", "Logging", "CryptoExtras"]),
+        "GCM": ["HTTPExchange", "AsyncHTTPClient"],
+        "HMS": ["HTTPExchange", "AsyncHTTPClient"],
         "BelfryCore": [],
         "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
-        "BelfryProviders": nio.union(["BelfryCore", "APNs", "HTTP2Client", "Logging"]),
+        "BelfryProviders": nio.union([
+            "BelfryCore", "HTTP2Client", "AsyncHTTPClient", "Logging",
+            "APNs",
+            "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
+            "FCM",
+            "GCM",
+            "HMS",
+            "HTTPExchange",
+        ]),
         "BelfryDelivery": ["BelfryCore", "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle"],
         "BelfryAPI": nio.union([
             "BelfryCore", "CContract", "Hummingbird", "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto",
@@ -21,9 +42,9 @@ import Testing
         "BelfryServer": nio.union([
             "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Hummingbird",
             "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto", "ServiceLifecycle", "Configuration",
-            "SystemPackage", "UnixSignals", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "HummingbirdCore",
+            "SystemPackage", "UnixSignals", "AsyncHTTPClient", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "HummingbirdCore",
         ]),
-        "BelfrySimulators": nio.union(["CNghttp2", "Logging", "Crypto", "X509", "SwiftASN1"]),
+        "BelfrySimulators": nio.union(["CNghttp2", "Logging", "Crypto", "CryptoExtras", "X509", "SwiftASN1"]),
         "BelfryTesting": ["BelfryCore", "Logging"],
     ]
 

@@ -16,6 +16,7 @@ extension Admin {
                 desk.platform(.patch, "platforms/:platform_uuid", .change, update),
                 desk.platform(.delete, "platforms/:platform_uuid", .change, delete),
                 desk.platform(.put, "platforms/:platform_uuid/credentials", .change, replaceCredentials),
+                desk.platform(.post, "platforms/:platform_uuid/credentials/test", .change, test).repeatable,
                 desk.platform(.post, "platforms/:platform_uuid/park", .change, park).repeatable,
                 desk.platform(.post, "platforms/:platform_uuid/resume", .change, resume).repeatable,
             ]
@@ -28,7 +29,11 @@ extension Admin {
             var json = JSONWriter()
             json.object { json in
                 json.array("platforms", platforms) { json, platform in
-                    json.object { $0.platform(platform, of: application, devices: counts[platform.key] ?? 0) }
+                    json.object {
+                        $0.platform(
+                            platform, of: application, devices: counts[platform.key] ?? 0,
+                            expiry: desk.office.credentialsExpiry(of: platform))
+                    }
                 }
             }
             return Response(json: json.buffer)
@@ -78,6 +83,19 @@ extension Admin {
             return try await reply(platform.key, application)
         }
 
+        private func test(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            let result = await desk.office.testCredentials(of: platform)
+            // It changes nothing here, but whoever may try a key has used it.
+            let change = call.change("platform.test_credentials", platform, application, ["result": result.name])
+            try await desk.store.audited(change) {}
+            var json = JSONWriter()
+            json.object { json in
+                json.string("result", result.name)
+                json.string("detail", result.detail)
+            }
+            return Response(json: json.buffer)
+        }
+
         private func park(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
             let reason = try await call.bodyIfAny(as: ParkBody.self).reason ?? "parked by hand"
             let change = call.change("platform.park", platform, application, ["reason": reason])
@@ -104,8 +122,11 @@ extension Admin {
         ) -> ByteBuffer {
             var json = JSONWriter()
             json.object { json in
-                json.platform(platform, of: application, devices: devices)
+                json.platform(
+                    platform, of: application, devices: devices, expiry: desk.office.credentialsExpiry(of: platform))
                 if let secret { json.string("platform_secret", secret) }
+                let published = desk.office.published(of: platform)
+                if !published.isEmpty { json.strings("public", published.map { ($0, $1) }.sorted { $0.0 < $1.0 }) }
             }
             return json.buffer
         }
@@ -165,7 +186,9 @@ extension Admin.Call {
 }
 
 extension JSONWriter {
-    fileprivate mutating func platform(_ platform: Platform, of application: Application, devices: Int) {
+    fileprivate mutating func platform(
+        _ platform: Platform, of application: Application, devices: Int, expiry: Instant?
+    ) {
         uuid("platform_uuid", platform.uuid)
         uuid("app_uuid", application.uuid)
         string("type", platform.kind.rawValue)
@@ -174,6 +197,7 @@ extension JSONWriter {
         integer("devices", Int64(devices))
         string("state", platform.parked == nil ? "active" : "parked")
         array("parked", platform.parked.map { [$0] } ?? []) { $0.parking($1) }
+        string("credentials_expire_at", expiry?.text)
         string("created_at", platform.createdAt.text)
     }
 

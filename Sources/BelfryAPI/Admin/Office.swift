@@ -76,6 +76,17 @@ package struct Office: Sendable {
         try await store.replaceCredentials(of: platform.key, with: sealed)
     }
 
+    /// What of the platform's credentials anybody may know; nothing when they cannot be opened.
+    package func published(of platform: Platform) -> [String: String] {
+        (try? credentials.published(of: platform)) ?? [:]
+    }
+
+    /// Asks the provider whether it takes the platform's credentials; no device is told anything.
+    package func testCredentials(of platform: Platform) async -> CredentialsTest { await credentials.test(platform) }
+
+    /// When the provider will take a platform's credentials no more; nil where they do not say, or cannot be read.
+    package func credentialsExpiry(of platform: Platform) -> Instant? { try? credentials.expiry(of: platform) }
+
     package struct CreatedKey: Sendable {
         package let key: AdminKey
         package let text: Admin.KeyText

@@ -1,37 +1,70 @@
 /// The address a provider knows a device by, as bytes.
 ///
 /// APNs tokens arrive as hex in either case and are kept as the bytes they stand for, so that both spellings are one
-/// device. All others are kept as the UTF-8 they came in.
+/// device. Web Push subscriptions are kept in one spelling, see `WebSubscription`. All others are kept as the UTF-8 they
+/// came in.
 package struct DeviceToken: Sendable, Hashable {
     package let bytes: [UInt8]
 
-    /// The longest token any provider hands out, with room to spare. FCM's are below 400 bytes, channel URIs of WNS
-    /// below 2,048.
-    package static let bytesMax = 2_048
+    /// The longest token any provider hands out, with room to spare. FCM's are below 400 bytes, ADM's below 1,600,
+    /// channel URIs of WNS and subscriptions of Web Push some hundred.
+    package static let bytesMax = 4_096
     /// APNs tokens are 32 bytes today; Apple asks not to rely on it. Source: "Registering your app with APNs".
     package static let apnsBytesMax = 100
 
     package init(bytes: [UInt8]) { self.bytes = bytes }
 
     package init(_ text: String, for kind: PlatformKind) throws(InvalidInput) {
-        guard !text.isEmpty else { throw InvalidInput(field: "registration_token", "is empty") }
-        guard kind == .ios else {
-            guard text.utf8.count <= Self.bytesMax else {
-                throw InvalidInput(
-                    field: "registration_token", "is \(text.utf8.count) bytes, the limit is \(Self.bytesMax)")
-            }
-            bytes = Array(text.utf8)
-            return
+        guard !text.isEmpty else { throw Self.invalid("is empty") }
+        guard text.utf8.count <= Self.bytesMax else {
+            throw Self.invalid("is \(text.utf8.count) bytes, the limit is \(Self.bytesMax)")
         }
+        switch kind {
+        case .ios: bytes = try Self.apns(text)
+        case .android, .androidFCM, .androidBaidu, .huawei, .amazon, .bb10:
+            bytes = try Self.visible(text)
+        case .windows8: bytes = try Self.url(text, ["https"])
+        case .windowsPhone: bytes = try Self.url(text, ["https", "http"])
+        case .web: bytes = Array(try WebSubscription(json: text.utf8).json.utf8)
+        case .webhook: bytes = try Self.printable(text)
+        }
+    }
+
+    private static func invalid(_ problem: String) -> InvalidInput {
+        InvalidInput(field: "registration_token", problem)
+    }
+
+    private static func apns(_ text: String) throws(InvalidInput) -> [UInt8] {
         guard let decoded = [UInt8](hex: text.utf8) else {
-            throw InvalidInput(
-                field: "registration_token", "is no APNs token: it has to be an even number of hex digits")
+            throw invalid("is no APNs token: it has to be an even number of hex digits")
         }
-        guard decoded.count <= Self.apnsBytesMax else {
-            throw InvalidInput(
-                field: "registration_token", "is \(decoded.count) bytes, the limit is \(Self.apnsBytesMax)")
+        guard decoded.count <= apnsBytesMax else {
+            throw invalid("is \(decoded.count) bytes, the limit is \(apnsBytesMax)")
         }
-        bytes = decoded
+        return decoded
+    }
+
+    /// What providers hand out: visible ASCII, without spaces.
+    private static func visible(_ text: String) throws(InvalidInput) -> [UInt8] {
+        guard text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+            throw invalid("holds other than visible ASCII, which no provider hands out")
+        }
+        return Array(text.utf8)
+    }
+
+    private static func url(_ text: String, _ schemes: [String]) throws(InvalidInput) -> [UInt8] {
+        let bytes = try visible(text)
+        guard schemes.contains(where: { text.hasPrefix("\($0)://") && text.utf8.count > $0.utf8.count + 3 }) else {
+            throw invalid(
+                "is no channel URI: it has to begin with \(schemes.map { "\($0)://" }.joined(separator: " or "))")
+        }
+        return bytes
+    }
+
+    /// What the owner of a webhook calls a device is theirs to say.
+    private static func printable(_ text: String) throws(InvalidInput) -> [UInt8] {
+        guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw invalid("holds control characters") }
+        return Array(text.utf8)
     }
 
     /// The spelling that apps and back ends see.

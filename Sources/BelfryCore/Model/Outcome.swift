@@ -33,6 +33,8 @@ package enum Refusal: UInt8, Sendable, Hashable, CaseIterable {
     case badPath = 75
     case methodNotAllowed = 76
     case missingToken = 77
+    /// Taken and thrown away: the device is offline and it was not to be kept, or its user wants none.
+    case dropped = 90
     /// A reason we have no word for; the log has the provider's own.
     case other = 127
 }

@@ -42,7 +42,7 @@ package struct Platform: Sendable, Hashable {
 }
 
 /// The kinds of platform, by the names that PCF's `os` and `platforms` fields use.
-/// Source: PCF Push API 1.6–1.9, "Push a message" and "Register a device".
+/// Source: PCF Push API 1.6–1.9, "Push a message" and "Register a device"; those from `web` on are our own.
 package enum PlatformKind: String, Sendable, Hashable, CaseIterable, Codable {
     case ios
     case android
@@ -51,6 +51,10 @@ package enum PlatformKind: String, Sendable, Hashable, CaseIterable, Codable {
     case windows8
     case windowsPhone
     case bb10
+    case web
+    case huawei
+    case amazon
+    case webhook
 
     /// A kind by its name; throws with all the names there are.
     ///

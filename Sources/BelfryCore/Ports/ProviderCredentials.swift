@@ -10,4 +10,10 @@ package protocol ProviderCredentials: Sendable {
     /// Why a platform of this kind is parked from the start: nobody here delivers to it, and it takes no credentials. nil
     /// for a kind that is served.
     func parking(of kind: PlatformKind) -> Parking?
+    /// Asks the provider whether it takes the platform's credentials, in a way that reaches no device.
+    func test(_ platform: Platform) async -> CredentialsTest
+    /// When the credentials will be taken no more, as far as they say. Throws when the seal does not open.
+    func expiry(of platform: Platform) throws -> Instant?
+    /// What of the credentials anybody may know and an app needs, by name. Throws when the seal does not open.
+    func published(of platform: Platform) throws -> [String: String]
 }

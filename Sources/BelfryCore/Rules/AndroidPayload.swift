@@ -11,6 +11,12 @@ package struct AndroidPayload: Sendable, Hashable {
     /// Of all keys and values together.
     package static let bytesMax = 4_096
 
+    /// What speaks to the SDK and not to its user. Source: PCF Push client SDKs: with a text for the user they look at
+    /// none of it.
+    private static let silentKeys: Set = [
+        heartbeat, "pivotal.push.geofence_update_available", "pivotal.push.geofence_update_json",
+    ]
+
     private static let heartbeat = "pcf.push.heartbeat.sentAt"
     private static let heartbeatToDevice = "pcf.push.heartbeat.sentToDeviceAt"
 
@@ -43,9 +49,20 @@ package struct AndroidPayload: Sendable, Hashable {
         }
     }
 
+    /// Nothing to show: a word to the app alone.
+    package var isSilent: Bool { data["message"] == nil || !Self.silentKeys.isDisjoint(with: data.keys) }
+
+    /// What the system shows by itself, where the service can; nil for what is silent, and where it would not fit beside
+    /// the data, which the app then shows.
+    package var notice: String? {
+        guard !isSilent, let message = data["message"] else { return nil }
+        let bytes = data.reduce(message.utf8.count) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        return bytes <= Self.bytesMax ? message : nil
+    }
+
     private static func isReserved(_ key: String, on kind: PlatformKind) -> Bool {
         if key == "receiptId" { return true }
-        guard kind != .androidBaidu else { return false }
+        guard kind == .android || kind == .androidFCM else { return false }
         return key == "from" || key == "message_type" || key.hasPrefix("google.") || key.hasPrefix("gcm.")
     }
 }
@@ -58,7 +75,7 @@ extension Push.Content {
         let own =
             switch kind {
             case .androidFCM: ["android-fcm", "androidFcm"]
-            case .androidBaidu: ["android-baidu"]
+            case .androidBaidu, .huawei, .amazon: [kind.rawValue]
             default: [String]()
             }
         for key in own + ["android"] {

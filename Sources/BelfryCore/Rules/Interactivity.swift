@@ -7,8 +7,8 @@ extension Reach {
         let least: OSVersion? =
             switch kind {
             case .ios: OSVersion(8, 0)
-            case .android, .androidFCM, .androidBaidu: OSVersion(4, 1)
-            case .windows8, .windowsPhone, .bb10: nil
+            case .android, .androidFCM, .androidBaidu, .amazon: OSVersion(4, 1)
+            case .windows8, .windowsPhone, .bb10, .web, .huawei, .webhook: nil
             }
         guard let version, let least else {
             self = .active

@@ -8,20 +8,14 @@ extension Push.Content {
         for kind in PlatformKind.allCases where kinds.contains(kind) {
             switch kind {
             case .ios: _ = try IOSPayload(self, receiptID: receiptID)
-            case .android, .androidFCM, .androidBaidu:
+            case .android, .androidFCM, .androidBaidu, .huawei, .amazon:
                 _ = try AndroidPayload(self, kind: kind, receiptID: receiptID, sentAt: .distantFuture)
-            case .windows8: try WindowsTemplate.checkWindows8(self)
-            case .windowsPhone: try WindowsTemplate.checkWindowsPhone(self)
-            case .bb10: try checkBB10()
+            case .windows8: _ = try Windows8Payload(self)
+            case .windowsPhone: _ = try WindowsPhonePayload(self)
+            case .bb10: _ = try BB10Payload(self)
+            case .web: _ = try WebPayload(self, receiptID: receiptID)
+            case .webhook: continue
             }
-        }
-    }
-
-    /// A text that stands in for the body.
-    private func checkBB10() throws(InvalidInput) {
-        guard let value = custom["bb10"], !value.isNull else { return }
-        guard case .string = value else {
-            throw InvalidInput(field: "message.custom.bb10", "has to be a string, it is \(value.typeName)")
         }
     }
 

@@ -1,21 +1,23 @@
 /// Which templates Windows 8 and Windows Phone have, and what each of them takes.
 ///
-/// Source: PCF Push API 1.6, "Custom fields for Windows 8 pushes" and "for Windows Phone pushes".
+/// Source: PCF Push API 1.6, "Custom fields for Windows 8 pushes" and "for Windows Phone pushes". `raw` is our own.
 package enum WindowsTemplate {
     /// Throws `InvalidInput` with the first field that no template has.
     package static func checkWindows8(_ content: Push.Content) throws(InvalidInput) {
         let field = "message.custom.windows8"
         guard let custom = try content.members("windows8") else { return }
         let type = try custom.text("type", in: field)
-        let name = try custom.text("template_name", in: field)
         let fields = try custom.members("template_fields", in: field)
+        // What a raw notification holds is the app's own, so it has no template.
+        guard type != "raw" else { return }
+        let name = try custom.text("template_name", in: field)
         switch type {
         case "tile": try check(fields, of: name, in: tiles, field: field)
         case "toast":
             try check(fields, of: name, in: toasts, field: field)
             try checkOptions(try custom.members("options", in: field), field: "\(field).options")
         case "badge": try checkBadge(fields, field: "\(field).template_fields")
-        default: throw InvalidInput(field: "\(field).type", "is '\(type)', it has to be one of tile, toast, badge")
+        default: throw InvalidInput(field: "\(field).type", "is '\(type)', it has to be one of tile, toast, badge, raw")
         }
     }
 
@@ -24,11 +26,13 @@ package enum WindowsTemplate {
         let field = "message.custom.windowsPhone"
         guard let custom = try content.members("windowsPhone") else { return }
         let name = try custom.text("template", in: field)
+        let fields = try custom.members("template_fields", in: field)
+        guard name != "raw" else { return }
         guard let template = phone[name] else {
-            let known = phone.keys.sorted().joined(separator: ", ")
+            let known = (phone.keys + ["raw"]).sorted().joined(separator: ", ")
             throw InvalidInput(field: "\(field).template", "is '\(name)', it has to be one of \(known)")
         }
-        for (key, value) in try custom.members("template_fields", in: field).sorted(by: { $0.key < $1.key }) {
+        for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
             let path = "\(field).template_fields.\(key)"
             guard let kind = template[key] else { throw unknown(path, of: name, known: template.keys.sorted()) }
             guard kind.takes(value) else {
@@ -181,7 +185,7 @@ package enum WindowsTemplate {
 
 extension Push.Content {
     /// What the sender wrote for a platform; nil when nothing.
-    fileprivate func members(_ key: String) throws(InvalidInput) -> [String: JSONValue]? {
+    func members(_ key: String) throws(InvalidInput) -> [String: JSONValue]? {
         guard let value = custom[key], !value.isNull else { return nil }
         guard case .object(let members) = value else {
             throw InvalidInput(field: "message.custom.\(key)", "has to be an object, it is \(value.typeName)")
@@ -191,7 +195,7 @@ extension Push.Content {
 }
 
 extension [String: JSONValue] {
-    fileprivate func text(_ key: String, in field: String) throws(InvalidInput) -> String {
+    func text(_ key: String, in field: String) throws(InvalidInput) -> String {
         switch self[key] {
         case .string(let text): return text
         case nil, .null: throw InvalidInput(field: "\(field).\(key)", "is missing")
@@ -200,7 +204,7 @@ extension [String: JSONValue] {
     }
 
     /// Empty when there are none.
-    fileprivate func members(_ key: String, in field: String) throws(InvalidInput) -> [String: JSONValue] {
+    func members(_ key: String, in field: String) throws(InvalidInput) -> [String: JSONValue] {
         switch self[key] {
         case .object(let members): return members
         case nil, .null: return [:]

@@ -1,9 +1,9 @@
 import APNs
 package import BelfryCore
-package import Foundation
+import Foundation
 
 /// What an iOS platform needs to send: who we are, the app's topic, and which APNs. Kept sealed.
-package struct APNsPlatformCredentials: Sendable, Hashable, Codable {
+package struct APNsPlatformCredentials: PlatformCredentials {
     package let identity: Identity
     /// The bundle id.
     package let topic: String
@@ -36,13 +36,14 @@ package struct APNsPlatformCredentials: Sendable, Hashable, Codable {
         _ = try address(mode: mode)
     }
 
-    package func sealed(by vault: any Vault, platform: UUID) throws -> Sealed {
-        try vault.seal(Array(JSONEncoder().encode(self)), for: VaultPurpose.credentials(of: platform))
+    package func expiry(now: Instant) -> Instant? {
+        (try? open(now: now))?.notAfter.map { Instant(milliseconds: $0 * 1_000) }
     }
 
-    package init(opening platform: Platform, with vault: any Vault) throws {
-        let bytes = try vault.open(platform.credentials, for: VaultPurpose.credentials(of: platform.uuid))
-        self = try JSONDecoder().decode(Self.self, from: Data(bytes))
+    package func makeProvider(
+        for platform: Platform, with means: ProviderMeans
+    ) throws -> any DrainableProvider {
+        try APNsProvider(platform, self, with: means)
     }
 
     func open(now: Instant) throws(InvalidInput) -> APNsCredentials {

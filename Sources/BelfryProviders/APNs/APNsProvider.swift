@@ -3,7 +3,6 @@ import BelfryCore
 import Foundation
 import HTTP2Client
 import Logging
-import NIOCore
 
 /// Sends the pushes of one iOS platform through APNs.
 struct APNsProvider: DrainableProvider {
@@ -15,24 +14,16 @@ struct APNsProvider: DrainableProvider {
     /// What PCF sent where a push has no expiry: the end of 32-bit time. Source: PCF Push API, "expiryTime".
     private static let farFuture: Int64 = 2_147_483_647
 
-    /// Throws `ProviderError.credentials` with words for a person.
-    init(
-        _ platform: Platform, vault: any Vault, options: APNsOptions, now: Instant,
-        eventLoopGroup: any EventLoopGroup, logger: Logger
-    ) throws(ProviderError) {
-        do {
-            let stored = try APNsPlatformCredentials(opening: platform, with: vault)
-            var configuration = APNsClient.Configuration()
-            configuration.pool.connectionsMax = options.connectionsMax
-            client = try APNsClient(
-                credentials: try stored.open(now: now), endpoint: try stored.address(mode: platform.mode),
-                configuration: configuration, eventLoopGroup: eventLoopGroup, logger: logger)
-            topic = stored.topic
-        } catch {
-            throw .credentials("the credentials of platform \(platform.uuid) cannot be used: \(error)")
-        }
-        self.options = options
-        self.logger = logger
+    init(_ platform: Platform, _ credentials: APNsPlatformCredentials, with means: ProviderMeans) throws {
+        options = means.options.apns
+        logger = means.logger
+        topic = credentials.topic
+        var configuration = APNsClient.Configuration()
+        configuration.pool.connectionsMax = options.connectionsMax
+        client = try APNsClient(
+            credentials: try credentials.open(now: means.clock.now),
+            endpoint: try credentials.address(mode: platform.mode), configuration: configuration,
+            eventLoopGroup: means.eventLoopGroup, logger: logger)
     }
 
     var room: Int { client.room }
@@ -48,6 +39,20 @@ struct APNsProvider: DrainableProvider {
         }
         let answers = await client.send(batch, urgent: push.lane == .urgent, deadline: options.deadline)
         return answers.map(Outcome.init)
+    }
+
+    /// A token that no device has: APNs looks at the credentials before it looks for the device.
+    func test() async -> CredentialsTest {
+        do {
+            let message = try APNsMessage(
+                topic: topic, pushType: .background, expiration: 0,
+                payload: Array(#"{"aps":{"content-available":1}}"#.utf8))
+            let nobody = try APNsDevice(token: [UInt8](repeating: 0, count: 32))
+            let answers = await client.send(APNsBatch(message: message, devices: [nobody]), deadline: options.deadline)
+            return CredentialsTest(answers.map { Outcome($0) }.first)
+        } catch {
+            return .refused("\(error)")
+        }
     }
 
     func retire() async { await client.shutdown(within: options.deadline) }

@@ -12,11 +12,11 @@ package struct Administration: Sendable {
     package let office: Office
     let clock: any WallClock
 
-    package init(store: any Store, vault: any Vault, clock: any WallClock) {
+    package init(store: any Store, means: ProviderMeans) {
         self.store = store
-        self.vault = vault
-        self.clock = clock
-        office = Office(store: store, vault: vault, credentials: CredentialsIntake(vault: vault, clock: clock))
+        vault = means.vault
+        clock = means.clock
+        office = Office(store: store, vault: vault, credentials: CredentialsIntake(means: means))
     }
 
     package typealias CreatedApplication = BelfryCore.CreatedApplication
@@ -28,13 +28,13 @@ package struct Administration: Sendable {
 
     package func createPlatform(
         of application: BelfryCore.Application, kind: PlatformKind, mode: Platform.Mode, name: String,
-        credentials: APNsPlatformCredentials?
+        credentials: (any PlatformCredentials)?
     ) async throws -> CreatedPlatform {
         try await office.createPlatform(
             of: application, kind: kind, mode: mode, name: try Name(name), credentials: credentials?.entered ?? [:])
     }
 
-    package func replaceCredentials(of platform: Platform, with credentials: APNsPlatformCredentials) async throws {
+    package func replaceCredentials(of platform: Platform, with credentials: any PlatformCredentials) async throws {
         try await office.replaceCredentials(of: platform, with: credentials.entered)
     }
 

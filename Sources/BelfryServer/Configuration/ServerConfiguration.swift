@@ -20,7 +20,7 @@ package struct ServerConfiguration: Sendable {
     package var delivery: DeliveryOptions
     package var archive: Archivist.Options
     package var retry: RetryPolicy
-    package var apns: APNsOptions
+    package var providers: ProviderOptions
     package var logging: LoggingConfiguration
     package var shutdownTimeout: Duration
     /// How often the files of a certificate are looked at.
@@ -41,13 +41,13 @@ package struct ServerConfiguration: Sendable {
         archive = Archivist.Options(settings)
         pcf.eventsLateMax = archive.eventsLateMax
         retry = RetryPolicy(settings)
-        apns = APNsOptions(settings)
+        providers = ProviderOptions(settings)
         logging = LoggingConfiguration(settings)
         shutdownTimeout = settings.seconds("shutdown.timeout.seconds", default: 30, in: 1...600)
-        if delivery.lease <= apns.deadline {
+        if delivery.lease <= providers.deadlineMax {
             settings.note(
-                "delivery.lease.seconds is \(delivery.lease.components.seconds), it has to be more than "
-                    + "apns.deadline.seconds, which is \(apns.deadline.components.seconds)")
+                "delivery.lease.seconds is \(delivery.lease.components.seconds), it has to be more than the longest "
+                    + "deadline of a provider, which is \(providers.deadlineMax.components.seconds)")
         }
         settings.rejectUnknown(in: environment)
         guard settings.faults.isEmpty else { throw ConfigurationFaults(lines: settings.faults) }

@@ -50,6 +50,49 @@ extension PCFv1.Options {
     }
 }
 
+extension ProviderOptions {
+    init(_ settings: Settings) {
+        self.init()
+        apns = APNsOptions(settings)
+        posting = PostingOptions(settings)
+        fcm = FCMOptions(settings)
+        gcm = MulticastOptions(settings, "gcm")
+        hms = MulticastOptions(settings, "hms")
+    }
+}
+
+extension FCMOptions {
+    init(_ settings: Settings) {
+        let standard = FCMOptions()
+        self.init(
+            connectionsMax: settings.int("fcm.connections.max", default: standard.connectionsMax, in: 1...100),
+            deadline: settings.seconds("fcm.deadline.seconds", default: 30, in: 1...300),
+            messagesPerMinute: settings.int(
+                "fcm.messages.per.minute", default: standard.messagesPerMinute, in: 1...1_000_000_000))
+    }
+}
+
+extension MulticastOptions {
+    /// - Parameter provider: the first word of the keys.
+    init(_ settings: Settings, _ provider: String) {
+        let standard = MulticastOptions()
+        self.init(
+            devicesMax: settings.int("\(provider).devices.max", default: standard.devicesMax, in: 1_000...1_000_000),
+            deadline: settings.seconds("\(provider).deadline.seconds", default: 30, in: 1...300))
+    }
+}
+
+extension PostingOptions {
+    init(_ settings: Settings) {
+        let standard = PostingOptions()
+        self.init(
+            deadline: settings.seconds("providers.deadline.seconds", default: 30, in: 1...300),
+            width: settings.int("providers.requests.max", default: standard.width, in: 1...1_000),
+            allowing: settings.words("providers.addresses.allow")
+        ) { settings.note("providers.addresses.allow: `\($0)` is no address and no block such as 10.0.0.0/8") }
+    }
+}
+
 extension APNsOptions {
     init(_ settings: Settings) {
         let standard = APNsOptions()

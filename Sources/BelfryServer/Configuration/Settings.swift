@@ -21,6 +21,11 @@ final class Settings {
 
     func optionalString(_ key: String) -> String? { raw(key, nil) }
 
+    /// Words with commas between them.
+    func words(_ key: String) -> [String] {
+        (raw(key, nil) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+
     func int(_ key: String, default fallback: Int, in range: ClosedRange<Int>, oldName: String? = nil) -> Int {
         guard let text = raw(key, oldName) else { return fallback }
         guard let value = Int(text), range.contains(value) else {

@@ -17,4 +17,7 @@ enum Metric {
     static func certificateReloads(_ door: String, _ outcome: String) -> Counter {
         Counter(label: "belfry_tls_reloads_total", dimensions: [("door", door), ("outcome", outcome)])
     }
+
+    /// The least of all platforms.
+    static func credentialsDays() -> Meter { Meter(label: "belfry_credentials_days") }
 }

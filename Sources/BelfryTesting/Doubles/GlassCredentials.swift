@@ -17,4 +17,10 @@ package struct GlassCredentials: ProviderCredentials {
     }
 
     package func parking(of kind: PlatformKind) -> Parking? { nil }
+
+    package func test(_ platform: Platform) async -> CredentialsTest { .works }
+
+    package func expiry(of platform: Platform) throws -> Instant? { nil }
+
+    package func published(of platform: Platform) throws -> [String: String] { [:] }
 }

@@ -6,15 +6,17 @@ import Foundation
 
 struct PlatformCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "platform", abstract: "Create platforms, replace their credentials, let parked ones run again.",
-        subcommands: [Create.self, Credentials.self, Resume.self])
+        commandName: "platform",
+        abstract: "Create platforms, replace and try their credentials, let parked ones run again.",
+        subcommands: [Create.self, Credentials.self, Test.self, Resume.self])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a platform; its secret is shown once.",
             discussion: """
                 For ios give --topic, and either --apns-key with --key-id and --team-id, or --apns-certificate. \
-                Platforms of other types take no credentials yet: their pushes are accepted and wait.
+                For android-fcm give --credential service_account=@key.json, for android that or \
+                gcm_api_key=@file, for huawei app_id=… and app_secret=@file. docs/Providers.md lists the fields of all.
                 """)
 
         @OptionGroup var desk: DeskOptions
@@ -24,14 +26,14 @@ struct PlatformCommand: AsyncParsableCommand {
         var type: String
         @Option(help: "development or production.") var mode: String
         @Option(help: "What people call it.") var name: String
-        @OptionGroup(title: "APNs credentials") var credentials: APNsArguments
+        @OptionGroup var credentials: CredentialArguments
 
         func run() async throws {
             guard let kind = PlatformKind(rawValue: type) else { throw unknown("type", type, PlatformKind.allCases) }
             guard let mode = Platform.Mode(rawValue: mode) else { throw unknown("mode", mode, Platform.Mode.allCases) }
             let draft = PlatformDraft(kind: kind, mode: mode, name: name, credentials: try entered(for: kind))
             let created = try await desk.withDesk { desk in
-                try await APNsArguments.spelled { try await desk.createPlatform(draft, of: app) }
+                try await credentials.spelled { try await desk.createPlatform(draft, of: app) }
             }
             if output.json { return try Output.json(created) }
             Output.fields([
@@ -40,7 +42,7 @@ struct PlatformCommand: AsyncParsableCommand {
         }
 
         private func entered(for kind: PlatformKind) throws -> [String: JSONValue] {
-            kind == .ios || !credentials.isEmpty ? try credentials.read() : [:]
+            kind == .ios ? try credentials.read() : try credentials.readIfAny()
         }
 
         private func unknown<Choice: RawRepresentable<String>>(
@@ -57,14 +59,29 @@ struct PlatformCommand: AsyncParsableCommand {
 
         @OptionGroup var desk: DeskOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
-        @OptionGroup(title: "APNs credentials") var credentials: APNsArguments
+        @OptionGroup var credentials: CredentialArguments
 
         func run() async throws {
-            let credentials = try credentials.read()
+            let entered = try credentials.read()
             try await desk.withDesk { desk in
-                try await APNsArguments.spelled { try await desk.replaceCredentials(of: platform, with: credentials) }
+                try await credentials.spelled { try await desk.replaceCredentials(of: platform, with: entered) }
             }
             print("replaced the credentials of \(platform.lowercased)")
+        }
+    }
+
+    struct Test: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Ask the provider whether it takes a platform's credentials; no device is told anything.",
+            discussion: "Ends with 0 if it does, with 1 if it does not or cannot be asked.")
+
+        @OptionGroup var desk: DeskOptions
+        @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
+
+        func run() async throws {
+            let test = try await desk.withDesk { try await $0.testCredentials(of: platform) }
+            print(test.detail.map { "\(test.result): \($0)" } ?? test.result)
+            guard test.result == "works" else { throw ExitCode.failure }
         }
     }
 

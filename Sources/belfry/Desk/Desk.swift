@@ -12,6 +12,7 @@ protocol Desk: Sendable {
 
     func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> CreatedPlatformRow
     func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws
+    func testCredentials(of platform: UUID) async throws -> CredentialsTestRow
     func resume(_ platform: UUID) async throws
 
     func push(_ body: String, to topics: [String], of application: UUID) async throws -> UUID

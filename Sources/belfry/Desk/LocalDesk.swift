@@ -43,6 +43,11 @@ struct LocalDesk: Desk {
         try await administration.office.replaceCredentials(of: platform, with: credentials)
     }
 
+    func testCredentials(of platform: UUID) async throws -> CredentialsTestRow {
+        let test = await administration.office.testCredentials(of: try await administration.platform(platform))
+        return CredentialsTestRow(result: test.name, detail: test.detail)
+    }
+
     func resume(_ platform: UUID) async throws {
         try await store.resume(try await administration.platform(platform).key)
     }

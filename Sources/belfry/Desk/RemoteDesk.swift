@@ -49,6 +49,10 @@ struct RemoteDesk: Desk {
             "PUT", "platforms/\(platform.lowercased)/credentials", ["credentials": .object(credentials)])
     }
 
+    func testCredentials(of platform: UUID) async throws -> CredentialsTestRow {
+        try await client.send("POST", "platforms/\(platform.lowercased)/credentials/test")
+    }
+
     func resume(_ platform: UUID) async throws {
         try await client.order("POST", "platforms/\(platform.lowercased)/resume")
     }

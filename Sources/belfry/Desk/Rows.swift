@@ -62,3 +62,9 @@ struct ReceiptPage: Encodable {
         Output.fields(fields)
     }
 }
+
+/// What a provider says of credentials.
+struct CredentialsTestRow: Codable {
+    let result: String
+    let detail: String?
+}

@@ -129,6 +129,9 @@ private struct AnyCredentials: ProviderCredentials {
         _ entered: [String: JSONValue], kind: PlatformKind, mode: BelfryCore.Platform.Mode, platform: UUID
     ) throws -> Sealed { Sealed(bytes: []) }
     func parking(of kind: PlatformKind) -> Parking? { nil }
+    func test(_ platform: BelfryCore.Platform) async -> CredentialsTest { .works }
+    func expiry(of platform: BelfryCore.Platform) throws -> Instant? { nil }
+    func published(of platform: BelfryCore.Platform) throws -> [String: String] { [:] }
 }
 
 /// A request, line by line.

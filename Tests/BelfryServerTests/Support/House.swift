@@ -70,7 +70,7 @@ struct House: Sendable {
             flags: ["data.directory": scratch.file("data"), "http.port": "0", "management.port": "0"], environment: [:])
         configuration.retry = RetryPolicy(firstDelay: .milliseconds(100), longestDelay: .milliseconds(500))
         configuration.delivery.poll = .milliseconds(200)
-        configuration.apns.deadline = .seconds(2)
+        configuration.providers.apns.deadline = .seconds(2)
         configuration.shutdownTimeout = .seconds(10)
         return configuration
     }

@@ -1,0 +1,73 @@
+public import Outbound
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What came of one message.
+public enum ADMAnswer: Sendable, Hashable {
+    /// Amazon took it.
+    ///
+    /// - Parameter replacement: the id the device has by now, if another than the one that was named.
+    case accepted(replacement: String?)
+    case rejected(ADMRejection)
+    /// There is no access token. Nothing was sent.
+    case unauthorized(AccessToken.Fault)
+    /// Certainly not sent.
+    case unprocessed(OutboundFault)
+    /// It may have been sent, and no answer came.
+    case unknown(OutboundFault)
+}
+
+public struct ADMRejection: Sendable, Hashable {
+    public let status: Int
+    /// nil for none, or a word that is not known.
+    public let reason: ADMReason?
+    /// Seconds.
+    public let retryAfter: Int?
+}
+
+/// Source: Amazon, "Sending a message via Amazon Device Messaging", response codes.
+public enum ADMReason: String, Sendable, Hashable, CaseIterable {
+    case unregistered = "Unregistered"
+    case invalidRegistrationID = "InvalidRegistrationId"
+    case invalidData = "InvalidData"
+    case invalidConsolidationKey = "InvalidConsolidationKey"
+    case invalidExpiration = "InvalidExpiration"
+    case invalidChecksum = "InvalidChecksum"
+    case invalidType = "InvalidType"
+    case accessTokenExpired = "AccessTokenExpired"
+    case messageTooLarge = "MessageTooLarge"
+    case maxRateExceeded = "MaxRateExceeded"
+}
+
+extension ADMAnswer {
+    init(_ answer: OutboundAnswer, of registrationID: String) {
+        switch answer {
+        case .response(let response): self.init(response, of: registrationID)
+        case .unprocessed(let fault): self = .unprocessed(fault)
+        case .unknown(let fault): self = .unknown(fault)
+        }
+    }
+
+    /// Reads an answer. Takes any bytes: what is not understood is left out and the status decides.
+    public init(_ response: OutboundResponse, of registrationID: String) {
+        let written = try? JSONDecoder().decode(Written.self, from: Data(response.body))
+        guard response.status == 200 else {
+            self = .rejected(
+                ADMRejection(
+                    status: response.status, reason: written?.reason.flatMap(ADMReason.init),
+                    retryAfter: response.headers.retryAfter()))
+            return
+        }
+        let current = written?.registrationID
+        self = .accepted(replacement: current == registrationID || current?.isEmpty == true ? nil : current)
+    }
+
+    private struct Written: Decodable {
+        let registrationID: String?
+        let reason: String?
+    }
+}

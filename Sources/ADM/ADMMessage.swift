@@ -1,0 +1,48 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What is the same for all devices a push goes to.
+public struct ADMMessage: Sendable, Hashable {
+    let body: [UInt8]
+
+    /// Of all keys and values together. Source: Amazon, "Sending a message via Amazon Device Messaging".
+    public static let dataBytesMax = 6 * 1_024
+    /// What Amazon takes, in seconds.
+    public static let lifetimes = 60...2_678_400
+    public static let consolidationKeyBytesMax = 64
+
+    /// - Parameters:
+    ///   - consolidationKey: a message that waits gives way to a later one with the same key.
+    ///   - lifetime: seconds for which Amazon keeps it, brought into what Amazon takes; nil for its own week.
+    public init(data: [String: String], consolidationKey: String? = nil, lifetime: Int? = nil) throws(ADMError) {
+        let bytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        guard bytes <= Self.dataBytesMax else {
+            throw ADMError("data are \(bytes) bytes, ADM takes \(Self.dataBytesMax)")
+        }
+        guard (consolidationKey?.utf8.count ?? 0) <= Self.consolidationKeyBytesMax else {
+            throw ADMError("consolidation key is over \(Self.consolidationKeyBytesMax) bytes")
+        }
+        let expiresAfter = lifetime.map { min(max($0, Self.lifetimes.lowerBound), Self.lifetimes.upperBound) }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let written = Written(data: data, consolidationKey: consolidationKey, expiresAfter: expiresAfter)
+        guard let body = try? encoder.encode(written) else { throw ADMError("data cannot be written as JSON") }
+        self.body = Array(body)
+    }
+
+    private struct Written: Encodable {
+        let data: [String: String]
+        let consolidationKey: String?
+        let expiresAfter: Int?
+    }
+}
+
+/// Why something cannot be sent, found before it is.
+public struct ADMError: Error, Sendable, Hashable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}

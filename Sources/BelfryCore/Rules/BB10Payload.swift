@@ -1,0 +1,22 @@
+/// What a BlackBerry 10 device gets: a text, the sender's own for this platform or the body.
+///
+/// Source: PCF Push API 1.6, `message.custom.bb10`.
+package struct BB10Payload: Sendable, Hashable {
+    package let bytes: [UInt8]
+
+    package static let bytesMax = 8 * 1_024
+
+    /// nil when the push has no text.
+    package init?(_ content: Push.Content) throws(InvalidInput) {
+        switch content.custom["bb10"] {
+        case .string(let text): bytes = Array(text.utf8)
+        case nil, .null: bytes = Array((content.body ?? "").utf8)
+        case let value?: throw InvalidInput(field: "message.custom.bb10", "has to be a string, it is \(value.typeName)")
+        }
+        guard !bytes.isEmpty else { return nil }
+        guard bytes.count <= Self.bytesMax else {
+            throw InvalidInput(
+                field: "message", "makes a bb10 payload of \(bytes.count) bytes, the limit is \(Self.bytesMax)")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+/// What a Windows 8 device gets: the XML of a toast, a tile or a badge, or the app's own bytes.
+///
+/// Source: PCF Push API 1.6, "Custom fields for Windows 8 pushes"; Microsoft, "Toast schema", "Tile schema", "Badge schema".
+package struct Windows8Payload: Sendable, Hashable {
+    package let kind: Kind
+    package let bytes: [UInt8]
+
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
+        case toast, tile, badge, raw
+    }
+
+    package static let bytesMax = 5_000
+
+    /// nil when the push has nothing that a Windows 8 device could show.
+    package init?(_ content: Push.Content) throws(InvalidInput) {
+        try WindowsTemplate.checkWindows8(content)
+        guard let custom = try content.members("windows8") else {
+            guard let body = content.body else { return nil }
+            try self.init(.toast, Self.toast("ToastText01", ["textField1": .string(body)], options: [:]))
+            return
+        }
+        let field = "message.custom.windows8"
+        let fields = try custom.members("template_fields", in: field)
+        switch try custom.text("type", in: field) {
+        case "raw": try self.init(.raw, bytes: JSONValue.object(fields).encoded(field: "\(field).template_fields"))
+        case "badge":
+            guard let value = fields["badge_value_integer"] ?? fields["badge_value_string"] else { return nil }
+            try self.init(.badge, XML.element("badge", ["value": value.plainText]))
+        case "tile":
+            let name = try custom.text("template_name", in: field)
+            try self.init(.tile, XML.element("tile", [:], Self.visual(name, fields)))
+        default:
+            var fields = fields
+            if fields["textField1"] == nil, let body = content.body { fields["textField1"] = .string(body) }
+            let options = try custom.members("options", in: field)
+            try self.init(.toast, Self.toast(try custom.text("template_name", in: field), fields, options: options))
+        }
+    }
+
+    private init(_ kind: Kind, _ xml: String) throws(InvalidInput) {
+        try self.init(kind, bytes: Array(#"<?xml version="1.0" encoding="utf-8"?>\#(xml)"#.utf8))
+    }
+
+    private init(_ kind: Kind, bytes: [UInt8]) throws(InvalidInput) {
+        guard bytes.count <= Self.bytesMax else {
+            throw InvalidInput(
+                field: "message", "makes a windows8 payload of \(bytes.count) bytes, WNS takes \(Self.bytesMax)")
+        }
+        self.kind = kind
+        self.bytes = bytes
+    }
+
+    private static func toast(
+        _ name: String, _ fields: [String: JSONValue], options: [String: JSONValue]
+    ) -> String {
+        let audio = XML.element(
+            "audio",
+            [
+                "src": options["audioSrc"]?.plainText, "loop": options["audioLoop"]?.plainText,
+                "silent": options["audioSilent"]?.plainText,
+            ])
+        return XML.element(
+            "toast", ["launch": options["launch"]?.plainText, "duration": options["duration"]?.plainText],
+            visual(name, fields) + (audio == "<audio/>" ? "" : audio))
+    }
+
+    /// Images and texts are numbered from 1, each kind by itself.
+    private static func visual(_ name: String, _ fields: [String: JSONValue]) -> String {
+        func numbered(_ prefix: String) -> [(Int, String)] {
+            fields.compactMap { key, value in
+                guard key.hasPrefix(prefix), let number = Int(key.dropFirst(prefix.count)) else { return nil }
+                return (number, value.plainText ?? "")
+            }.sorted { $0.0 < $1.0 }
+        }
+        let images = numbered("imgSrc").map { XML.element("image", ["id": "\($0)", "src": $1]) }
+        let texts = numbered("textField").map { XML.element("text", ["id": "\($0)"], $1.xml) }
+        return XML.element(
+            "visual", [:], XML.element("binding", ["template": name], (images + texts).joined()))
+    }
+}
+
+extension JSONValue {
+    /// A scalar as XML takes it; nil for null, arrays and objects.
+    var plainText: String? {
+        switch self {
+        case .string(let text): text
+        case .integer(let number): String(number)
+        case .bool(let flag): String(flag)
+        case .number(let number): String(number)
+        case .null, .array, .object: nil
+        }
+    }
+}

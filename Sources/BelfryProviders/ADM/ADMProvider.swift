@@ -1,0 +1,40 @@
+import ADM
+import BelfryCore
+import Outbound
+
+/// Sends the pushes of one Amazon platform through ADM.
+struct ADMProvider: PostingProvider {
+    let desk: PostingDesk
+    private let client: ADMClient
+    private let clock: any WallClock
+    private let options: PostingOptions
+
+    init(_ credentials: ADMPlatformCredentials, with means: ProviderMeans) throws {
+        options = means.options.posting
+        clock = means.clock
+        desk = PostingDesk(logger: means.logger)
+        var configuration = ADMClient.Configuration()
+        configuration.width = options.width
+        if let endpoint = credentials.endpoint { configuration.endpoint = endpoint }
+        configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
+        client = ADMClient(
+            means.guarded,
+            credentials: ADMCredentials(clientID: credentials.clientID, clientSecret: credentials.clientSecret),
+            configuration: configuration)
+    }
+
+    func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
+        let sentAt = clock.now
+        let payload = try AndroidPayload(push.content, kind: .amazon, receiptID: push.receiptID, sentAt: sentAt)
+        let message = try ADMMessage(
+            data: payload.data, consolidationKey: payload.collapseKey ?? push.receiptID.lowercased,
+            lifetime: push.lifetime(at: sentAt))
+        let page = Addressed(recipients) { $0.text }
+        let answers = await client.send(message, to: page.addresses, within: options.deadline)
+        return page.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
+    }
+
+    func test() async -> CredentialsTest {
+        await CredentialsTest { () async throws(AccessToken.Fault) in try await client.authorize() }
+    }
+}

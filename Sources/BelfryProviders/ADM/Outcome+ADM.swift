@@ -1,0 +1,35 @@
+import ADM
+import BelfryCore
+
+// Every answer of ADM and its one consequence. The same table for people: docs/Providers.md.
+// Source: Amazon, "Sending a message via Amazon Device Messaging", response codes.
+
+extension Outcome {
+    /// - Parameter sentAt: a device that registered since is alive again.
+    init(_ answer: ADMAnswer, sentAt: Instant) {
+        switch answer {
+        // With another id Amazon asks for the new one to be used; the app registers it itself when it next starts.
+        case .accepted: self = .accepted
+        case .rejected(let rejection): self.init(rejection, sentAt: sentAt)
+        case .unauthorized(let fault): self.init(fault)
+        case .unprocessed(let fault): self.init(unprocessed: fault)
+        case .unknown: self = .unanswered
+        }
+    }
+
+    private init(_ rejection: ADMRejection, sentAt: Instant) {
+        switch rejection.reason {
+        case .unregistered?: self = .gone(since: sentAt)
+        case .invalidRegistrationID?: self = .refused(.badToken)
+        case .invalidConsolidationKey?: self = .refused(.badCollapseID)
+        case .invalidExpiration?: self = .refused(.badExpiration)
+        case .messageTooLarge?: self = .refused(.payloadTooLarge)
+        case .invalidData?, .invalidChecksum?, .invalidType?: self = .refused(.other)
+        case .maxRateExceeded?: self = .throttled(retryAfter: Self.wait(rejection.retryAfter))
+        case .accessTokenExpired?: self = .barred("ADM refuses the access token")
+        case nil where rejection.status == 401: self = .barred("ADM refuses the access token")
+        case nil where rejection.status == 403: self = .refused(.forbidden)
+        case nil: self.init(status: rejection.status, retryAfter: rejection.retryAfter)
+        }
+    }
+}

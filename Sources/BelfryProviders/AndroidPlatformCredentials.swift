@@ -1,0 +1,35 @@
+package import BelfryCore
+
+/// What a platform of type `android` was given: a service account for FCM, or the key of a gateway that speaks what GCM
+/// spoke.
+package enum AndroidPlatformCredentials: PlatformCredentials {
+    case fcm(FCMPlatformCredentials)
+    case gcm(GCMPlatformCredentials)
+
+    package init(entered: [String: JSONValue]) throws(InvalidInput) {
+        let isGiven = { (field: String) in entered[field].map { !$0.isNull } ?? false }
+        switch (isGiven("service_account"), isGiven("gcm_api_key")) {
+        case (true, false): self = .fcm(try FCMPlatformCredentials(entered: entered))
+        case (false, true): self = .gcm(try GCMPlatformCredentials(entered: entered))
+        case (false, false): throw InvalidInput(field: "service_account", "or gcm_api_key is missing")
+        case (true, true): throw InvalidInput(field: "service_account", "and gcm_api_key exclude each other")
+        }
+    }
+
+    package var entered: [String: JSONValue] { own.entered }
+
+    package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) { try own.check(mode: mode, now: now) }
+
+    package func expiry(now: Instant) -> Instant? { own.expiry(now: now) }
+
+    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
+        try own.makeProvider(for: platform, with: means)
+    }
+
+    private var own: any PlatformCredentials {
+        switch self {
+        case .fcm(let credentials): credentials
+        case .gcm(let credentials): credentials
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import BelfryCore
+
+/// The fields that a person entered for a platform; null counts as not given.
+struct EnteredFields {
+    private let values: [String: JSONValue]
+
+    /// Throws `InvalidInput` when there are fields that the provider does not know.
+    init(_ entered: [String: JSONValue], of provider: String, known: [String]) throws(InvalidInput) {
+        values = entered.filter { !$0.value.isNull }
+        for field in values.keys.sorted() where !known.contains(field) {
+            throw InvalidInput(
+                field: field, "is no field of \(provider) credentials, which are \(known.joined(separator: ", "))")
+        }
+    }
+
+    subscript(field: String) -> JSONValue? { values[field] }
+
+    func text(_ field: String) throws(InvalidInput) -> String {
+        guard let text = try textIfAny(field) else { throw InvalidInput(field: field, "is missing") }
+        guard !text.isEmpty else { throw InvalidInput(field: field, "is empty") }
+        return text
+    }
+
+    func textIfAny(_ field: String) throws(InvalidInput) -> String? {
+        guard let value = values[field] else { return nil }
+        guard let text = value.stringValue else {
+            throw InvalidInput(field: field, "has to be a string, it is \(value.typeName)")
+        }
+        return text
+    }
+}

@@ -1,0 +1,65 @@
+package import BelfryCore
+import FCM
+import Foundation
+
+/// What a platform needs to send through FCM: a service account, and which FCM. Kept sealed.
+package struct FCMPlatformCredentials: PlatformCredentials {
+    /// The JSON that the Firebase console hands out.
+    package let serviceAccount: String
+    /// `https://host` or `https://host:port`; nil for Google's.
+    package let endpoint: String?
+    /// Certificates in PEM to trust instead of the system's.
+    package let trustRootsPEM: String?
+
+    static let fields = ["service_account", "endpoint", "trust_root"]
+
+    package init(serviceAccount: String, endpoint: String? = nil, trustRootsPEM: String? = nil) {
+        self.serviceAccount = serviceAccount
+        self.endpoint = endpoint
+        self.trustRootsPEM = trustRootsPEM
+    }
+
+    /// From `service_account`, the file as a text or as an object. `endpoint` and `trust_root` (PEM) are for tests.
+    package init(entered: [String: JSONValue]) throws(InvalidInput) {
+        let fields = try EnteredFields(entered, of: "FCM", known: Self.fields)
+        if let account = fields["service_account"], case .object = account {
+            serviceAccount = String(decoding: try account.encoded(field: "service_account"), as: UTF8.self)
+        } else {
+            serviceAccount = try fields.text("service_account")
+        }
+        endpoint = try fields.textIfAny("endpoint")
+        trustRootsPEM = try fields.textIfAny("trust_root")
+    }
+
+    package var entered: [String: JSONValue] {
+        ["service_account": serviceAccount, "endpoint": endpoint, "trust_root": trustRootsPEM]
+            .compactMapValues { $0.map { .string($0) } }
+    }
+
+    package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
+        _ = try open()
+        _ = try address()
+    }
+
+    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
+        try FCMProvider(platform, self, with: means)
+    }
+
+    func open() throws(InvalidInput) -> FCMCredentials {
+        do throws(FCMCredentialsError) {
+            return try FCMCredentials(serviceAccount: Array(serviceAccount.utf8))
+        } catch {
+            throw InvalidInput(field: "service_account", "cannot be used: \(error.reason)")
+        }
+    }
+
+    func address() throws(InvalidInput) -> FCMEndpoint {
+        var address = FCMEndpoint.production
+        if let endpoint {
+            let origin = try Origin(endpoint, field: "endpoint")
+            address = FCMEndpoint(host: origin.host, port: origin.port)
+        }
+        address.trustRoots = trustRootsPEM.map { Array($0.utf8) }
+        return address
+    }
+}

@@ -1,0 +1,72 @@
+import BelfryCore
+import FCM
+import HTTP2Client
+import Logging
+
+/// Sends the pushes of one Android platform through FCM.
+struct FCMProvider: DrainableProvider {
+    private let client: FCMClient
+    private let kind: PlatformKind
+    private let options: FCMOptions
+    private let clock: any WallClock
+    private let logger: Logger
+
+    init(_ platform: Platform, _ credentials: FCMPlatformCredentials, with means: ProviderMeans) throws {
+        options = means.options.fcm
+        kind = platform.kind
+        clock = means.clock
+        logger = means.logger
+        let account = try credentials.open()
+        var configuration = FCMClient.Configuration()
+        configuration.pool.connectionsMax = options.connectionsMax
+        client = try FCMClient(
+            credentials: account, endpoint: try credentials.address(),
+            quota: means.fcmQuotas.quota(of: account.projectID, perMinute: options.messagesPerMinute),
+            configuration: configuration, http: means.http, eventLoopGroup: means.eventLoopGroup, logger: logger)
+    }
+
+    var room: Int { client.room }
+
+    func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
+        let now = clock.now
+        let message: FCMMessage
+        do {
+            message = try FCMMessage(push, on: kind, now: now)
+        } catch {
+            logger.error(
+                "push cannot be rendered for FCM", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
+            return recipients.map { _ in .refused(.other) }
+        }
+        let batch = FCMBatch(message: message, tokens: recipients.map(\.token.bytes))
+        let answers = await client.send(batch, urgent: push.lane == .urgent, deadline: options.deadline)
+        return answers.map { Outcome($0, sentAt: now) }
+    }
+
+    /// A token that no device has, and a message that is only checked: FCM looks at the credentials before it does.
+    func test() async -> CredentialsTest {
+        guard let message = try? FCMMessage(data: ["test": "1"], isValidatedOnly: true) else {
+            return CredentialsTest(nil)
+        }
+        let batch = FCMBatch(message: message, tokens: [Array("belfry-credentials-test".utf8)])
+        let answers = await client.send(batch, deadline: options.deadline)
+        return CredentialsTest(answers.first.map { Outcome($0, sentAt: clock.now) })
+    }
+
+    func retire() async { await client.shutdown(within: options.deadline) }
+
+    func shutdown(within deadline: Duration) async { await client.shutdown(within: deadline) }
+}
+
+extension FCMMessage {
+    /// What the system shows, and the data for the app; for what is no word to a user the data alone.
+    init(_ push: Push, on kind: PlatformKind, now: Instant) throws {
+        let payload = try AndroidPayload(push.content, kind: kind, receiptID: push.receiptID, sentAt: now)
+        try self.init(
+            notification: payload.notice.map { FCMNotification(body: $0) }, data: payload.data,
+            android: FCMAndroid(
+                collapseKey: payload.collapseKey, priority: payload.isSilent ? .normal : .high,
+                timeToLive: push.secondsToLive(at: now, max: Self.secondsMax),
+                // A second copy takes the place of the first. A collapse key would do so too, but FCM limits those.
+                tag: payload.notice.map { _ in push.receiptID.lowercased }))
+    }
+}

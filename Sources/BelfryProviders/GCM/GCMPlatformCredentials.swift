@@ -1,0 +1,45 @@
+package import BelfryCore
+import Foundation
+import GCM
+
+/// What a platform needs to send over `gcm/send`: the server key, and to whom. Kept sealed.
+package struct GCMPlatformCredentials: PlatformCredentials {
+    package let key: String
+    /// `https://host/path`; nil for FCM's own, which Google shut down.
+    package let endpoint: String?
+    /// Certificates in PEM to trust instead of the system's.
+    package let trustRootsPEM: String?
+
+    package init(key: String, endpoint: String? = nil, trustRootsPEM: String? = nil) {
+        self.key = key
+        self.endpoint = endpoint
+        self.trustRootsPEM = trustRootsPEM
+    }
+
+    /// From `gcm_api_key`, and `endpoint`: the whole URL of the gateway. `trust_root` (PEM) is for tests.
+    package init(entered: [String: JSONValue]) throws(InvalidInput) {
+        let fields = try EnteredFields(entered, of: "GCM", known: ["gcm_api_key", "endpoint", "trust_root"])
+        key = try fields.text("gcm_api_key")
+        endpoint = try fields.textIfAny("endpoint")
+        trustRootsPEM = try fields.textIfAny("trust_root")
+    }
+
+    package var entered: [String: JSONValue] {
+        ["gcm_api_key": key, "endpoint": endpoint, "trust_root": trustRootsPEM]
+            .compactMapValues { $0.map { .string($0) } }
+    }
+
+    package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
+        guard key.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+            throw InvalidInput(field: "gcm_api_key", "holds other than visible ASCII")
+        }
+        guard let endpoint else { return }
+        guard let url = URL(string: endpoint), url.scheme == "https", url.host() != nil else {
+            throw InvalidInput(field: "endpoint", "is `\(endpoint)`, it has to be https://host/path")
+        }
+    }
+
+    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
+        try GCMProvider(platform, self, with: means)
+    }
+}

@@ -1,0 +1,45 @@
+import BelfryCore
+import GCM
+
+// Every answer of gcm/send and its one consequence. The same table for people: docs/Providers.md.
+// Source: Firebase, "Firebase Cloud Messaging HTTP protocol" (legacy).
+
+extension Outcome {
+    /// - Parameter sentAt: when the page was taken up; no time comes with a death.
+    init(_ answer: GCMAnswer, sentAt: Instant) {
+        switch answer {
+        case .accepted: self = .accepted
+        case .rejected(let error, let retryAfter): self.init(error, retryAfter, sentAt)
+        case .refused(let status, let retryAfter): self.init(gcmStatus: status, retryAfter)
+        case .unprocessed: self = .failed(retryAfter: nil)
+        case .unknown: self = .unanswered
+        case .credentialsRefused(let fault): self = .barred("GCM refused the TLS handshake: \(fault)")
+        }
+    }
+
+    private init(_ error: GCMError, _ retryAfter: Duration?, _ sentAt: Instant) {
+        switch error {
+        case .notRegistered: self = .gone(since: sentAt)
+        case .invalidRegistration: self = .refused(.badToken)
+        case .missingRegistration: self = .refused(.missingToken)
+        case .mismatchSenderID: self = .refused(.tokenOfAnotherApplication)
+        case .messageTooBig: self = .refused(.payloadTooLarge)
+        case .invalidTTL: self = .refused(.badExpiration)
+        case .invalidAPNsCredential: self = .refused(.forbidden)
+        case .unavailable, .internalServerError: self = .failed(retryAfter: retryAfter)
+        case .deviceMessageRateExceeded, .topicsMessageRateExceeded:
+            self = .throttled(retryAfter: retryAfter ?? .seconds(60))
+        default: self = .refused(.other)
+        }
+    }
+
+    private init(gcmStatus status: Int, _ retryAfter: Duration?) {
+        switch status {
+        case 401, 403, 404, 300..<400: self = .barred("GCM answered \(status)")
+        case 413: self = .refused(.payloadTooLarge)
+        case 429: self = .throttled(retryAfter: retryAfter ?? .seconds(60))
+        case 500...: self = .failed(retryAfter: retryAfter)
+        default: self = .refused(.other)
+        }
+    }
+}

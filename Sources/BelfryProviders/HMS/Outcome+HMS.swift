@@ -1,0 +1,46 @@
+import BelfryCore
+import HMS
+
+// Every answer of Push Kit and its one consequence. The same table for people: docs/Providers.md.
+// Source: Huawei, Push Kit REST API, result codes. A result code speaks before the status does.
+
+extension Outcome {
+    init(_ answer: HMSAnswer) {
+        switch answer {
+        case .accepted: self = .accepted
+        // Also said of a token of another app: never a reason to prune.
+        case .illegalToken: self = .refused(.badToken)
+        case .rejected(let rejection): self.init(rejection)
+        case .unauthorized(let error): self.init(error)
+        case .unprocessed: self = .failed(retryAfter: nil)
+        case .unknown: self = .unanswered
+        case .credentialsRefused(let fault): self = .barred("HMS refused the TLS handshake: \(fault)")
+        }
+    }
+
+    private init(_ rejection: HMSRejection) {
+        switch rejection.code {
+        case .allTokensInvalid?: self = .refused(.badToken)
+        case .badExpiration?: self = .refused(.badExpiration)
+        case .badCollapseKey?: self = .refused(.badCollapseID)
+        case .sensitiveContent?: self = .refused(.forbidden)
+        case .tooLarge?: self = .refused(.payloadTooLarge)
+        case .badParameters?, .tokenCount?, .badStructure?, .badBody?, .tooManyTokens?: self = .refused(.other)
+        case .tooManyTopicMessages?: self = .throttled(retryAfter: rejection.retryAfter)
+        case .authenticationFailed?, .tokenExpired?, .noPermission?, .noHighPriority?:
+            self = .barred("HMS answered \(rejection.code?.text ?? "")")
+        case .tokenServer?, .internalError?: self = .failed(retryAfter: rejection.retryAfter)
+        default: self.init(hmsStatus: rejection)
+        }
+    }
+
+    /// No code, or one that Huawei had not named when this was written: the status speaks.
+    private init(hmsStatus rejection: HMSRejection) {
+        switch rejection.status {
+        case 401, 403, 404, 300..<400: self = .barred("HMS answered \(rejection.status)")
+        case 429, 503: self = .throttled(retryAfter: rejection.retryAfter)
+        case 500...: self = .failed(retryAfter: rejection.retryAfter)
+        default: self = .refused(.other)
+        }
+    }
+}

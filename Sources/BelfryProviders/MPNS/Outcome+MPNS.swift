@@ -1,0 +1,35 @@
+import BelfryCore
+import MPNS
+
+// Every answer of MPNS and its one consequence. The same table for people: docs/Providers.md.
+// Source: Microsoft, "Push Notification Service response codes for Windows Phone".
+
+extension Outcome {
+    /// - Parameter sentAt: a channel that was renewed since is another.
+    init(_ answer: MPNSAnswer, sentAt: Instant) {
+        switch answer {
+        case .answered(let verdict): self.init(verdict, sentAt: sentAt)
+        case .unprocessed(let fault): self.init(unprocessed: fault)
+        case .unknown: self = .unanswered
+        }
+    }
+
+    private init(_ verdict: MPNSVerdict, sentAt: Instant) {
+        switch (verdict.status, verdict.notification) {
+        case (200, .queueFull): self = .throttled(retryAfter: Self.wait(verdict.retryAfter) ?? .seconds(240))
+        // The app asked for none of this kind.
+        case (200, .suppressed), (200, .dropped): self = .refused(.dropped)
+        case (200, _): self = .accepted
+        // Of this channel; devices name their channels, so it says nothing of our certificate.
+        case (401, _): self = .refused(.forbidden)
+        case (403, _): self = .barred("MPNS refuses the certificate")
+        case (404, _): self = verdict.subscription == .expired ? .gone(since: sentAt) : .refused(.badToken)
+        case (405, _): self = .refused(.methodNotAllowed)
+        // The daily limit of an unauthenticated sender.
+        case (406, _): self = .throttled(retryAfter: Self.wait(verdict.retryAfter) ?? .seconds(3_600))
+        // The device is inactive: at most one attempt an hour is allowed.
+        case (412, _): self = .throttled(retryAfter: .seconds(61 * 60))
+        default: self.init(status: verdict.status, retryAfter: verdict.retryAfter)
+        }
+    }
+}

@@ -1,0 +1,12 @@
+/// What an operator may set about a provider that is told of many devices in one request.
+package struct MulticastOptions: Sendable {
+    /// How many devices may be in the air for one platform.
+    package var devicesMax: Int
+    /// How long one page may take.
+    package var deadline: Duration
+
+    package init(devicesMax: Int = 4_000, deadline: Duration = .seconds(30)) {
+        self.devicesMax = devicesMax
+        self.deadline = deadline
+    }
+}

@@ -1,0 +1,42 @@
+import BelfryCore
+import PAP
+
+// Every answer of a push gateway and its one consequence. The same table for people: docs/Providers.md.
+// Source: WAP-247 PAP §9.13; BlackBerry, "Push Service SDK", response codes.
+
+extension Outcome {
+    /// - Parameter sentAt: a device that registered since is alive again.
+    init(_ answer: PAPAnswer, sentAt: Instant) {
+        switch answer {
+        case .result(let code, _): self.init(papCode: code, sentAt: sentAt)
+        // Not the gateway's language; it may have been taken.
+        case .rejected(200, _): self = .unanswered
+        case .rejected(401, _), .rejected(403, _): self = .barred("the push gateway refuses the application's password")
+        case .rejected(let status, let retryAfter): self.init(status: status, retryAfter: retryAfter)
+        case .unprocessed(let fault): self.init(unprocessed: fault)
+        case .unknown: self = .unanswered
+        }
+    }
+
+    private init(papCode: Int, sentAt: Instant) {
+        switch papCode {
+        // 1500: taken, and the daily quota is used up by it.
+        case 1_000, 1_001, 1_500: self = .accepted
+        // The push id is known: an attempt of before has arrived after all.
+        case 2_007: self = .accepted
+        case 2_001: self = .refused(.badToken)
+        case 2_002, 4_502, 22_002: self = .gone(since: sentAt)
+        case 2_500, 22_005: self = .throttled(retryAfter: Self.untilTomorrow(sentAt))
+        case 3_000, 3_007, 4_000, 4_001, 23_000: self = .failed(retryAfter: nil)
+        case 4_500: self = .refused(.badExpiration)
+        case 4_503: self = .refused(.forbidden)
+        default: self = .refused(.other)
+        }
+    }
+
+    /// Quotas begin anew at midnight UTC.
+    private static func untilTomorrow(_ now: Instant) -> Duration {
+        let day: Int64 = 86_400_000
+        return .milliseconds(day - now.milliseconds % day)
+    }
+}

@@ -1,0 +1,49 @@
+import BelfryCore
+import FoundationEssentials
+import Outbound
+import PAP
+
+/// Sends the pushes of one BlackBerry platform through its gateway.
+struct PAPProvider: PostingProvider {
+    let desk: PostingDesk
+    private let client: PAPClient
+    private let clock: any WallClock
+    private let options: PostingOptions
+
+    init(_ credentials: PAPPlatformCredentials, mode: Platform.Mode, with means: ProviderMeans) throws {
+        options = means.options.posting
+        clock = means.clock
+        desk = PostingDesk(logger: means.logger)
+        var configuration = PAPClient.Configuration()
+        configuration.width = min(options.width, configuration.width)
+        configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
+        client = PAPClient(
+            means.guarded,
+            credentials: PAPCredentials(
+                applicationID: credentials.applicationID, password: credentials.password,
+                url: try credentials.gateway(mode)), configuration: configuration)
+    }
+
+    func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
+        guard let payload = try BB10Payload(push.content) else { return nil }
+        let sentAt = clock.now
+        let message = try PAPMessage(
+            content: payload.bytes, deliverBefore: push.expiresAt.map { $0.milliseconds / 1_000 })
+        let ids = MessageID(push: push.receiptID)
+        let page = Addressed(recipients) { recipient in
+            try PAPDevice(address: recipient.text, pushID: ids.uuid(for: recipient.device).lowercased)
+        }
+        let answers = await client.send(message, to: page.addresses, within: options.deadline)
+        return page.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
+    }
+
+    func test() async -> CredentialsTest { .unknown("the gateway can only be asked by a push to a device") }
+}
+
+extension MessageID {
+    func uuid(for device: Key<Device>) -> UUID {
+        let (high, low) = words(for: device)
+        return UUID(
+            uuid: withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { $0.loadUnaligned(as: uuid_t.self) })
+    }
+}

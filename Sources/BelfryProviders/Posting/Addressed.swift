@@ -1,0 +1,40 @@
+import BelfryCore
+
+/// The recipients of a page whose tokens are addresses, and where they stand in it.
+struct Addressed<Address> {
+    let addresses: [Address]
+    private let places: [Int]
+    private let count: Int
+
+    init(_ recipients: [Recipient], _ address: (Recipient) throws -> Address) {
+        var addresses: [Address] = []
+        var places: [Int] = []
+        for (place, recipient) in recipients.enumerated() {
+            guard let address = try? address(recipient) else { continue }
+            addresses.append(address)
+            places.append(place)
+        }
+        self.addresses = addresses
+        self.places = places
+        count = recipients.count
+    }
+
+    /// One for each recipient; a token that is no address is a bad one.
+    func outcomes(_ outcomes: [Outcome]) -> [Outcome] {
+        var all = Array(repeating: Outcome.refused(.badToken), count: count)
+        for (place, outcome) in zip(places, outcomes) { all[place] = outcome }
+        return all
+    }
+}
+
+extension Recipient {
+    /// The token of a provider whose tokens are text.
+    var text: String { String(decoding: token.bytes, as: UTF8.self) }
+}
+
+extension Push {
+    /// Whole seconds until it ends; nil when it has no end of its own.
+    func lifetime(at now: Instant) -> Int? {
+        expiresAt.map { Int(max($0.milliseconds - now.milliseconds, 0) / 1_000) }
+    }
+}

@@ -1,0 +1,33 @@
+import BelfryCore
+import Foundation
+import NIOSSL
+import Outbound
+
+extension EnteredFields {
+    /// An https URL; nil when it was not entered.
+    func urlIfAny(_ field: String, schemes: Set<String> = ["https"]) throws(InvalidInput) -> String? {
+        guard let text = try textIfAny(field) else { return nil }
+        guard let url = URL(string: text), let scheme = url.scheme, schemes.contains(scheme),
+            url.host()?.isEmpty == false, url.user() == nil
+        else {
+            throw InvalidInput(
+                field: field,
+                "is no URL that begins with \(schemes.sorted().map { "\($0)://" }.joined(separator: " or "))")
+        }
+        return text
+    }
+}
+
+extension Outbound {
+    /// The same with words for a person.
+    static func checkedTLS(
+        trustRoots: String?, certificate: String? = nil, key: String? = nil
+    ) throws(InvalidInput) -> TLSConfiguration? {
+        do {
+            return try tls(trustRoots: trustRoots, certificate: certificate, key: key)
+        } catch {
+            let field = certificate == nil ? "trust_root" : "certificate or private_key"
+            throw InvalidInput(field: field, "cannot be used: \(error)")
+        }
+    }
+}

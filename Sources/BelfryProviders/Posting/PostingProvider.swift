@@ -1,0 +1,47 @@
+import BelfryCore
+import Logging
+import Synchronization
+
+/// A provider that is posted to over the shared HTTP client, so that it has no connections of its own to look after.
+protocol PostingProvider: DrainableProvider {
+    var desk: PostingDesk { get }
+
+    /// Throws `InvalidInput`, or the error of the client's message, when the push cannot be rendered; nil when it holds
+    /// nothing for such a device.
+    func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]?
+}
+
+extension PostingProvider {
+    var room: Int { desk.room }
+
+    func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
+        desk.take(recipients.count)
+        defer { desk.take(-recipients.count) }
+        do {
+            return try await deliver(push, to: recipients) ?? recipients.map { _ in .refused(.payloadEmpty) }
+        } catch {
+            desk.logger.error(
+                "push cannot be rendered", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
+            return recipients.map { _ in .refused(.other) }
+        }
+    }
+
+    func retire() async {}
+
+    func shutdown(within deadline: Duration) async {}
+}
+
+/// How many devices a provider is busy with.
+final class PostingDesk: Sendable {
+    let logger: Logger
+    private let busy = Mutex(0)
+
+    /// Some pages: more wait in the database, where an urgent one overtakes them.
+    private static let roomMax = 4 * Page.devicesMax
+
+    init(logger: Logger) { self.logger = logger }
+
+    var room: Int { max(Self.roomMax - busy.withLock { $0 }, 0) }
+
+    func take(_ count: Int) { busy.withLock { $0 += count } }
+}

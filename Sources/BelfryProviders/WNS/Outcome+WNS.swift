@@ -1,0 +1,38 @@
+import BelfryCore
+import WNS
+
+// Every answer of WNS and its one consequence. The same table for people: docs/Providers.md.
+// Source: Microsoft, "Push notification service request and response headers", "Response codes".
+
+extension Outcome {
+    /// - Parameter sentAt: a channel that was renewed since is another.
+    init(_ answer: WNSAnswer, sentAt: Instant) {
+        switch answer {
+        case .received: self = .accepted
+        case .dropped: self = .refused(.dropped)
+        case .channelThrottled: self = .throttled(retryAfter: .seconds(600))
+        case .rejected(let rejection): self.init(rejection, sentAt: sentAt)
+        case .unauthorized(let fault): self.init(fault)
+        case .unprocessed(let fault): self.init(unprocessed: fault)
+        case .unknown: self = .unanswered
+        }
+    }
+
+    private init(_ rejection: WNSRejection, sentAt: Instant) {
+        let retryAfter = Self.wait(rejection.retryAfter)
+        switch rejection.status {
+        // The client has already tried with a new token.
+        case 401: self = .barred("WNS refuses the access token: \(rejection.description ?? "401")")
+        // The channel of another app: devices name their channels, so it says nothing of our credentials.
+        case 403: self = .refused(.tokenOfAnotherApplication)
+        case 410 where rejection.description?.lowercased().contains("domain blocked") == true:
+            self = .barred("WNS blocks this app: \(rejection.description ?? "410")")
+        case 404, 410: self = .gone(since: sentAt)
+        case 405: self = .refused(.methodNotAllowed)
+        case 406, 429: self = .throttled(retryAfter: retryAfter ?? .seconds(3_600))
+        // The device cannot be reached at present.
+        case 412: self = .throttled(retryAfter: retryAfter ?? .seconds(3_600))
+        default: self.init(status: rejection.status, retryAfter: rejection.retryAfter)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import BelfryCore
+import Outbound
+import WNS
+
+/// Sends the pushes of one Windows platform through WNS.
+struct WNSProvider: PostingProvider {
+    let desk: PostingDesk
+    private let client: WNSClient
+    private let domain: String
+    private let clock: any WallClock
+    private let options: PostingOptions
+
+    init(_ credentials: WNSPlatformCredentials, with means: ProviderMeans) throws {
+        options = means.options.posting
+        clock = means.clock
+        desk = PostingDesk(logger: means.logger)
+        domain = credentials.domain ?? WNSChannel.domain
+        var configuration = WNSClient.Configuration()
+        configuration.width = options.width
+        configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
+        client = WNSClient(means.guarded, credentials: credentials.credentials, configuration: configuration)
+    }
+
+    func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
+        guard let payload = try Windows8Payload(push.content) else { return nil }
+        let sentAt = clock.now
+        let message = try WNSMessage(payload, lifetime: push.lifetime(at: sentAt), isUrgent: push.lane == .urgent)
+        let page = Addressed(recipients) { try WNSChannel($0.text, domain: domain) }
+        let answers = await client.send(message, to: page.addresses, within: options.deadline)
+        return page.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
+    }
+
+    func test() async -> CredentialsTest {
+        await CredentialsTest { () async throws(AccessToken.Fault) in try await client.authorize() }
+    }
+}
+
+extension WNSMessage {
+    /// A toast is never kept for a device that is offline, a tile and a badge always are, as PCF had it. What the app itself
+    /// reads is kept when the push has an end.
+    fileprivate init(_ payload: Windows8Payload, lifetime: Int?, isUrgent: Bool) throws(WNSError) {
+        switch payload.kind {
+        case .toast:
+            try self.init(.toast, body: payload.bytes, isCached: false, priority: isUrgent ? .high : nil)
+        case .tile: try self.init(.tile, body: payload.bytes, ttl: lifetime, isCached: true)
+        case .badge: try self.init(.badge, body: payload.bytes, ttl: lifetime, isCached: true)
+        case .raw: try self.init(.raw, body: payload.bytes, ttl: lifetime, isCached: lifetime != nil)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import BelfryCore
+import WebPush
+
+// Every answer of a push service and its one consequence. The same table for people: docs/Providers.md.
+// Source: RFC 8030, RFC 8292 §4.2; autopush, "Error Codes"; Apple, "Sending web push notifications in web apps and browsers".
+
+extension Outcome {
+    /// - Parameters:
+    ///   - isApple: whether Apple answered.
+    ///   - sentAt: a subscription that was renewed since is another.
+    init(_ answer: WebPushAnswer, isApple: Bool, sentAt: Instant) {
+        switch answer {
+        case .accepted: self = .accepted
+        case .rejected(let rejection): self.init(rejection, isApple: isApple, sentAt: sentAt)
+        case .unusableKey: self = .refused(.badToken)
+        case .unprocessed(let fault): self.init(unprocessed: fault)
+        case .unknown: self = .unanswered
+        }
+    }
+
+    /// A browser names its push service, so anybody can have one that answers as they like, or subscribe with a key that is
+    /// not ours. So 401 and 403 harm the one device only; but Apple's word for a bad token can have no other cause than us.
+    private init(_ rejection: WebPushRejection, isApple: Bool, sentAt: Instant) {
+        switch (rejection.status, rejection.reason) {
+        case (404, _), (410, _): self = .gone(since: sentAt)
+        case (403, WebPushReason.badToken?) where isApple:
+            self = .barred("Apple refuses the VAPID token: subject, key or clock")
+        case (_, WebPushReason.keyMismatch?): self = .refused(.tokenOfAnotherApplication)
+        case (400, .number(113)?): self = .refused(.badCollapseID)
+        case (400, .number(112)?), (400, .number(111)?): self = .refused(.badExpiration)
+        case (400, .word("BadUrgency")?): self = .refused(.badPriority)
+        case (401, _), (403, _): self = .refused(.forbidden)
+        case (405, _): self = .refused(.methodNotAllowed)
+        // Microsoft's service throttles with it.
+        case (406, _): self = .throttled(retryAfter: Self.wait(rejection.retryAfter))
+        default: self.init(status: rejection.status, retryAfter: rejection.retryAfter)
+        }
+    }
+}

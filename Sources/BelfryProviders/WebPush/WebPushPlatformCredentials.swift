@@ -1,0 +1,54 @@
+package import BelfryCore
+import Outbound
+import WebPush
+
+/// What a web platform needs to send: the key pair that its subscriptions are bound to, and whom to complain to.
+package struct WebPushPlatformCredentials: PlatformCredentials {
+    /// The private key, 32 bytes in Base64 for URLs or PEM.
+    let vapidKey: String
+    /// `mailto:` or `https:`.
+    let subject: String?
+    /// Certificates in PEM to trust instead of the system's.
+    let trustRoots: String?
+
+    private static let fields = ["vapid_key", "subject", "trust_root"]
+
+    /// Without `vapid_key` a new pair is made.
+    package init(entered: [String: JSONValue]) throws(InvalidInput) {
+        let fields = try EnteredFields(entered, of: "Web Push", known: Self.fields)
+        vapidKey = try fields.textIfAny("vapid_key") ?? VAPIDKey().privateText
+        subject = try fields.textIfAny("subject")
+        trustRoots = try fields.textIfAny("trust_root")
+    }
+
+    package var entered: [String: JSONValue] {
+        ["vapid_key": vapidKey, "subject": subject, "trust_root": trustRoots].compactMapValues {
+            $0.map { .string($0) }
+        }
+    }
+
+    package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
+        _ = try identity()
+        _ = try Outbound.checkedTLS(trustRoots: trustRoots)
+    }
+
+    package func published() throws -> [String: String] { ["vapid_public_key": try identity().publicKey] }
+
+    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
+        try WebPushProvider(self, with: means)
+    }
+
+    func identity() throws(InvalidInput) -> VAPID {
+        let key: VAPIDKey
+        do {
+            key = try VAPIDKey(vapidKey)
+        } catch {
+            throw InvalidInput(field: "vapid_key", "cannot be used: \(error)")
+        }
+        do {
+            return try VAPID(key: key, subject: subject)
+        } catch {
+            throw InvalidInput(field: "subject", "cannot be used: \(error)")
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import BelfryCore
+import FoundationEssentials
+import Outbound
+import WebPush
+
+/// Sends the pushes of one web platform, each to the push service that its browser named.
+struct WebPushProvider: PostingProvider {
+    let desk: PostingDesk
+    private let client: WebPushClient
+    private let vapid: VAPID
+    private let clock: any WallClock
+    private let options: PostingOptions
+
+    /// As long as Android's, where PCF named a figure.
+    private static let lifetime = 2_419_200
+
+    init(_ credentials: WebPushPlatformCredentials, with means: ProviderMeans) throws {
+        options = means.options.posting
+        clock = means.clock
+        desk = PostingDesk(logger: means.logger)
+        vapid = try credentials.identity()
+        var configuration = WebPushClient.Configuration()
+        configuration.width = options.width
+        configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
+        let clock = clock
+        configuration.now = { clock.now.milliseconds / 1_000 }
+        client = WebPushClient(means.guarded, vapid: vapid, configuration: configuration)
+    }
+
+    func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
+        let sentAt = clock.now
+        let payload = try WebPayload(push.content, receiptID: push.receiptID)
+        let message = try WebPushMessage(
+            payload: payload.bytes, ttl: push.lifetime(at: sentAt) ?? Self.lifetime, urgency: push.urgency,
+            topic: push.topic)
+        let page = Addressed(recipients) { try WebPushSubscription(json: $0.token.bytes) }
+        let answers = await client.send(message, to: page.addresses, within: options.deadline)
+        return page.outcomes(
+            zip(page.addresses, answers).map { Outcome($1, isApple: $0.isApple, sentAt: sentAt) })
+    }
+
+    /// There is nobody to ask: each browser has its own push service. That a token can be signed is all there is to see.
+    func test() async -> CredentialsTest { .works }
+}
+
+extension WebPushSubscription {
+    var isApple: Bool { origin.hasSuffix(".push.apple.com") }
+}
+
+extension Push {
+    fileprivate var urgency: WebPushUrgency {
+        switch lane {
+        case .urgent: .high
+        case .normal: .normal
+        case .bulk: .low
+        }
+    }
+
+    /// Of a message that was sent twice and still waits, the second replaces the first.
+    fileprivate var topic: String {
+        withUnsafeBytes(of: receiptID.uuid) { Base64URL.encode($0) }
+    }
+}

@@ -1,0 +1,43 @@
+import BelfryCore
+import Outbound
+import Webhook
+
+// Every answer of a webhook and its one consequence. The same table for people: docs/Providers.md.
+
+extension Outcome {
+    /// One outcome for each device of the page.
+    ///
+    /// - Parameter sentAt: a device that registered since is alive again.
+    static func table(_ answer: WebhookAnswer, devices: Int, sentAt: Instant) -> [Outcome] {
+        if case .verdicts(let verdicts) = answer, verdicts.count == devices {
+            return verdicts.map { Outcome($0, sentAt: sentAt) }
+        }
+        return Array(repeating: Outcome(ofPage: answer), count: devices)
+    }
+
+    private init(_ verdict: WebhookVerdict, sentAt: Instant) {
+        switch verdict {
+        case .accepted: self = .accepted
+        case .refused: self = .refused(.other)
+        case .gone: self = .gone(since: sentAt)
+        case .retry(let seconds): self = .failed(retryAfter: Self.wait(seconds))
+        }
+    }
+
+    private init(ofPage answer: WebhookAnswer) {
+        switch answer {
+        case .verdicts: self = .accepted
+        case .unreadable, .unknown: self = .unanswered
+        case .rejected(let status, let retryAfter):
+            switch status {
+            case 300..<400, 401, 403, 404, 410: self = .barred("the webhook answered \(status)")
+            default: self.init(status: status, retryAfter: retryAfter)
+            }
+        case .unprocessed(let fault):
+            self =
+                fault.code == .addressRefused
+                ? .barred("the webhook's address is not public, see providers.addresses.allow")
+                : Outcome(unprocessed: fault)
+        }
+    }
+}

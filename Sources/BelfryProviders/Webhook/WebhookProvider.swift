@@ -1,0 +1,55 @@
+import BelfryCore
+import FoundationEssentials
+import Outbound
+import Webhook
+
+/// Hands the pushes of one webhook platform, page by page, to a service of the operator's own.
+struct WebhookProvider: PostingProvider {
+    let desk: PostingDesk
+    private let client: WebhookClient
+    private let clock: any WallClock
+    private let options: PostingOptions
+
+    init(_ credentials: WebhookPlatformCredentials, with means: ProviderMeans) throws {
+        options = means.options.posting
+        clock = means.clock
+        desk = PostingDesk(logger: means.logger)
+        var configuration = WebhookClient.Configuration()
+        configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
+        let clock = clock
+        configuration.now = { clock.now.milliseconds / 1_000 }
+        client = WebhookClient(
+            means.guarded, url: credentials.url, signature: try credentials.signature(), configuration: configuration)
+    }
+
+    func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
+        let sentAt = clock.now
+        let ids = MessageID(push: push.receiptID)
+        let devices = recipients.map { recipient in
+            WebhookPage.Device(messageID: ids.uuid(for: recipient.device).lowercased, token: recipient.text)
+        }
+        let page = WebhookPage(push: try push.json.encoded(field: "message"), devices: devices)
+        let answer = await client.send(page, within: options.deadline)
+        return Outcome.table(answer, devices: devices.count, sentAt: sentAt)
+    }
+
+    /// A page without devices.
+    func test() async -> CredentialsTest {
+        let answer = await client.send(
+            WebhookPage(push: Array(#"{"test":true}"#.utf8), devices: []), within: options.deadline)
+        return CredentialsTest(Outcome.table(answer, devices: 1, sentAt: clock.now).first)
+    }
+}
+
+extension Push {
+    /// What a webhook is told of a push.
+    fileprivate var json: JSONValue {
+        var members: [String: JSONValue] = [
+            "receiptId": .string(receiptID.lowercased), "urgency": .string("\(lane)"),
+            "custom": .object(content.custom),
+        ]
+        if let body = content.body { members["body"] = .string(body) }
+        if let expiresAt { members["expiresAt"] = .integer(expiresAt.milliseconds) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,65 @@
+package import BelfryCore
+package import Logging
+import Metrics
+import ServiceLifecycle
+
+/// Looks once a day at when the credentials of platforms end, and says so from 30 days before.
+package struct CredentialsWatch: Service {
+    private let store: any Store
+    private let credentials: any ProviderCredentials
+    private let clock: any WallClock
+    private let logger: Logger
+
+    package static let noticeDays: Int64 = 30
+    private static let pause = Duration.seconds(86_400)
+
+    package init(
+        store: any Store, credentials: any ProviderCredentials, clock: any WallClock, logger: Logger
+    ) {
+        self.store = store
+        self.credentials = credentials
+        self.clock = clock
+        self.logger = logger
+    }
+
+    package func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    try await round()
+                    try await clock.sleep(for: Self.pause)
+                } catch is CancellationError {
+                    return
+                } catch {
+                    logger.error("the credentials of platforms cannot be looked at", metadata: ["error": "\(error)"])
+                    try? await clock.sleep(for: Self.pause)
+                }
+            }
+        }
+    }
+
+    /// One look at all platforms.
+    package func round() async throws {
+        var least: Int64?
+        for application in try await store.applications() {
+            for platform in try await store.platforms(of: application.key) {
+                guard let days = days(platform) else { continue }
+                least = min(least ?? days, days)
+                if days <= Self.noticeDays { warn(platform, days) }
+            }
+        }
+        if let least { Metric.credentialsDays().set(least) }
+    }
+
+    /// Until they end; nil where they do not, or cannot be read, which their pages will tell.
+    private func days(_ platform: Platform) -> Int64? {
+        guard let end = try? credentials.expiry(of: platform) else { return nil }
+        return (end - clock.now).components.seconds / 86_400
+    }
+
+    private func warn(_ platform: Platform, _ days: Int64) {
+        logger.warning(
+            "the credentials of a platform end soon",
+            metadata: ["platform.uuid": "\(platform.uuid.lowercased)", "days": "\(days)"])
+    }
+}

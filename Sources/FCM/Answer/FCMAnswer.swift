@@ -1,0 +1,109 @@
+public import HTTP2Client
+public import HTTPExchange
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What came of one message.
+public enum FCMAnswer: Sendable, Hashable {
+    /// FCM took it. It may still never reach the device.
+    case accepted(FCMReceipt)
+    /// FCM answered, and did not take it.
+    case rejected(FCMRejection)
+    /// It was not sent: the project's quota is used up for longer than the deadline. Wait for `retryAfter`.
+    case held(retryAfter: Duration)
+    /// It was not sent: there is no token.
+    case unauthorized(AccessTokenError)
+    /// FCM certainly did not process it: it may be sent again without a duplicate.
+    case unprocessed(HTTP2Fault)
+    /// It was written and no answer came. Sending it again may tell the device twice.
+    case unknown(HTTP2Fault)
+    /// TLS failed for the sake of the certificates. Not processed; a person must act.
+    case credentialsRefused(HTTP2Fault)
+}
+
+/// An answer of 200. Holds the bytes; the name is read when it is asked for.
+public struct FCMReceipt: Sendable, Hashable {
+    private let body: ArraySlice<UInt8>
+
+    init(body: ArraySlice<UInt8>) { self.body = body }
+
+    /// `projects/…/messages/…`, by which FCM knows the message.
+    public var name: String? {
+        struct Body: Decodable { let name: String? }
+        return try? JSONDecoder().decode(Body.self, from: Data(body)).name
+    }
+}
+
+/// An answer of FCM other than 200.
+public struct FCMRejection: Sendable, Hashable {
+    public let status: Int
+    public let code: FCMErrorCode
+    /// FCM's own words, cut short. Not for a page: they may hold what the caller sent.
+    public let message: String
+    /// The fields FCM found fault with.
+    public let fields: [String]
+    /// What the answer asks for.
+    public let retryAfter: Duration?
+
+    public init(
+        status: Int, code: FCMErrorCode, message: String = "", fields: [String] = [], retryAfter: Duration? = nil
+    ) {
+        self.status = status
+        self.code = code
+        self.message = message
+        self.fields = fields
+        self.retryAfter = retryAfter
+    }
+
+    /// Whether FCM says that the token is none. It also says so where the whole message is wrong: no reason to prune.
+    public var isAboutToken: Bool {
+        code == .invalidArgument
+            && (fields.contains("message.token") || message.contains("not a valid FCM registration token"))
+    }
+}
+
+extension FCMAnswer {
+    /// Reads an answer from what came over the wire. Takes any bytes and never fails: what is not understood is left
+    /// out and the status decides.
+    public init(status: Int, body: ArraySlice<UInt8>, retryAfter: Duration? = nil) {
+        guard status != 200 else {
+            self = .accepted(FCMReceipt(body: body))
+            return
+        }
+        let body = FCMErrorBody(body)
+        self = .rejected(
+            FCMRejection(
+                status: status, code: body.code ?? FCMErrorCode(status: status), message: body.message,
+                fields: body.fields, retryAfter: retryAfter))
+    }
+
+    init(_ answer: HTTP2Answer, now: Int64) {
+        switch answer {
+        case .response(let response):
+            let retryAfter = response.value(at: 0).flatMap {
+                RetryAfter.duration(String(decoding: $0, as: UTF8.self), now: now)
+            }
+            self.init(status: response.status, body: response.body, retryAfter: retryAfter)
+        case .unprocessed(let fault):
+            self = fault.code == .tlsRefused ? .credentialsRefused(fault) : .unprocessed(fault)
+        case .unknown(let fault):
+            self = .unknown(fault)
+        }
+    }
+
+    /// The headers the connection keeps.
+    static let keptHeaders = ["retry-after"]
+
+    /// FCM did not take our token. Where a third party's key is wrong it answers 401 as well, with a code of its own.
+    var isUnauthenticated: Bool {
+        if case .rejected(let rejection) = self {
+            rejection.status == 401 && rejection.code == .unauthenticated
+        } else {
+            false
+        }
+    }
+}

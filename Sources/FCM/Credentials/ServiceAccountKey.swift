@@ -1,0 +1,70 @@
+import CryptoExtras
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Signs the assertions with which a service account asks for a token: JWTs with RS256.
+///
+/// Source: RFC 7523 §2.1; Google, "Using OAuth 2.0 for Server to Server Applications"; RFC 7518 §3.3 for RS256.
+struct ServiceAccountKey: Sendable {
+    static let scope = "https://www.googleapis.com/auth/firebase.messaging"
+    /// The longest life that Google takes.
+    static let lifetime: Int64 = 3_600
+
+    private let key: _RSA.Signing.PrivateKey
+    private let keyID: String?
+    private let clientEmail: String
+    private let audience: String
+
+    init(pem: String, keyID: String?, clientEmail: String, audience: String) throws(FCMCredentialsError) {
+        do {
+            key = try _RSA.Signing.PrivateKey(pemRepresentation: pem)
+        } catch {
+            throw FCMCredentialsError(
+                .key, "private_key is not an RSA private key of 2,048 bits or more in PEM")
+        }
+        self.keyID = keyID
+        self.clientEmail = clientEmail
+        self.audience = audience
+    }
+
+    /// - Parameter now: Unix seconds.
+    func assertion(at now: Int64) throws(FCMCredentialsError) -> String {
+        let head = Head(kid: keyID)
+        let claims = Claims(
+            aud: audience, exp: now + Self.lifetime, iat: now, iss: clientEmail, scope: Self.scope)
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            let signed = "\(Base64URL.text(try encoder.encode(head))).\(Base64URL.text(try encoder.encode(claims)))"
+            let signature = try key.signature(for: Data(signed.utf8), padding: .insecurePKCS1v1_5)
+            return "\(signed).\(Base64URL.text(signature.rawRepresentation))"
+        } catch {
+            throw FCMCredentialsError(.signing, "the assertion could not be signed: \(error)")
+        }
+    }
+
+    private struct Head: Encodable {
+        let alg = "RS256"
+        let kid: String?
+        let typ = "JWT"
+    }
+
+    private struct Claims: Encodable {
+        let aud: String
+        let exp: Int64
+        let iat: Int64
+        let iss: String
+        let scope: String
+    }
+}
+
+/// Base64 for URLs, without padding. Source: RFC 4648 §5.
+enum Base64URL {
+    static func text(_ bytes: Data) -> String {
+        bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+}

@@ -1,0 +1,122 @@
+public import AsyncHTTPClient
+public import HTTP2Client
+import HTTPExchange
+public import Logging
+public import NIOCore
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Sends messages to FCM, HTTP v1, with one service account.
+///
+/// The unit is the batch: one message to many devices costs one hop to an event loop. Answers are values, one for each
+/// device in order; `send` never throws and always returns by its deadline.
+public final class FCMClient: Sendable {
+    public struct Configuration: Sendable {
+        /// How connections are opened, watched and replaced. What FCM's habits ask for is set by the client.
+        public var pool = HTTP2PoolConfiguration()
+        /// Unix seconds, for the time of issue of assertions and dates in answers.
+        public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) }
+
+        public init() {}
+    }
+
+    private let pool: HTTP2Pool
+    private let token: AccessToken
+    private let quota: FCMQuota
+    private let project: String
+    private let now: @Sendable () -> Int64
+
+    /// - Parameters:
+    ///   - quota: one for each project, shared by its clients.
+    ///   - http: asks for tokens. It must follow no redirects, and is shut down by whoever made it.
+    /// - Throws: when the trust roots cannot be used by TLS.
+    public init(
+        credentials: FCMCredentials, endpoint: FCMEndpoint = .production, quota: FCMQuota = FCMQuota(),
+        configuration: Configuration = Configuration(), http: HTTPClient, eventLoopGroup: any EventLoopGroup,
+        logger: Logger
+    ) throws(FCMCredentialsError) {
+        self.quota = quota
+        project = credentials.projectID
+        now = configuration.now
+        do {
+            let poster = try HTTPPoster(client: http, trustRoots: endpoint.trustRoots)
+            token = AccessToken(
+                fetch: TokenServer(credentials: credentials, poster: poster, now: configuration.now).fetch)
+            pool = try HTTP2Pool(
+                endpoint: endpoint.http2(), configuration: configuration.prescribed, eventLoopGroup: eventLoopGroup,
+                logger: logger)
+        } catch let error as FCMCredentialsError {
+            throw error
+        } catch {
+            throw FCMCredentialsError(.tls, "\(error)")
+        }
+    }
+
+    /// How many more messages the client can usefully hold now.
+    public var room: Int { min(pool.room, quota.room) }
+
+    /// Connections and requests at this moment.
+    public var snapshot: HTTP2PoolSnapshot { pool.snapshot }
+
+    /// Sends a message to all devices of a batch and returns their answers in order.
+    ///
+    /// - Parameters:
+    ///   - urgent: goes before all batches that wait and are not.
+    ///   - deadline: for everything: the token, the quota, connecting, sending, the answers. Cancelling the task ends it
+    ///     at once.
+    public func send(_ batch: FCMBatch, urgent: Bool = false, deadline: Duration = .seconds(30)) async -> [FCMAnswer] {
+        guard !batch.tokens.isEmpty else { return [] }
+        let lapsesAt = ContinuousClock.now + deadline
+        if let wait = await quota.take(batch.tokens.count, within: deadline * 0.5) {
+            return batch.tokens.map { _ in .held(retryAfter: wait) }
+        }
+        var answers = await attempt(batch, urgent, until: lapsesAt)
+        // A token may end, or be revoked, before its time. The attempt has seen to it that the next gets another.
+        let refused = answers.indices.filter { answers[$0].isUnauthenticated }
+        if !refused.isEmpty {
+            let again = await attempt(batch.picking(refused), urgent, until: lapsesAt)
+            for (index, answer) in zip(refused, again) { answers[index] = answer }
+        }
+        if let wait = FCMPatience.pause(after: answers) { quota.pause(for: wait) }
+        return answers
+    }
+
+    /// Takes no more work, waits for the answers that are due, and closes all connections within `deadline`.
+    public func shutdown(within deadline: Duration) async {
+        await pool.shutdown(within: deadline)
+    }
+
+    private func attempt(
+        _ batch: FCMBatch, _ urgent: Bool, until lapsesAt: ContinuousClock.Instant
+    ) async -> [FCMAnswer] {
+        do throws(AccessTokenError) {
+            let (token, generation) = try await token.current()
+            var requests = batch.requests(project: project)
+            requests.headers.append(HTTP2Header("authorization", "Bearer \(token)"))
+            let now = now()
+            let answers = await pool.send(requests, urgent: urgent, deadline: lapsesAt - .now)
+                .map { FCMAnswer($0, now: now) }
+            if answers.contains(where: \.isUnauthenticated) { self.token.reject(generation) }
+            return answers
+        } catch {
+            return batch.tokens.map { _ in .unauthorized(error) }
+        }
+    }
+}
+
+extension FCMClient.Configuration {
+    /// The configuration with what FCM's habits ask for: it ends connections that were idle for four minutes, and those
+    /// that are pinged while idle. Source: bloomberg/pushiko, docs/comparisons.md.
+    fileprivate var prescribed: HTTP2PoolConfiguration {
+        var pool = pool
+        pool.connection.keptHeaders = FCMAnswer.keptHeaders
+        pool.connection.idlePingAfter = .seconds(86_400)
+        pool.idleMax = min(pool.idleMax, .seconds(220))
+        pool.lastIdleMax = min(pool.lastIdleMax, .seconds(220))
+        return pool
+    }
+}

@@ -1,0 +1,146 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What is the same for all devices a message goes to, encoded once. One that exists is one FCM has no formal reason to
+/// refuse.
+///
+/// Source: Firebase, REST reference, `projects.messages`; "About FCM messages" for sizes and reserved keys.
+public struct FCMMessage: Sendable, Hashable {
+    /// What stands before and after the token.
+    let head: [UInt8]
+    let tail: [UInt8]
+
+    /// Of all keys and values that a device gets.
+    public static let bytesMax = 4_096
+    /// Four weeks, the longest that FCM keeps a message, and what it does without a ttl.
+    public static let secondsMax: Int64 = 2_419_200
+
+    /// - Parameters:
+    ///   - data: what the app finds. The names `from`, `message_type` and those that begin with `google` or `gcm` belong
+    ///     to Google.
+    ///   - isValidatedOnly: FCM checks the message and delivers it to nobody.
+    public init(
+        notification: FCMNotification? = nil, data: [String: String] = [:], android: FCMAndroid = FCMAndroid(),
+        isValidatedOnly: Bool = false
+    ) throws(FCMMessageError) {
+        for key in data.keys.sorted() where Self.isReserved(key) { throw .reservedKey(key) }
+        if let seconds = android.timeToLive, !(0...Self.secondsMax ~= seconds) { throw .timeToLive(seconds) }
+        let bytes = data.reduce(notification?.bytes ?? 0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        guard bytes <= Self.bytesMax else { throw .tooLarge(bytes: bytes) }
+        head = Array(#"{"message":{"token":"#.utf8)
+        let parts = Parts(
+            notification: notification, data: data.isEmpty ? nil : data, android: android.isEmpty ? nil : android)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let object = try? encoder.encode(parts) else { throw .unwritable }
+        let members = object.dropFirst().dropLast()
+        tail =
+            (members.isEmpty ? [] : Array(",".utf8)) + members
+            + Array((isValidatedOnly ? #"},"validate_only":true}"# : "}}").utf8)
+    }
+
+    private static func isReserved(_ key: String) -> Bool {
+        key == "from" || key == "message_type" || key.hasPrefix("google.") || key.hasPrefix("gcm.")
+    }
+
+    private struct Parts: Encodable {
+        let notification: FCMNotification?
+        let data: [String: String]?
+        let android: FCMAndroid?
+    }
+}
+
+/// What the system shows when the app does not.
+public struct FCMNotification: Sendable, Hashable, Encodable {
+    public var title: String?
+    public var body: String?
+    /// A URL.
+    public var image: String?
+
+    public init(title: String? = nil, body: String? = nil, image: String? = nil) {
+        self.title = title
+        self.body = body
+        self.image = image
+    }
+
+    var bytes: Int { [title, body, image].reduce(0) { $0 + ($1?.utf8.count ?? 0) } }
+}
+
+/// How a message goes to Android devices.
+public struct FCMAndroid: Sendable, Hashable {
+    public enum Priority: String, Sendable, Hashable, Encodable {
+        case normal = "NORMAL"
+        case high = "HIGH"
+    }
+
+    /// A message that waits for its device gives way to a later one with the same key; a device has four at most.
+    public var collapseKey: String?
+    public var priority: Priority?
+    /// Seconds; 0 is now or never, nil leaves it at four weeks.
+    public var timeToLive: Int64?
+    /// The package the token has to belong to.
+    public var restrictedPackageName: String?
+    /// A notification with the same tag takes the place of this one on the device.
+    public var tag: String?
+    public var channelID: String?
+
+    public init(
+        collapseKey: String? = nil, priority: Priority? = nil, timeToLive: Int64? = nil,
+        restrictedPackageName: String? = nil, tag: String? = nil, channelID: String? = nil
+    ) {
+        self.collapseKey = collapseKey
+        self.priority = priority
+        self.timeToLive = timeToLive
+        self.restrictedPackageName = restrictedPackageName
+        self.tag = tag
+        self.channelID = channelID
+    }
+
+    var isEmpty: Bool { self == FCMAndroid() }
+}
+
+extension FCMAndroid: Encodable {
+    private enum Key: String, CodingKey {
+        case collapseKey = "collapse_key"
+        case priority
+        case ttl
+        case restrictedPackageName = "restricted_package_name"
+        case notification
+    }
+
+    private struct Notification: Encodable {
+        let tag: String?
+        let channel_id: String?
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encodeIfPresent(collapseKey, forKey: .collapseKey)
+        try container.encodeIfPresent(priority, forKey: .priority)
+        try container.encodeIfPresent(timeToLive.map { "\($0)s" }, forKey: .ttl)
+        try container.encodeIfPresent(restrictedPackageName, forKey: .restrictedPackageName)
+        if tag != nil || channelID != nil {
+            try container.encode(Notification(tag: tag, channel_id: channelID), forKey: .notification)
+        }
+    }
+}
+
+/// Why something cannot be sent, found before it is.
+public enum FCMMessageError: Error, Sendable, Hashable, CustomStringConvertible {
+    case reservedKey(String)
+    case timeToLive(Int64)
+    case tooLarge(bytes: Int)
+    case unwritable
+
+    public var description: String {
+        switch self {
+        case .reservedKey(let key): "data key \(key) belongs to Google"
+        case .timeToLive(let seconds): "ttl is \(seconds) s, FCM takes 0 to \(FCMMessage.secondsMax)"
+        case .tooLarge(let bytes): "message is \(bytes) bytes, FCM takes \(FCMMessage.bytesMax)"
+        case .unwritable: "message cannot be written as JSON"
+        }
+    }
+}

@@ -1,0 +1,106 @@
+public import HTTPExchange
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What came of one message to one device.
+public enum GCMAnswer: Sendable, Hashable {
+    /// It was taken. It may still never reach the device.
+    ///
+    /// `canonical` is the token by which the device is known by now: the one used will be refused some day.
+    case accepted(messageID: String, canonical: String?)
+    /// The result of this device is an error.
+    case rejected(GCMError, retryAfter: Duration?)
+    /// The whole request was refused.
+    case refused(status: Int, retryAfter: Duration?)
+    /// Certainly not processed.
+    case unprocessed(HTTPFault)
+    /// It was sent, and there is no answer that can be understood.
+    case unknown(HTTPFault)
+    /// TLS failed for the sake of the certificates. Not processed; a person must act.
+    case credentialsRefused(HTTPFault)
+}
+
+/// Why a device was not sent to. New words may come; an unknown one is kept as it was.
+///
+/// Source: Firebase, "Firebase Cloud Messaging HTTP protocol" (legacy), table of error codes.
+public struct GCMError: Sendable, Hashable, CustomStringConvertible {
+    public let text: String
+
+    public init(_ text: String) { self.text = text }
+
+    public var description: String { text }
+
+    public static let missingRegistration = Self("MissingRegistration")
+    public static let invalidRegistration = Self("InvalidRegistration")
+    public static let notRegistered = Self("NotRegistered")
+    public static let invalidPackageName = Self("InvalidPackageName")
+    public static let mismatchSenderID = Self("MismatchSenderId")
+    public static let invalidParameters = Self("InvalidParameters")
+    public static let messageTooBig = Self("MessageTooBig")
+    public static let invalidDataKey = Self("InvalidDataKey")
+    public static let invalidTTL = Self("InvalidTtl")
+    public static let unavailable = Self("Unavailable")
+    public static let internalServerError = Self("InternalServerError")
+    public static let deviceMessageRateExceeded = Self("DeviceMessageRateExceeded")
+    public static let topicsMessageRateExceeded = Self("TopicsMessageRateExceeded")
+    public static let invalidAPNsCredential = Self("InvalidApnsCredential")
+    /// Not a word of the service: a result that names neither a message nor an error.
+    public static let unstated = Self("Unstated")
+}
+
+extension GCMAnswer {
+    /// The answers of `count` devices, in their order. Takes any bytes and never fails.
+    public static func answers(_ answer: HTTPAnswer, count: Int) -> [GCMAnswer] {
+        switch answer {
+        case .response(let reply) where reply.status == 200: results(of: reply, count)
+        case .response(let reply): all(count, .refused(status: reply.status, retryAfter: reply.retryAfter))
+        case .unprocessed(let fault): all(count, .unprocessed(fault))
+        case .unknown(let fault): all(count, .unknown(fault))
+        case .credentialsRefused(let fault): all(count, .credentialsRefused(fault))
+        }
+    }
+
+    private static func results(of reply: HTTPReply, _ count: Int) -> [GCMAnswer] {
+        guard let page = try? JSONDecoder().decode(Page.self, from: Data(reply.body)), page.results.count == count
+        else {
+            return all(count, .unknown(HTTPFault("the answer does not hold a result for each of \(count) devices")))
+        }
+        return page.results.map { result in
+            if let id = result.messageID { return .accepted(messageID: id, canonical: result.registrationID) }
+            return .rejected(result.error.map { GCMError($0) } ?? .unstated, retryAfter: reply.retryAfter)
+        }
+    }
+
+    private static func all(_ count: Int, _ answer: GCMAnswer) -> [GCMAnswer] { Array(repeating: answer, count: count) }
+}
+
+private struct Page: Decodable {
+    let results: [Result]
+}
+
+/// Members of the wrong type count as not given.
+private struct Result: Decodable {
+    let messageID: String?
+    let registrationID: String?
+    let error: String?
+
+    private enum Key: String, CodingKey {
+        case messageID = "message_id"
+        case registrationID = "registration_id"
+        case error
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try? decoder.container(keyedBy: Key.self)
+        messageID = try? container?.decode(String.self, forKey: .messageID)
+        registrationID = try? container?.decode(String.self, forKey: .registrationID)
+        let error = try? container?.decode(String.self, forKey: .error)
+        self.error = error.flatMap { text in
+            1...128 ~= text.utf8.count && text.utf8.allSatisfy { 0x21...0x7E ~= $0 } ? text : nil
+        }
+    }
+}

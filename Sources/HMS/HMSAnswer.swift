@@ -1,0 +1,142 @@
+public import HTTPExchange
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What came of one message to one device.
+public enum HMSAnswer: Sendable, Hashable {
+    /// It was taken. It may still never reach the device.
+    case accepted(requestID: String)
+    /// Others of the same request were taken, this token was called illegal.
+    case illegalToken
+    /// The whole request was not taken.
+    case rejected(HMSRejection)
+    /// It was not sent: there is no token of ours.
+    case unauthorized(AccessTokenError)
+    /// Certainly not processed.
+    case unprocessed(HTTPFault)
+    /// It was sent, and there is no answer that can be understood.
+    case unknown(HTTPFault)
+    /// TLS failed for the sake of the certificates. Not processed; a person must act.
+    case credentialsRefused(HTTPFault)
+}
+
+public struct HMSRejection: Sendable, Hashable {
+    public let status: Int
+    /// nil where the body names none: the status speaks.
+    public let code: HMSCode?
+    public let retryAfter: Duration?
+
+    public init(status: Int, code: HMSCode?, retryAfter: Duration? = nil) {
+        self.status = status
+        self.code = code
+        self.retryAfter = retryAfter
+    }
+}
+
+/// What Push Kit says, in its own numbers. New ones may come; an unknown one is kept as it was.
+///
+/// Source: Huawei, Push Kit REST API, "Common Parameters", result codes.
+public struct HMSCode: Sendable, Hashable, CustomStringConvertible {
+    public let text: String
+
+    public init(_ text: String) { self.text = text }
+
+    public var description: String { text }
+
+    public static let success = Self("80000000")
+    /// Some tokens are illegal; the message names them.
+    public static let partial = Self("80100000")
+    public static let badParameters = Self("80100001")
+    public static let tokenCount = Self("80100002")
+    public static let badStructure = Self("80100003")
+    public static let badExpiration = Self("80100004")
+    public static let badCollapseKey = Self("80100013")
+    public static let sensitiveContent = Self("80100016")
+    public static let tooManyTopicMessages = Self("80100017")
+    public static let badBody = Self("80100018")
+    public static let authenticationFailed = Self("80200001")
+    public static let tokenExpired = Self("80200003")
+    public static let noPermission = Self("80300002")
+    public static let allTokensInvalid = Self("80300007")
+    public static let tooLarge = Self("80300008")
+    public static let tooManyTokens = Self("80300010")
+    public static let noHighPriority = Self("80300011")
+    public static let tokenServer = Self("80600003")
+    public static let internalError = Self("81000001")
+}
+
+extension HMSAnswer {
+    /// The answers of the devices behind `tokens`, in their order. Takes any bytes and never fails.
+    public static func answers(_ answer: HTTPAnswer, tokens: [[UInt8]]) -> [HMSAnswer] {
+        switch answer {
+        case .response(let reply): answers(reply, tokens)
+        case .unprocessed(let fault): all(tokens, .unprocessed(fault))
+        case .unknown(let fault): all(tokens, .unknown(fault))
+        case .credentialsRefused(let fault): all(tokens, .credentialsRefused(fault))
+        }
+    }
+
+    /// 200 alone says nothing.
+    private static func answers(_ reply: HTTPReply, _ tokens: [[UInt8]]) -> [HMSAnswer] {
+        let body = try? JSONDecoder().decode(Body.self, from: Data(reply.body))
+        let accepted = HMSAnswer.accepted(requestID: body?.requestID ?? "")
+        switch body?.code.map({ HMSCode($0) }) {
+        case .success?: return all(tokens, accepted)
+        case .partial?:
+            guard let illegal = body?.illegalTokens else {
+                return all(tokens, .unknown(HTTPFault("some tokens are illegal, and the answer does not say which")))
+            }
+            return tokens.map { illegal.contains($0) ? .illegalToken : accepted }
+        case nil where reply.status == 200:
+            return all(tokens, .unknown(HTTPFault("the answer holds no result code")))
+        case let code:
+            return all(
+                tokens, .rejected(HMSRejection(status: reply.status, code: code, retryAfter: reply.retryAfter)))
+        }
+    }
+
+    private static func all(_ tokens: [[UInt8]], _ answer: HMSAnswer) -> [HMSAnswer] {
+        Array(repeating: answer, count: tokens.count)
+    }
+
+    /// Our token was not taken.
+    var isUnauthenticated: Bool {
+        guard case .rejected(let rejection) = self else { return false }
+        if let code = rejection.code { return code == .authenticationFailed || code == .tokenExpired }
+        return rejection.status == 401
+    }
+}
+
+/// Members of the wrong type count as not given.
+private struct Body: Decodable {
+    let code: String?
+    let requestID: String?
+    /// nil if the message does not list any.
+    let illegalTokens: Set<[UInt8]>?
+
+    private enum Key: String, CodingKey {
+        case code, msg
+        case requestID = "requestId"
+    }
+
+    /// JSON within a string of the JSON.
+    private struct Partial: Decodable {
+        let illegal_tokens: [String]
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        let code = try? container.decode(String.self, forKey: .code)
+        self.code = code.flatMap { text in
+            1...16 ~= text.utf8.count && text.utf8.allSatisfy { 0x30...0x39 ~= $0 } ? text : nil
+        }
+        requestID = try? container.decode(String.self, forKey: .requestID)
+        let text = (try? container.decode(String.self, forKey: .msg)) ?? ""
+        let partial = try? JSONDecoder().decode(Partial.self, from: Data(text.utf8))
+        illegalTokens = partial.map { Set($0.illegal_tokens.map { Array($0.utf8) }) }
+    }
+}

@@ -1,0 +1,70 @@
+import NIOHTTP1
+public import Outbound
+
+/// What came of one notification: the status, and three headers that only together tell what it means.
+public enum MPNSAnswer: Sendable, Hashable {
+    case answered(MPNSVerdict)
+    /// Certainly not sent.
+    case unprocessed(OutboundFault)
+    /// It may have been sent, and no answer came.
+    case unknown(OutboundFault)
+}
+
+public struct MPNSVerdict: Sendable, Hashable {
+    public let status: Int
+    /// nil for a word that is not known, or none.
+    public let notification: NotificationStatus?
+    public let connection: ConnectionStatus?
+    public let subscription: SubscriptionStatus?
+    /// Seconds.
+    public let retryAfter: Int?
+
+    /// `X-NotificationStatus`.
+    public enum NotificationStatus: String, Sendable, Hashable, CaseIterable {
+        case received, queueFull = "queuefull", suppressed, dropped
+    }
+
+    /// `X-DeviceConnectionStatus`.
+    public enum ConnectionStatus: String, Sendable, Hashable, CaseIterable {
+        case connected, tempDisconnected = "tempdisconnected", disconnected, inactive
+    }
+
+    /// `X-SubscriptionStatus`.
+    public enum SubscriptionStatus: String, Sendable, Hashable, CaseIterable {
+        case active, expired
+    }
+
+    public init(
+        status: Int, notification: NotificationStatus? = nil, connection: ConnectionStatus? = nil,
+        subscription: SubscriptionStatus? = nil, retryAfter: Int? = nil
+    ) {
+        self.status = status
+        self.notification = notification
+        self.connection = connection
+        self.subscription = subscription
+        self.retryAfter = retryAfter
+    }
+}
+
+extension MPNSAnswer {
+    init(_ answer: OutboundAnswer) {
+        switch answer {
+        case .response(let response): self = .answered(MPNSVerdict(response))
+        case .unprocessed(let fault): self = .unprocessed(fault)
+        case .unknown(let fault): self = .unknown(fault)
+        }
+    }
+}
+
+extension MPNSVerdict {
+    /// Source: Microsoft, "Push Notification Service response codes for Windows Phone". Words are compared without regard
+    /// to case: the service writes `InActive` as well as `Inactive`.
+    public init(_ response: OutboundResponse) {
+        func word(_ name: String) -> String { response.headers.first(name: name)?.lowercased() ?? "" }
+        self.init(
+            status: response.status, notification: NotificationStatus(rawValue: word("x-notificationstatus")),
+            connection: ConnectionStatus(rawValue: word("x-deviceconnectionstatus")),
+            subscription: SubscriptionStatus(rawValue: word("x-subscriptionstatus")),
+            retryAfter: response.headers.retryAfter())
+    }
+}

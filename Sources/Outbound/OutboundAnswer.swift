@@ -1,0 +1,91 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+public import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// What came of one request.
+public enum OutboundAnswer: Sendable, Equatable {
+    case response(OutboundResponse)
+    /// It was certainly not written.
+    case unprocessed(OutboundFault)
+    /// It may have been written, and no answer came.
+    case unknown(OutboundFault)
+}
+
+public struct OutboundResponse: Sendable, Equatable {
+    public let status: Int
+    public let headers: HTTPHeaders
+    /// As much as was asked for; the rest is cut off.
+    public let body: [UInt8]
+
+    public init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// Why there is no answer.
+public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
+    public struct Code: Sendable, Hashable {
+        private let number: UInt8
+
+        /// No connection: no such host, refused, unreachable, or not in time.
+        public static let connect = Code(number: 1)
+        /// TLS failed, mostly for the sake of a certificate.
+        public static let tls = Code(number: 2)
+        /// The host's address is none that may be connected to.
+        public static let addressRefused = Code(number: 3)
+        /// The URL cannot be used.
+        public static let url = Code(number: 4)
+        /// The deadline passed.
+        public static let deadline = Code(number: 5)
+        /// The connection ended, or what came was no HTTP.
+        public static let broken = Code(number: 6)
+    }
+
+    public let code: Code
+    /// For people; holds no address and no secret.
+    public let description: String
+
+    public init(_ code: Code, _ description: String) {
+        self.code = code
+        self.description = description
+    }
+}
+
+extension OutboundAnswer {
+    static let late = OutboundAnswer.unknown(OutboundFault(.deadline, "no answer in time"))
+
+    /// What an error of the HTTP client says about the request.
+    init(_ error: any Error) {
+        switch error {
+        case is AddressRefused:
+            self = .unprocessed(OutboundFault(.addressRefused, "the address of the host is not public"))
+        case is NIOConnectionError:
+            self = .unprocessed(OutboundFault(.connect, "no connection"))
+        case let error as IOError where Self.refusals.contains(error.errnoCode):
+            self = .unprocessed(OutboundFault(.connect, "no connection"))
+        case let error as NIOSSLError where error == .uncleanShutdown:
+            self = .unknown(OutboundFault(.broken, "the connection ended"))
+        case is NIOSSLError, is NIOSSLExtraError:
+            self = .unprocessed(OutboundFault(.tls, "TLS failed: \(error)"))
+        case let error as HTTPClientError where Self.unconnected.contains(error):
+            self = .unprocessed(OutboundFault(.connect, "\(error)"))
+        case let error as HTTPClientError where Self.unusable.contains(error):
+            self = .unprocessed(OutboundFault(.url, "\(error)"))
+        case let error as HTTPClientError where [.deadlineExceeded, .readTimeout].contains(error): self = .late
+        case is CancellationError: self = .late
+        default: self = .unknown(OutboundFault(.broken, "\(type(of: error))"))
+        }
+    }
+
+    private static let refusals: Set = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ENETDOWN, EADDRNOTAVAIL]
+    private static let unconnected: [HTTPClientError] = [
+        .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout, .socksHandshakeTimeout,
+        .httpProxyHandshakeTimeout, .invalidProxyResponse, .proxyAuthenticationRequired, .alreadyShutdown,
+    ]
+    private static let unusable: [HTTPClientError] = [.invalidURL, .emptyHost, .emptyScheme, .missingSocketPath]
+}

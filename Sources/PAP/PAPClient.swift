@@ -1,0 +1,82 @@
+import NIOCore
+import NIOHTTP1
+public import NIOSSL
+public import Outbound
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Who an app is to the push gateway, and where that is.
+public struct PAPCredentials: Sendable, Hashable {
+    let applicationID: String
+    let password: String
+    let url: String
+
+    /// - Parameter url: of the gateway, such as `https://cp123.pushapi.na.blackberry.com/mss/PD_pushRequest`.
+    public init(applicationID: String, password: String, url: String) {
+        self.applicationID = applicationID
+        self.password = password
+        self.url = url
+    }
+
+    /// The public gateway of a content provider.
+    ///
+    /// - Parameter isEvaluation: the gateway for trials.
+    public static func url(contentProvider: String, isEvaluation: Bool) -> String {
+        "https://cp\(contentProvider).pushapi.\(isEvaluation ? "eval" : "na").blackberry.com/mss/PD_pushRequest"
+    }
+}
+
+/// Sends pushes by the Push Access Protocol, to BlackBerry 10 or to a gateway of one's own.
+///
+/// Source: WAP-247 PAP; BlackBerry, "Push Service SDK".
+public struct PAPClient: Sendable {
+    public struct Configuration: Sendable {
+        /// How many requests are under way at a time.
+        public var width = 16
+        public var requestDeadline = Duration.seconds(15)
+        /// Instead of the HTTP client's own, for simulators.
+        public var tls: TLSConfiguration?
+
+        public init() {}
+    }
+
+    private let outbound: Outbound
+    private let credentials: PAPCredentials
+    private let configuration: Configuration
+
+    public init(_ outbound: Outbound, credentials: PAPCredentials, configuration: Configuration = Configuration()) {
+        self.outbound = outbound
+        self.credentials = credentials
+        self.configuration = configuration
+    }
+
+    /// Answers in the order of the devices. Never throws and always returns by its deadline.
+    ///
+    /// One request for each device: of a request for many the gateway would tell one result.
+    public func send(_ message: PAPMessage, to devices: [PAPDevice], within deadline: Duration) async -> [PAPAnswer] {
+        // Unlikely to stand in the content, and drawn anew so that nobody can put it there.
+        let boundary = "belfry-\(UInt64.random(in: .min ... .max))-\(UInt64.random(in: .min ... .max))"
+        let headers: HTTPHeaders = [
+            "content-type": "multipart/related; boundary=\(boundary); type=application/xml",
+            "authorization": authorization, "accept": "application/xml",
+        ]
+        return await Outbound.fanOut(
+            devices, width: configuration.width, within: deadline,
+            untried: .unprocessed(OutboundFault(.deadline, "not begun in time"))
+        ) { device in
+            let body = message.body(for: device, from: credentials.applicationID, boundary: boundary)
+            let request = OutboundRequest(
+                url: credentials.url, headers: headers, body: ByteBuffer(bytes: body), tls: configuration.tls)
+            return PAPAnswer(await outbound.post(request, deadline: configuration.requestDeadline))
+        }
+    }
+
+    /// Source: RFC 7617.
+    private var authorization: String {
+        "Basic \(Data("\(credentials.applicationID):\(credentials.password)".utf8).base64EncodedString())"
+    }
+}

@@ -1,0 +1,56 @@
+import NIOHTTP1
+public import Outbound
+
+/// What came of one notification.
+public enum WNSAnswer: Sendable, Hashable {
+    /// WNS took it. It may still never be shown: bad XML is dropped on the device.
+    case received
+    /// WNS took it and threw it away: the device is offline and it was not to be kept, or the user wants none.
+    case dropped
+    /// WNS threw it away, for the app sends this device too much.
+    case channelThrottled
+    /// WNS answered otherwise than with 200.
+    case rejected(WNSRejection)
+    /// There is no access token. Nothing was sent.
+    case unauthorized(AccessToken.Fault)
+    /// Certainly not sent.
+    case unprocessed(OutboundFault)
+    /// It may have been sent, and no answer came.
+    case unknown(OutboundFault)
+}
+
+public struct WNSRejection: Sendable, Hashable {
+    public let status: Int
+    /// `X-WNS-Error-Description`, in visible ASCII.
+    public let description: String?
+    /// Seconds.
+    public let retryAfter: Int?
+}
+
+extension WNSAnswer {
+    init(_ answer: OutboundAnswer) {
+        switch answer {
+        case .response(let response): self.init(response)
+        case .unprocessed(let fault): self = .unprocessed(fault)
+        case .unknown(let fault): self = .unknown(fault)
+        }
+    }
+
+    /// Reads an answer, whose word is in the headers: 200 is also what a notification gets that went nowhere.
+    /// Source: Microsoft, "Push notification service request and response headers", `X-WNS-Status`.
+    public init(_ response: OutboundResponse) {
+        guard response.status == 200 else {
+            let description = response.headers.first(name: "x-wns-error-description")
+            self = .rejected(
+                WNSRejection(
+                    status: response.status, description: description.map { Outbound.plain($0.utf8) },
+                    retryAfter: response.headers.retryAfter()))
+            return
+        }
+        switch response.headers.first(name: "x-wns-status")?.lowercased() {
+        case "dropped": self = .dropped
+        case "channelthrottled": self = .channelThrottled
+        default: self = .received
+        }
+    }
+}

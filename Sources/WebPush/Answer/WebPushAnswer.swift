@@ -1,0 +1,45 @@
+public import Outbound
+
+/// What came of one message.
+public enum WebPushAnswer: Sendable, Hashable {
+    /// The push service took it. The browser may still never show it.
+    case accepted
+    /// The service answered, and did not take it.
+    case rejected(WebPushRejection)
+    /// The subscription's key is no key; nothing was sent.
+    case unusableKey
+    /// Certainly not sent.
+    case unprocessed(OutboundFault)
+    /// It may have been sent, and no answer came.
+    case unknown(OutboundFault)
+}
+
+public struct WebPushRejection: Sendable, Hashable {
+    public let status: Int
+    /// What the service said, where it said it in a way that is known.
+    public let reason: WebPushReason?
+    /// Seconds.
+    public let retryAfter: Int?
+}
+
+extension WebPushAnswer {
+    init(_ answer: OutboundAnswer) {
+        switch answer {
+        case .response(let response): self.init(response)
+        case .unprocessed(let fault): self = .unprocessed(fault)
+        case .unknown(let fault): self = .unknown(fault)
+        }
+    }
+
+    /// Reads an answer. Takes any bytes and never fails: what is not understood is left out and the status decides.
+    public init(_ response: OutboundResponse) {
+        guard ![200, 201, 202, 204].contains(response.status) else {
+            self = .accepted
+            return
+        }
+        self = .rejected(
+            WebPushRejection(
+                status: response.status, reason: WebPushReason(body: response.body),
+                retryAfter: response.headers.retryAfter()))
+    }
+}

@@ -1,0 +1,65 @@
+import Synchronization
+
+/// Who sends, as push services are told: one signed token for each of them, made when first needed and used until it is
+/// half way to its end.
+public final class VAPID: Sendable {
+    private let key: VAPIDKey
+    private let subject: String?
+    private let held = Mutex<[String: Held]>([:])
+
+    private struct Held {
+        let header: String
+        let signedAt: Int64
+    }
+
+    /// Services take a day at most; clocks differ. Source: RFC 8292 §2.
+    static let life: Int64 = 12 * 3_600
+    /// Subscriptions name their services, so anybody can add one.
+    static let heldMax = 1_024
+
+    /// - Parameter subject: `mailto:` or `https:`, where the operator of a push service may complain. Apple and Mozilla ask
+    ///   for it.
+    public init(key: VAPIDKey, subject: String?) throws(WebPushError) {
+        if let subject { try Self.check(subject) }
+        self.key = key
+        self.subject = subject
+    }
+
+    /// What an app gives as `applicationServerKey`.
+    public var publicKey: String { key.publicText }
+
+    /// The `Authorization` header for a service. Source: RFC 8292 §3.
+    ///
+    /// - Parameters:
+    ///   - origin: as ``WebPushSubscription/origin``.
+    ///   - now: Unix seconds.
+    func header(for origin: String, now: Int64) throws -> String {
+        try held.withLock { held in
+            if let known = held[origin], 0..<Self.life / 2 ~= now - known.signedAt { return known.header }
+            let token = try key.token(audience: origin, subject: subject, expiresAt: now + Self.life)
+            let header = "vapid t=\(token), k=\(key.publicText)"
+            if held.count >= Self.heldMax { held = [:] }
+            held[origin] = Held(header: header, signedAt: now)
+            return header
+        }
+    }
+
+    /// Forgets a token that a service refused, unless another answer already had it replaced.
+    func forget(_ header: String, for origin: String) {
+        held.withLock { held in
+            if held[origin]?.header == header { held[origin] = nil }
+        }
+    }
+
+    /// It goes into JSON as it is. Apple refuses spaces, angle brackets and hosts that mean the sender's own machine.
+    private static func check(_ subject: String) throws(WebPushError) {
+        let isPlain = subject.utf8.allSatisfy { 0x21...0x7E ~= $0 && !#"<>"\"#.utf8.contains($0) }
+        let isMail = subject.hasPrefix("mailto:") && subject.dropFirst(7).contains("@")
+        guard isPlain, isMail || subject.hasPrefix("https://") else {
+            throw WebPushError("subject has to be mailto:name@host or an https URL, without spaces")
+        }
+        guard !subject.hasSuffix("@localhost") else {
+            throw WebPushError("subject names localhost, which push services refuse")
+        }
+    }
+}

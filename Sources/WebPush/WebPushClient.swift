@@ -1,0 +1,107 @@
+import NIOCore
+import NIOHTTP1
+public import NIOSSL
+public import Outbound
+
+/// Sends messages to browsers through whatever push service each of them named.
+///
+/// Source: RFC 8030, RFC 8291, RFC 8292.
+public struct WebPushClient: Sendable {
+    public struct Configuration: Sendable {
+        /// How many requests are under way at a time.
+        public var width = 64
+        /// How long one request may take. A service that hangs holds nobody else up for longer.
+        public var requestDeadline = Duration.seconds(10)
+        /// Instead of the HTTP client's own, for simulators.
+        public var tls: TLSConfiguration?
+        /// Unix seconds.
+        public var now: @Sendable () -> Int64 = { Outbound.now() }
+
+        public init() {}
+    }
+
+    private let outbound: Outbound
+    private let vapid: VAPID
+    private let configuration: Configuration
+
+    /// - Parameter outbound: on a client that an ``AddressGuard`` stands before: subscriptions name any host they like.
+    public init(_ outbound: Outbound, vapid: VAPID, configuration: Configuration = Configuration()) {
+        self.outbound = outbound
+        self.vapid = vapid
+        self.configuration = configuration
+    }
+
+    /// Answers in the order of the subscriptions. Never throws and always returns by its deadline.
+    public func send(
+        _ message: WebPushMessage, to subscriptions: [WebPushSubscription], within deadline: Duration
+    ) async -> [WebPushAnswer] {
+        await Outbound.fanOut(
+            subscriptions, width: configuration.width, within: deadline,
+            untried: .unprocessed(OutboundFault(.deadline, "not begun in time"))
+        ) { await send(message, to: $0) }
+    }
+
+    private func send(_ message: WebPushMessage, to subscription: WebPushSubscription) async -> WebPushAnswer {
+        guard let body = try? WebPushCipher(for: subscription).seal(message.payload) else { return .unusableKey }
+        let first = await attempt(message, body, subscription)
+        // A token that has gone stale for the service's clock is made anew, once.
+        guard case .rejected(let rejection) = first.answer, rejection.status == 401, let header = first.authorization
+        else { return first.answer }
+        vapid.forget(header, for: subscription.origin)
+        return await attempt(message, body, subscription).answer
+    }
+
+    private func attempt(
+        _ message: WebPushMessage, _ body: [UInt8], _ subscription: WebPushSubscription
+    ) async -> (answer: WebPushAnswer, authorization: String?) {
+        guard let header = try? vapid.header(for: subscription.origin, now: configuration.now()) else {
+            return (.unprocessed(OutboundFault(.broken, "the VAPID token could not be signed")), nil)
+        }
+        let request = OutboundRequest(
+            url: subscription.endpoint, headers: Self.headers(message, subscription, authorization: header),
+            body: ByteBuffer(bytes: body), tls: configuration.tls)
+        return (WebPushAnswer(await outbound.post(request, deadline: configuration.requestDeadline)), header)
+    }
+
+    static func headers(
+        _ message: WebPushMessage, _ subscription: WebPushSubscription, authorization: String
+    ) -> HTTPHeaders {
+        var headers: HTTPHeaders = [
+            "authorization": authorization, "ttl": "\(message.ttl)", "content-encoding": "aes128gcm",
+            "content-type": "application/octet-stream",
+        ]
+        // The default goes unsaid. Source: RFC 8030 §5.3.
+        if message.urgency != .normal { headers.add(name: "urgency", value: message.urgency.rawValue) }
+        if let topic = message.topic { headers.add(name: "topic", value: topic) }
+        // Microsoft's service refuses a TTL that contradicts its own header (pywebpush #162).
+        if subscription.origin.hasSuffix(".notify.windows.com") {
+            headers.add(name: "x-wns-cache-policy", value: message.ttl == 0 ? "no-cache" : "cache")
+        }
+        return headers
+    }
+}
+
+/// Encryption alone, for measuring and for those who post by other means.
+extension WebPushMessage {
+    /// The body of the request: the payload, encrypted for one browser with a fresh key pair.
+    public func body(for subscription: WebPushSubscription) throws(WebPushError) -> [UInt8] {
+        do {
+            return try WebPushCipher(for: subscription).seal(payload)
+        } catch {
+            throw WebPushError("p256dh is no point of P-256")
+        }
+    }
+}
+
+extension VAPID {
+    /// The `Authorization` header for a push service, signed or remembered.
+    ///
+    /// - Parameter now: Unix seconds.
+    public func authorization(for subscription: WebPushSubscription, now: Int64) throws(WebPushError) -> String {
+        do {
+            return try header(for: subscription.origin, now: now)
+        } catch {
+            throw WebPushError("the VAPID token could not be signed")
+        }
+    }
+}

@@ -1,0 +1,77 @@
+public import Outbound
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What came of one page.
+public enum WebhookAnswer: Sendable, Hashable {
+    /// One for each device, in order.
+    case verdicts([WebhookVerdict])
+    /// Any other answer than 2xx, for the page as a whole.
+    case rejected(status: Int, retryAfter: Int?)
+    /// 2xx, but no list of verdicts that fits the page.
+    case unreadable
+    /// Certainly not sent.
+    case unprocessed(OutboundFault)
+    /// It may have been sent, and no answer came.
+    case unknown(OutboundFault)
+}
+
+/// What the receiver says of one device.
+public enum WebhookVerdict: Sendable, Hashable {
+    case accepted
+    /// For good: it would be refused again.
+    case refused
+    /// The device is no more.
+    case gone
+    /// To be tried again, after so many seconds if any are named.
+    case retry(after: Int?)
+}
+
+extension WebhookAnswer {
+    init(_ answer: OutboundAnswer, devices: Int) {
+        switch answer {
+        case .response(let response): self.init(response, devices: devices)
+        case .unprocessed(let fault): self = .unprocessed(fault)
+        case .unknown(let fault): self = .unknown(fault)
+        }
+    }
+
+    /// 2xx without a body accepts all devices; with `{"outcomes":[{"outcome":"accepted"},…]}` each has its own.
+    public init(_ response: OutboundResponse, devices: Int) {
+        guard 200..<300 ~= response.status else {
+            self = .rejected(status: response.status, retryAfter: response.headers.retryAfter())
+            return
+        }
+        guard !response.body.isEmpty else {
+            self = .verdicts(Array(repeating: .accepted, count: devices))
+            return
+        }
+        let written = try? JSONDecoder().decode(Written.self, from: Data(response.body))
+        let verdicts = (written?.outcomes ?? []).compactMap(\.verdict)
+        self = written != nil && verdicts.count == devices ? .verdicts(verdicts) : .unreadable
+    }
+
+    private struct Written: Decodable {
+        let outcomes: [Item]
+
+        struct Item: Decodable {
+            let outcome: String
+            let retryAfter: Int?
+
+            /// nil for a word that is none.
+            var verdict: WebhookVerdict? {
+                switch outcome {
+                case "accepted": .accepted
+                case "refused": .refused
+                case "gone": .gone
+                case "retry": .retry(after: retryAfter.map { max($0, 0) })
+                default: nil
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import NIOCore
+import NIOHTTP1
+public import NIOSSL
+public import Outbound
+
+/// Hands pages of devices to a service of one's own, which tells them by whatever means it has.
+public struct WebhookClient: Sendable {
+    public struct Configuration: Sendable {
+        /// Instead of the HTTP client's own, for tests.
+        public var tls: TLSConfiguration?
+        /// Unix seconds.
+        public var now: @Sendable () -> Int64 = { Outbound.now() }
+
+        public init() {}
+    }
+
+    private let outbound: Outbound
+    private let url: String
+    private let signature: WebhookSignature
+    private let configuration: Configuration
+
+    public init(
+        _ outbound: Outbound, url: String, signature: WebhookSignature, configuration: Configuration = Configuration()
+    ) {
+        self.outbound = outbound
+        self.url = url
+        self.signature = signature
+        self.configuration = configuration
+    }
+
+    /// Never throws and always returns by its deadline.
+    public func send(_ page: WebhookPage, within deadline: Duration) async -> WebhookAnswer {
+        var headers: HTTPHeaders = ["content-type": "application/json"]
+        headers.add(contentsOf: signature.headers(of: page.body, time: configuration.now()))
+        let request = OutboundRequest(
+            url: url, headers: headers, body: ByteBuffer(bytes: page.body), tls: configuration.tls)
+        let answers = await Outbound.fanOut(
+            [request], width: 1, within: deadline,
+            untried: OutboundAnswer.unprocessed(OutboundFault(.deadline, "not begun in time"))
+        ) { await outbound.post($0, deadline: deadline) }
+        return WebhookAnswer(answers[0], devices: page.devices.count)
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import BelfryCore
+import Foundation
+
+/// How the credentials of any provider are given on the command line.
+struct CredentialArguments: ParsableArguments {
+    @OptionGroup(title: "APNs credentials") var apns: APNsArguments
+
+    @Option(
+        name: .customLong("credential"),
+        help: ArgumentHelp(
+            "A field of another provider's credentials, such as service_account=@key.json for FCM. May be repeated.",
+            discussion: "With @ the value is what the file holds, which keeps it from other users' sight.",
+            valueName: "field=value|field=@file"))
+    var fields: [String] = []
+
+    func validate() throws {
+        guard fields.isEmpty || apns.isEmpty else {
+            throw ValidationError("give --credential or the options of APNs, not both")
+        }
+    }
+
+    /// What is given, or nothing at all. Throws `ValidationError` when it does not fit together.
+    func readIfAny() throws -> [String: JSONValue] {
+        if !fields.isEmpty { return try fieldsRead() }
+        return apns.isEmpty ? [:] : try apns.read()
+    }
+
+    /// What is given, which has to be something.
+    func read() throws -> [String: JSONValue] { fields.isEmpty ? try apns.read() : try fieldsRead() }
+
+    /// Names a field that is refused as it was given.
+    func spelled<Value>(_ work: () async throws -> Value) async throws -> Value {
+        fields.isEmpty ? try await APNsArguments.spelled(work) : try await work()
+    }
+
+    private func fieldsRead() throws -> [String: JSONValue] {
+        var entered: [String: JSONValue] = [:]
+        for field in fields {
+            let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw ValidationError("--credential is `\(parts[0])`, it has to be field=value or field=@file")
+            }
+            entered[String(parts[0])] = .string(try value(String(parts[1])))
+        }
+        return entered
+    }
+
+    private func value(_ text: String) throws -> String {
+        guard text.hasPrefix("@") else { return text }
+        let path = String(text.dropFirst())
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw ValidationError("\(path) cannot be read")
+        }
+        return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)
+    }
+}

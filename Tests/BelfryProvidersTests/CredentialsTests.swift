@@ -1,0 +1,56 @@
+import BelfryCore
+import Testing
+
+@testable import BelfryProviders
+
+@Suite struct PlatformCredentialsTests {
+    @Test func `an android platform takes a service account or the key of a gateway, and not both`() throws {
+        guard case .gcm = try AndroidPlatformCredentials(entered: ["gcm_api_key": .string("k")]) else {
+            Issue.record("a key is for GCM")
+            return
+        }
+        let account = JSONValue.object(["project_id": .string("p")])
+        guard case .fcm(let credentials) = try AndroidPlatformCredentials(entered: ["service_account": account]) else {
+            Issue.record("a service account is for FCM")
+            return
+        }
+        #expect(credentials.serviceAccount == #"{"project_id":"p"}"#)
+        #expect(throws: InvalidInput.self) { try AndroidPlatformCredentials(entered: [:]) }
+        #expect(throws: InvalidInput.self) {
+            try AndroidPlatformCredentials(entered: ["service_account": account, "gcm_api_key": .string("k")])
+        }
+    }
+
+    @Test(arguments: [
+        (PlatformKind.androidFCM, ["service_account": JSONValue.string("{}")], "service_account cannot be used"),
+        (.androidFCM, ["gcm_api_key": .string("k")], "gcm_api_key is no field of FCM credentials"),
+        (.androidFCM, ["service_account": .integer(1)], "service_account has to be a string"),
+        (.android, ["gcm_api_key": .string("a b")], "gcm_api_key holds"),
+        (.android, ["gcm_api_key": .string("k"), "endpoint": .string("http://x/")], "endpoint is"),
+        (.huawei, ["app_id": .string("1")], "app_secret is missing"),
+        (.huawei, ["app_id": .string("x"), "app_secret": .string("s")], "app_id or app_secret cannot be used"),
+        (
+            .huawei, ["app_id": .string("1"), "app_secret": .string("s"), "endpoint": .string("https://h/path")],
+            "endpoint is"
+        ),
+    ])
+    func `what cannot be used is refused with its field`(
+        kind: PlatformKind, entered: [String: JSONValue], words: String
+    ) throws {
+        let error = #expect(throws: InvalidInput.self) {
+            let credentials = try #require(kind.provider).init(entered: entered)
+            try credentials.check(mode: .production, now: .zero)
+        }
+        #expect(error?.description.hasPrefix(words) == true, "\(String(describing: error))")
+    }
+
+    @Test func `what was entered makes the same credentials again`() throws {
+        let entered: [String: JSONValue] = [
+            "app_id": .string("1"), "app_secret": .string("s"), "endpoint": .string("https://localhost:1"),
+            "token_url": .string("https://localhost:1/t"), "trust_root": .string("pem"),
+        ]
+        #expect(try HMSPlatformCredentials(entered: entered).entered == entered)
+        let key: [String: JSONValue] = ["gcm_api_key": .string("k"), "endpoint": .string("https://x/gcm/send")]
+        #expect(try AndroidPlatformCredentials(entered: key).entered == key)
+    }
+}

@@ -1,0 +1,44 @@
+import BelfryCore
+import BelfrySimulators
+import BelfryTesting
+import Testing
+
+@testable import BelfryProviders
+
+extension PostedLoopbackTests {
+    @Test func `each answer of ADM`() async throws {
+        try await PostedStand.run { stand in
+            try await with(ADMSimulator.self, configured(ADMConfiguration())) { simulator in
+                let rows: [Row] = [
+                    (ScriptedAnswer("Replaced", body: "another"), .accepted),
+                    (ScriptedAnswer("Unregistered"), .gone(since: stand.clock.now)),
+                    (ScriptedAnswer("InvalidRegistrationId"), .refused(.badToken)),
+                    (ScriptedAnswer("InvalidData"), .refused(.other)),
+                    (ScriptedAnswer("InvalidConsolidationKey"), .refused(.badCollapseID)),
+                    (ScriptedAnswer("InvalidExpiration"), .refused(.badExpiration)),
+                    (ScriptedAnswer("InvalidChecksum"), .refused(.other)),
+                    (ScriptedAnswer("InvalidType"), .refused(.other)),
+                    (ScriptedAnswer("AccessTokenExpired"), .barred("ADM refuses the access token")),
+                    (ScriptedAnswer("MessageTooLarge"), .refused(.payloadTooLarge)),
+                    (ScriptedAnswer("MaxRateExceeded", retryAfter: "8"), .throttled(retryAfter: .seconds(8))),
+                    (ScriptedAnswer("InternalServerError"), .failed(retryAfter: nil)),
+                    (ScriptedAnswer("ServiceUnavailable", retryAfter: "8"), .failed(retryAfter: .seconds(8))),
+                ]
+                let credentials = ADMConfiguration().credentials
+                var entered = [
+                    "client_id": credentials.clientID, "client_secret": credentials.clientSecret,
+                    "endpoint": simulator.url, "trust_root": simulator.trustRootPEM,
+                ]
+                let provider = try stand.provider(.amazon, entered)
+                #expect(await provider.test() == .works)
+                await check(rows, simulator, stand, provider, stand.push(lasting: .seconds(600)))
+                entered["client_secret"] = "wrong"
+                let wrong = try stand.provider(.amazon, entered)
+                guard case .refused = await wrong.test() else {
+                    Issue.record("a wrong secret is refused")
+                    return
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import BelfryCore
+import BelfrySimulators
+import BelfryTesting
+import Testing
+
+@testable import BelfryProviders
+
+extension PostedLoopbackTests {
+    private func wns(_ simulator: WNSSimulator, secret: String = WNSConfiguration().store.clientSecret) -> [String:
+        String]
+    {
+        [
+            "package_sid": WNSConfiguration().store.clientID, "client_secret": secret,
+            "token_url": simulator.storeTokenURL, "domain": "localhost", "trust_root": simulator.trustRootPEM,
+        ]
+    }
+
+    private func entra(_ simulator: WNSSimulator) -> [String: String] {
+        let own = WNSConfiguration()
+        return [
+            "tenant_id": own.tenantID, "client_id": own.entra.clientID, "client_secret": own.entra.clientSecret,
+            "token_url": simulator.entraTokenURL, "domain": "localhost", "trust_root": simulator.trustRootPEM,
+        ]
+    }
+
+    @Test func `each answer of WNS`() async throws {
+        try await PostedStand.run { stand in
+            try await with(WNSSimulator.self, configured(WNSConfiguration())) { simulator in
+                let gone = Outcome.gone(since: stand.clock.now)
+                let rows: [Row] = [
+                    (ScriptedAnswer("dropped"), .refused(.dropped)),
+                    (ScriptedAnswer("channelthrottled"), .throttled(retryAfter: .seconds(600))),
+                    (ScriptedAnswer("BadRequest"), .refused(.other)),
+                    (ScriptedAnswer("Unauthorized"), .barred("WNS refuses the access token: Unauthorized")),
+                    (ScriptedAnswer("Forbidden"), .refused(.tokenOfAnotherApplication)),
+                    (ScriptedAnswer("NotFound"), gone), (ScriptedAnswer("Gone"), gone),
+                    (ScriptedAnswer("DomainBlocked"), .barred("WNS blocks this app: Domain Blocked")),
+                    (ScriptedAnswer("MethodNotAllowed"), .refused(.methodNotAllowed)),
+                    (ScriptedAnswer("Throttled", retryAfter: "30"), .throttled(retryAfter: .seconds(30))),
+                    (ScriptedAnswer("Unreachable"), .throttled(retryAfter: .seconds(3_600))),
+                    (ScriptedAnswer("TooLarge"), .refused(.payloadTooLarge)),
+                    (ScriptedAnswer("QuotaExceeded"), .throttled(retryAfter: .seconds(3_600))),
+                    (ScriptedAnswer("InternalServerError"), .failed(retryAfter: nil)),
+                    (ScriptedAnswer("ServiceUnavailable", retryAfter: "5"), .failed(retryAfter: .seconds(5))),
+                ]
+                let provider = try stand.provider(.windows8, wns(simulator))
+                await check(rows, simulator, stand, provider, stand.push(), address: simulator.channel)
+            }
+        }
+    }
+
+    @Test func `WNS takes every template's kind, by the old token and the new`() async throws {
+        try await PostedStand.run { stand in
+            try await with(WNSSimulator.self, configured(WNSConfiguration())) { simulator in
+                let pushes: [JSONValue] = [
+                    .object(["type": .string("toast"), "template_name": .string("ToastText01")]),
+                    .object([
+                        "type": .string("tile"), "template_name": .string("TileSquareText04"),
+                        "template_fields": .object(["textField1": .string("a & <b>")]),
+                    ]),
+                    .object([
+                        "type": .string("badge"), "template_name": .string("N/A"),
+                        "template_fields": .object(["badge_value_integer": .integer(3)]),
+                    ]),
+                    .object(["type": .string("raw"), "template_fields": .object(["a": .string("b")])]),
+                ]
+                for entered in [wns(simulator), entra(simulator)] {
+                    let provider = try stand.provider(.windows8, entered)
+                    #expect(await provider.test() == .works)
+                    for custom in pushes {
+                        let push = stand.push(["windows8": custom], lasting: .seconds(600))
+                        let outcomes = await stand.send(push, to: [simulator.channel("t")], by: provider)
+                        #expect(outcomes == [.accepted], "\(custom)")
+                    }
+                }
+                let wrong = try stand.provider(.windows8, wns(simulator, secret: "wrong"))
+                guard case .refused = await wrong.test() else {
+                    Issue.record("a wrong secret is refused")
+                    return
+                }
+                let outcomes = await stand.send(stand.push(), to: [simulator.channel("t")], by: wrong)
+                guard case .barred = outcomes[0] else {
+                    Issue.record("\(outcomes)")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test func `an access token that WNS has forgotten is fetched anew`() async throws {
+        try await PostedStand.run { stand in
+            try await with(WNSSimulator.self, WNSConfiguration()) { simulator in
+                let provider = try stand.provider(.windows8, wns(simulator))
+                let channels = (0..<40).map { simulator.channel("t\($0)") }
+                let first = await stand.send(stand.push(), to: channels, by: provider)
+                simulator.service.accessTokens.expireAll()
+                let second = await stand.send(stand.push(), to: channels, by: provider)
+                #expect((first + second).allSatisfy { $0 == .accepted })
+                #expect(simulator.service.accessTokens.issued == 2)
+            }
+        }
+    }
+}

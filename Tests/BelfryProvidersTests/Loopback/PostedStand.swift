@@ -1,0 +1,72 @@
+import AsyncHTTPClient
+import BelfryCore
+import BelfryTesting
+import Foundation
+import Logging
+import NIOPosix
+import Outbound
+
+@testable import BelfryProviders
+
+/// What providers are made with, on this machine: real HTTP, and a clock at the time of day, which push services compare.
+struct PostedStand: Sendable {
+    let means: ProviderMeans
+    let clock: HandClock
+    let log: LogBook
+
+    var errors: [String] { log.lines(atLeast: .error) }
+
+    /// Makes one, and shuts its HTTP clients down.
+    static func run(allowed: [String] = ["127.0.0.0/8", "::1"], _ body: (PostedStand) async throws -> Void) async throws
+    {
+        let group = MultiThreadedEventLoopGroup.singleton
+        var options = ProviderOptions()
+        options.posting.allowed = allowed.compactMap(AddressBlock.init)
+        let http = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: ProviderMeans.httpConfiguration)
+        let guarded = HTTPClient(
+            eventLoopGroupProvider: .shared(group), configuration: ProviderMeans.guardedConfiguration(options))
+        let clock = HandClock(at: Instant(milliseconds: Int64(Date().timeIntervalSince1970) * 1_000))
+        let log = LogBook()
+        let means = ProviderMeans(
+            vault: GlassVault(), clock: clock, options: options, eventLoopGroup: group, http: http, guarded: guarded,
+            logger: log.logger)
+        do {
+            try await body(PostedStand(means: means, clock: clock, log: log))
+        } catch {
+            try await http.shutdown()
+            try await guarded.shutdown()
+            throw error
+        }
+        try await http.shutdown()
+        try await guarded.shutdown()
+    }
+
+    /// From fields as a person enters them, through seal and table as the server does it.
+    func provider(_ kind: PlatformKind, _ entered: [String: String]) throws -> any DrainableProvider {
+        let uuid = UUID()
+        let sealed = try CredentialsIntake(means: means).sealed(
+            entered.mapValues { .string($0) }, kind: kind, mode: .production, platform: uuid)
+        let platform = Platform(
+            key: Key(1), uuid: uuid, applicationKey: Key(1), kind: kind, mode: .production, name: "p", secretHash: [],
+            credentials: sealed, credentialsVersion: 1, parked: nil, createdAt: clock.now)
+        return try Providers.make(platform, with: means)
+    }
+
+    func push(
+        _ custom: [String: JSONValue] = [:], body: String? = "hello", lane: Lane = .normal, lasting: Duration? = nil
+    ) -> Push {
+        Push(
+            key: Key(1), receiptID: UUID(), applicationKey: Key(1), content: Push.Content(body: body, custom: custom),
+            audience: .list(.active), lane: lane, guarantee: .atLeastOnce, acceptedAt: clock.now,
+            expiresAt: lasting.map { clock.now + $0 })
+    }
+
+    func recipients(_ tokens: [String]) -> [Recipient] {
+        tokens.enumerated().map { Recipient(device: Key(Int64($0 + 1)), token: DeviceToken(bytes: Array($1.utf8))) }
+    }
+
+    /// Sends to the tokens and answers by token.
+    func send(_ push: Push, to tokens: [String], by provider: any DrainableProvider) async -> [Outcome] {
+        await provider.send(push, to: recipients(tokens))
+    }
+}

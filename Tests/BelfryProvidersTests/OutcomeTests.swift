@@ -1,0 +1,115 @@
+import BelfryCore
+import FCM
+import GCM
+import HMS
+import HTTP2Client
+import HTTPExchange
+import Testing
+
+@testable import BelfryProviders
+
+/// The tables of docs/Providers.md, each row.
+@Suite struct OutcomeTests {
+    private static let sentAt = Instant(milliseconds: 1_700_000_000_000)
+    private static let wait = Duration.seconds(90)
+
+    @Test(arguments: [
+        (404, FCMErrorCode.unregistered, Outcome.gone(since: sentAt)), (400, .invalidArgument, .refused(.other)),
+        (403, .senderIDMismatch, .refused(.tokenOfAnotherApplication)),
+        (401, .thirdPartyAuthError, .refused(.forbidden)), (401, .apnsAuthError, .refused(.forbidden)),
+        (429, .quotaExceeded, .throttled(retryAfter: wait)), (429, .resourceExhausted, .throttled(retryAfter: wait)),
+        (503, .unavailable, .failed(retryAfter: wait)), (500, .internal, .failed(retryAfter: wait)),
+        (500, .unspecified, .failed(retryAfter: wait)),
+        (401, .unauthenticated, .barred("FCM answered 401 UNAUTHENTICATED")),
+        (403, .permissionDenied, .barred("FCM answered 403 PERMISSION_DENIED")),
+        (404, .notFound, .barred("FCM answered 404 NOT_FOUND")),
+        (403, FCMErrorCode("NEW"), .barred("FCM answered 403 NEW")),
+        (429, FCMErrorCode("NEW"), .throttled(retryAfter: wait)), (599, .unstated, .failed(retryAfter: wait)),
+        (418, .unstated, .refused(.other)),
+    ])
+    func `FCM's rejections`(status: Int, code: FCMErrorCode, expected: Outcome) {
+        let rejection = FCMRejection(status: status, code: code, retryAfter: Self.wait)
+        #expect(Outcome(.rejected(rejection), sentAt: Self.sentAt) == expected)
+    }
+
+    @Test func `FCM without a figure is given a minute where its quota is used up`() {
+        let rejection = FCMRejection(status: 429, code: .quotaExceeded)
+        #expect(Outcome(.rejected(rejection), sentAt: Self.sentAt) == .throttled(retryAfter: .seconds(60)))
+    }
+
+    @Test func `a token that FCM calls malformed is refused and never pruned`() {
+        let rejection = FCMRejection(status: 400, code: .invalidArgument, fields: ["message.token"])
+        #expect(Outcome(.rejected(rejection), sentAt: Self.sentAt) == .refused(.badToken))
+    }
+
+    @Test func `FCM's silences`() {
+        let refusal = AccessTokenError(isRefusal: true, "invalid_grant")
+        let trouble = AccessTokenError(isRefusal: false, "down", retryAfter: Self.wait)
+        let outcomes: [(FCMAnswer, Outcome)] = [
+            (.held(retryAfter: Self.wait), .throttled(retryAfter: Self.wait)),
+            (.unauthorized(refusal), .barred("invalid_grant")),
+            (.unauthorized(trouble), .failed(retryAfter: Self.wait)),
+            (.unprocessed(HTTP2Fault(.goAway)), .failed(retryAfter: nil)),
+            (.unknown(HTTP2Fault(.connectionLost)), .unanswered),
+            (
+                .credentialsRefused(HTTP2Fault(.tlsRefused)),
+                .barred("FCM refused the TLS handshake: TLS credentials refused")
+            ),
+        ]
+        for (answer, expected) in outcomes { #expect(Outcome(answer, sentAt: Self.sentAt) == expected) }
+    }
+
+    @Test(arguments: [
+        (GCMError.notRegistered, Outcome.gone(since: sentAt)), (.invalidRegistration, .refused(.badToken)),
+        (.missingRegistration, .refused(.missingToken)), (.mismatchSenderID, .refused(.tokenOfAnotherApplication)),
+        (.messageTooBig, .refused(.payloadTooLarge)), (.invalidTTL, .refused(.badExpiration)),
+        (.invalidAPNsCredential, .refused(.forbidden)), (.invalidDataKey, .refused(.other)),
+        (.invalidPackageName, .refused(.other)), (.invalidParameters, .refused(.other)), (.unstated, .refused(.other)),
+        (.unavailable, .failed(retryAfter: wait)), (.internalServerError, .failed(retryAfter: wait)),
+        (.deviceMessageRateExceeded, .throttled(retryAfter: wait)),
+        (.topicsMessageRateExceeded, .throttled(retryAfter: wait)),
+    ])
+    func `GCM's results`(error: GCMError, expected: Outcome) {
+        #expect(Outcome(GCMAnswer.rejected(error, retryAfter: Self.wait), sentAt: Self.sentAt) == expected)
+    }
+
+    @Test(arguments: [
+        (400, Outcome.refused(.other)), (401, .barred("GCM answered 401")), (403, .barred("GCM answered 403")),
+        (404, .barred("GCM answered 404")), (302, .barred("GCM answered 302")), (413, .refused(.payloadTooLarge)),
+        (429, .throttled(retryAfter: wait)), (500, .failed(retryAfter: wait)), (503, .failed(retryAfter: wait)),
+    ])
+    func `GCM's refusals of a whole request`(status: Int, expected: Outcome) {
+        #expect(Outcome(GCMAnswer.refused(status: status, retryAfter: Self.wait), sentAt: Self.sentAt) == expected)
+    }
+
+    @Test(arguments: [
+        (HMSCode.allTokensInvalid, Outcome.refused(.badToken)), (.badExpiration, .refused(.badExpiration)),
+        (.badCollapseKey, .refused(.badCollapseID)), (.sensitiveContent, .refused(.forbidden)),
+        (.tooLarge, .refused(.payloadTooLarge)), (.badParameters, .refused(.other)), (.tokenCount, .refused(.other)),
+        (.badStructure, .refused(.other)), (.badBody, .refused(.other)), (.tooManyTokens, .refused(.other)),
+        (.tooManyTopicMessages, .throttled(retryAfter: wait)), (.tokenServer, .failed(retryAfter: wait)),
+        (.internalError, .failed(retryAfter: wait)), (.authenticationFailed, .barred("HMS answered 80200001")),
+        (.tokenExpired, .barred("HMS answered 80200003")), (.noPermission, .barred("HMS answered 80300002")),
+        (.noHighPriority, .barred("HMS answered 80300011")), (HMSCode("89999999"), .refused(.other)),
+    ])
+    func `Push Kit's codes, whatever the status`(code: HMSCode, expected: Outcome) {
+        let rejection = HMSRejection(status: 200, code: code, retryAfter: Self.wait)
+        #expect(Outcome(.rejected(rejection)) == expected)
+    }
+
+    @Test(arguments: [
+        (401, Outcome.barred("HMS answered 401")), (404, .barred("HMS answered 404")),
+        (429, .throttled(retryAfter: wait)), (503, .throttled(retryAfter: wait)), (500, .failed(retryAfter: wait)),
+        (502, .failed(retryAfter: wait)), (400, .refused(.other)),
+    ])
+    func `Push Kit's statuses without a code`(status: Int, expected: Outcome) {
+        #expect(Outcome(.rejected(HMSRejection(status: status, code: nil, retryAfter: Self.wait))) == expected)
+    }
+
+    @Test func `Push Kit's other answers`() {
+        #expect(Outcome(HMSAnswer.accepted(requestID: "r")) == .accepted)
+        #expect(Outcome(HMSAnswer.illegalToken) == .refused(.badToken))
+        #expect(Outcome(HMSAnswer.unknown(HTTPFault("x"))) == .unanswered)
+        #expect(Outcome(HMSAnswer.unprocessed(HTTPFault("x"))) == .failed(retryAfter: nil))
+    }
+}

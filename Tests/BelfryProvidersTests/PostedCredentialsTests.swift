@@ -1,0 +1,74 @@
+import BelfryCore
+import Testing
+
+@testable import BelfryProviders
+
+@Suite struct PostedCredentialsTests {
+    private static let now = Instant(milliseconds: 1_750_000_000_000)
+
+    /// Reads, checks, writes and reads again; throws what is wrong with them.
+    private func intake(_ kind: PlatformKind, _ entered: [String: String]) throws {
+        let type = try #require(kind.provider)
+        let credentials = try type.init(entered: entered.mapValues { .string($0) })
+        try credentials.check(mode: .production, now: Self.now)
+        let again = try type.init(entered: credentials.entered)
+        #expect(AnyHashable(again) == AnyHashable(credentials))
+    }
+
+    @Test(
+        arguments: [
+            (.web, [:]), (.web, ["subject": "mailto:a@b.example"]),
+            (.windows8, ["package_sid": "ms-app://s-1", "client_secret": "x"]),
+            (
+                .windows8,
+                ["tenant_id": "t", "client_id": "c", "client_secret": "x", "token_url": "https://127.0.0.1:1/t"]
+            ),
+            (.windowsPhone, [:]), (.windowsPhone, ["domain": "localhost"]),
+            (.bb10, ["application_id": "a", "password": "p", "content_provider_id": "123"]),
+            (.bb10, ["application_id": "a", "password": "p", "url": "http://mds:8080/pap"]),
+            (.amazon, ["client_id": "a", "client_secret": "b"]),
+            (.webhook, ["url": "https://hooks.example/x?y", "secret": "0123456789abcdef01234567"]),
+        ] as [(PlatformKind, [String: String])])
+    func `what a provider needs is taken`(kind: PlatformKind, entered: [String: String]) throws {
+        try intake(kind, entered)
+    }
+
+    @Test(
+        arguments: [
+            (.web, ["vapid_key": "AAAA"], "vapid_key"), (.web, ["subject": "me"], "subject"),
+            (.web, ["key": "x"], "key"),
+            (.web, ["trust_root": "none"], "trust_root"),
+            (.windows8, [:], "client_secret"), (.windows8, ["client_secret": "x"], "tenant_id"),
+            (.windows8, ["package_sid": "s-1", "client_secret": "x"], "package_sid"),
+            (.windows8, ["package_sid": "ms-app://s", "client_id": "c", "client_secret": "x"], "package_sid"),
+            (.windows8, ["tenant_id": "a/b", "client_id": "c", "client_secret": "x"], "tenant_id"),
+            (.windowsPhone, ["certificate": "x"], "certificate"),
+            (.windowsPhone, ["certificate": "x", "private_key": "y"], "certificate or private_key"),
+            (.bb10, ["application_id": "a", "password": "p"], "content_provider_id"),
+            (.bb10, ["application_id": "a", "password": "p", "content_provider_id": "1.evil/"], "content_provider_id"),
+            (.amazon, ["client_id": "a"], "client_secret"),
+            (.amazon, ["client_id": "a", "client_secret": "b", "endpoint": "http://x"], "endpoint"),
+            (.webhook, ["url": "http://hooks.example", "secret": "0123456789abcdef01234567"], "url"),
+            (.webhook, ["url": "https://u@hooks.example", "secret": "0123456789abcdef01234567"], "url"),
+            (.webhook, ["url": "https://hooks.example", "secret": "short"], "secret"),
+            (.webhook, ["secret": "x"], "url"),
+        ] as [(PlatformKind, [String: String], String)])
+    func `what it cannot use is named`(kind: PlatformKind, entered: [String: String], field: String) {
+        do {
+            try intake(kind, entered)
+            Issue.record("it was taken")
+        } catch {
+            #expect((error as? InvalidInput)?.field == field)
+        }
+    }
+
+    @Test func `a key pair is made when none is entered, and its public half may be known`() throws {
+        let first = try WebPushPlatformCredentials(entered: [:])
+        let second = try WebPushPlatformCredentials(entered: [:])
+        #expect(first != second)
+        let kept = try WebPushPlatformCredentials(entered: first.entered).published()
+        #expect(try first.published() == kept)
+        #expect(kept["vapid_public_key"]?.utf8.count == 87)
+        #expect(kept["vapid_public_key"] != first.entered["vapid_key"]?.stringValue)
+    }
+}

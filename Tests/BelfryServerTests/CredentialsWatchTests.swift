@@ -1,0 +1,39 @@
+import BelfryCore
+import BelfryServer
+import BelfryTesting
+import FoundationEssentials
+import Logging
+import Testing
+
+@Suite struct CredentialsWatchTests {
+    /// Credentials that all end at the same time.
+    private struct Mortal: ProviderCredentials {
+        let end: Instant?
+
+        func sealed(
+            _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID
+        ) throws -> Sealed { Sealed(bytes: []) }
+        func parking(of kind: PlatformKind) -> Parking? { nil }
+        func test(_ platform: Platform) async -> CredentialsTest { .works }
+        func expiry(of platform: Platform) throws -> Instant? { end }
+        func published(of platform: Platform) throws -> [String: String] { [:] }
+    }
+
+    @Test(arguments: [(nil, nil), (31, nil), (30, "30"), (0, "0"), (-2, "-2")] as [(Int64?, String?)])
+    func `credentials that end within thirty days are warned of`(days: Int64?, told: String?) async throws {
+        let clock = HandClock()
+        let store = MemoryStore(clock: clock)
+        let application = try await store.create(.numbered(1))
+        let platform = try await store.create(.numbered(1, of: application.key))
+        let book = LogBook()
+        let end = days.map { clock.now + .seconds($0 * 86_400) }
+        try await CredentialsWatch(
+            store: store, credentials: Mortal(end: end), clock: clock, logger: book.logger
+        ).round()
+        let lines = book.lines(atLeast: .warning)
+        #expect(lines.count == (told == nil ? 0 : 1))
+        if let told {
+            #expect(lines[0].contains("days=\(told)") && lines[0].contains(platform.uuid.lowercased), "\(lines)")
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Synchronization
+import Testing
+
+@testable import FCM
+@testable import HTTP2Client
+
+@Suite struct QuotaBucketTests {
+    @Test func `a second's worth goes at once, what is more waits its turn`() {
+        var bucket = QuotaBucket(perMinute: 6_000, now: .zero)
+        #expect(bucket.take(100, at: .zero, within: .seconds(10)) == .go(.zero))
+        #expect(bucket.take(50, at: .zero, within: .seconds(10)) == .go(.milliseconds(500)))
+        #expect(bucket.take(100, at: .zero, within: .seconds(10)) == .go(.milliseconds(1_500)))
+        #expect(bucket.take(100, at: .seconds(1), within: .seconds(10)) == .go(.milliseconds(1_500)))
+    }
+
+    @Test func `what would come too late takes nothing`() {
+        var bucket = QuotaBucket(perMinute: 60, now: .zero)
+        #expect(bucket.take(21, at: .zero, within: .seconds(10)) == .late(.seconds(20)))
+        #expect(bucket.take(1, at: .zero, within: .zero) == .go(.zero))
+    }
+
+    @Test func `over a minute no more leaves than the quota and a second's worth`() {
+        var bucket = QuotaBucket(perMinute: 600, now: .zero)
+        var (now, sent) = (Duration.zero, 0)
+        while true {
+            guard case .go(let wait) = bucket.take(7, at: now, within: .seconds(100)) else { break }
+            now += wait
+            if now >= .seconds(60) { break }
+            sent += 7
+        }
+        #expect(580...617 ~= sent, "\(sent)")
+    }
+
+    @Test func `a pause holds everything back and leaves no room`() {
+        var bucket = QuotaBucket(perMinute: 60_000, now: .zero)
+        bucket.pause(until: .seconds(30))
+        #expect(bucket.room(at: .seconds(1)) == 0)
+        #expect(bucket.take(1, at: .seconds(1), within: .seconds(10)) == .late(.seconds(29)))
+        #expect(bucket.take(1, at: .seconds(25), within: .seconds(10)) == .go(.seconds(5)))
+        #expect(bucket.room(at: .seconds(30)) > 0)
+    }
+
+    @Test func `room is what would leave within a second`() {
+        var bucket = QuotaBucket(perMinute: 6_000, now: .zero)
+        #expect(bucket.room(at: .zero) == 200)
+        _ = bucket.take(250, at: .zero, within: .seconds(10))
+        #expect(bucket.room(at: .zero) == 0)
+        #expect(bucket.room(at: .seconds(2)) == 150)
+    }
+
+    @Test func `a page sleeps for its turn`() async {
+        let slept = Mutex<[Duration]>([])
+        let quota = FCMQuota(perMinute: 60, now: { .zero }, sleep: { wait in slept.withLock { $0.append(wait) } })
+        #expect(await quota.take(1, within: .seconds(10)) == nil)
+        #expect(await quota.take(2, within: .seconds(10)) == nil)
+        #expect(await quota.take(20, within: .seconds(10)) == .seconds(22))
+        #expect(slept.withLock(\.self) == [.seconds(2)])
+    }
+}
+
+@Suite struct FCMPatienceTests {
+    private static func tired(_ retryAfter: Duration?) -> FCMAnswer {
+        .rejected(FCMRejection(status: 429, code: .quotaExceeded, retryAfter: retryAfter))
+    }
+    private static let taken = FCMAnswer.accepted(FCMReceipt(body: []))
+
+    @Test func `the project rests when most of a page is told to wait, a device's own limit is nothing to others`() {
+        #expect(
+            FCMPatience.pause(after: [Self.tired(.seconds(5)), Self.tired(.seconds(9)), Self.taken]) == .seconds(9))
+        #expect(FCMPatience.pause(after: [Self.tired(nil), Self.tired(nil)]) == .seconds(60))
+        #expect(FCMPatience.pause(after: [Self.tired(.seconds(5)), Self.taken, Self.taken]) == nil)
+        #expect(FCMPatience.pause(after: [Self.tired(.seconds(5))]) == nil)
+        #expect(FCMPatience.pause(after: []) == nil)
+    }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import NIOHTTP1
+import Outbound
+import Testing
+
+@testable import ADM
+@testable import MPNS
+@testable import PAP
+@testable import WNS
+@testable import Webhook
+
+@Suite struct WNSTests {
+    @Test(arguments: [
+        "https://db5.notify.windows.com/?token=Aw%3d", "https://HK2.Notify.Windows.com:443/x",
+    ])
+    func `a channel of Microsoft is one, byte for byte`(uri: String) throws {
+        #expect(try WNSChannel(uri).uri == uri)
+    }
+
+    @Test(arguments: [
+        "http://db5.notify.windows.com/x", "https://notify.windows.com.evil.example/x",
+        "https://evil.example/.notify.windows.com",
+        "https://evil.example?x.notify.windows.com", "https://a@b.notify.windows.com/",
+        "https://evilnotify.windows.com/",
+        "https://evil.example\\.notify.windows.com/", "https://evil.example#.notify.windows.com", "",
+    ])
+    func `a channel that leads elsewhere is refused`(uri: String) {
+        #expect(throws: WNSError.self) { try WNSChannel(uri) }
+    }
+
+    @Test func `headers say what the body is and how long it lasts`() throws {
+        let message = try WNSMessage(.tile, body: [1], ttl: 60, isCached: true, tag: "a1", priority: .low)
+        #expect(message.headers.first(name: "X-WNS-Type") == "wns/tile")
+        #expect(message.headers.first(name: "Content-Type") == "text/xml")
+        #expect(message.headers.first(name: "X-WNS-TTL") == "60")
+        #expect(message.headers.first(name: "X-WNS-Cache-Policy") == "cache")
+        #expect(message.headers.first(name: "X-WNS-Tag") == "a1")
+        #expect(message.headers.first(name: "X-WNS-Priority") == "3")
+        #expect(message.headers.first(name: "X-WNS-RequestForStatus") == "true")
+        #expect(try WNSMessage(.raw, body: [1]).headers.first(name: "Content-Type") == "application/octet-stream")
+    }
+
+    @Test func `what WNS would refuse is refused before`() {
+        #expect(throws: WNSError.self) { try WNSMessage(.toast, body: [UInt8](repeating: 1, count: 5_001)) }
+        #expect(throws: WNSError.self) { try WNSMessage(.toast, body: []) }
+        #expect(throws: WNSError.self) { try WNSMessage(.tile, body: [1], tag: "seventeenletterss") }
+        #expect(throws: WNSError.self) { try WNSMessage(.tile, body: [1], tag: "a-b") }
+    }
+
+    @Test(
+        arguments: [
+            (200, [("X-WNS-Status", "received")], .received), (200, [("X-WNS-Status", "dropped")], .dropped),
+            (200, [("x-wns-status", "channelthrottled")], .channelThrottled), (200, [], .received),
+            (
+                410, [("X-WNS-Error-Description", "Channel\u{1}expired")],
+                .rejected(WNSRejection(status: 410, description: "Channel expired", retryAfter: nil))
+            ),
+            (406, [("Retry-After", "60")], .rejected(WNSRejection(status: 406, description: nil, retryAfter: 60))),
+        ] as [(Int, [(String, String)], WNSAnswer)])
+    func `the answer stands in the headers`(status: Int, headers: [(String, String)], answer: WNSAnswer) {
+        #expect(WNSAnswer(OutboundResponse(status: status, headers: HTTPHeaders(headers))) == answer)
+    }
+}
+
+@Suite struct MPNSTests {
+    @Test(
+        arguments: [
+            (nil, .immediate), (0, .immediate), (449, .immediate), (450, .within450Seconds), (899, .within450Seconds),
+            (900, .within900Seconds), (86_400, .within900Seconds),
+        ] as [(Int?, MPNSMessage.Batching)])
+    func `the service may wait as long as the push lasts`(lifetime: Int?, batching: MPNSMessage.Batching) {
+        #expect(MPNSMessage.Batching(lifetime: lifetime) == batching)
+    }
+
+    @Test(
+        arguments: [
+            (.tile, .immediate, 1), (.tile, .within450Seconds, 11), (.tile, .within900Seconds, 21),
+            (.toast, .immediate, 2),
+            (.toast, .within450Seconds, 12), (.toast, .within900Seconds, 22), (.raw, .immediate, 3),
+            (.raw, .within450Seconds, 13),
+            (.raw, .within900Seconds, 23),
+        ] as [(MPNSMessage.Kind, MPNSMessage.Batching, Int)])
+    func `kind and batching make the class`(kind: MPNSMessage.Kind, batching: MPNSMessage.Batching, number: Int) throws
+    {
+        let headers = try MPNSMessage(kind, body: [1], batching: batching).headers
+        #expect(headers.first(name: "X-NotificationClass") == "\(number)")
+        #expect(
+            headers.first(name: "X-WindowsPhone-Target") == (kind == .toast ? "toast" : kind == .tile ? "token" : nil))
+    }
+
+    @Test func `the three headers are read in any case`() {
+        let response = OutboundResponse(
+            status: 412,
+            headers: [
+                "X-NotificationStatus": "Dropped", "X-DeviceConnectionStatus": "InActive",
+                "X-SubscriptionStatus": "N/A",
+            ])
+        #expect(MPNSVerdict(response) == MPNSVerdict(status: 412, notification: .dropped, connection: .inactive))
+    }
+
+    @Test(arguments: [
+        "ftp://a.notify.live.net/x", "http://notify.live.net.evil.example/", "http://u@a.notify.live.net/",
+    ])
+    func `a channel that leads elsewhere is refused`(uri: String) {
+        #expect(throws: MPNSError.self) { try MPNSChannel(uri) }
+    }
+}
+
+@Suite struct ADMTests {
+    @Test func `the body has data, key and a lifetime that Amazon takes`() throws {
+        let message = try ADMMessage(data: ["b": "2", "a": "/"], consolidationKey: "k", lifetime: 1)
+        #expect(
+            String(decoding: message.body, as: UTF8.self)
+                == #"{"consolidationKey":"k","data":{"a":"/","b":"2"},"expiresAfter":60}"#)
+        #expect(throws: ADMError.self) { try ADMMessage(data: ["a": String(repeating: "x", count: 6_144)]) }
+    }
+
+    @Test(
+        arguments: [
+            (200, #"{"registrationID":"r1"}"#, .accepted(replacement: nil)),
+            (200, #"{"registrationID":"r2"}"#, .accepted(replacement: "r2")), (200, "?", .accepted(replacement: nil)),
+            (
+                400, #"{"reason":"Unregistered"}"#,
+                .rejected(ADMRejection(status: 400, reason: .unregistered, retryAfter: nil))
+            ),
+            (400, #"{"reason":"New"}"#, .rejected(ADMRejection(status: 400, reason: nil, retryAfter: nil))),
+            (502, "<html>", .rejected(ADMRejection(status: 502, reason: nil, retryAfter: nil))),
+        ] as [(Int, String, ADMAnswer)])
+    func `answers are read as far as they can be`(status: Int, body: String, answer: ADMAnswer) {
+        #expect(ADMAnswer(OutboundResponse(status: status, body: Array(body.utf8)), of: "r1") == answer)
+    }
+}
+
+@Suite struct PAPTests {
+    @Test func `a push is a control entity and its content`() throws {
+        let message = try PAPMessage(content: Array("hi".utf8), deliverBefore: 1_767_225_600)
+        let device = try PAPDevice(address: "a<&\"b", pushID: "p1")
+        let body = String(decoding: message.body(for: device, from: "app", boundary: "X"), as: UTF8.self)
+        #expect(
+            body.hasPrefix("--X\r\nContent-Type: application/xml; charset=UTF-8\r\n\r\n<?xml version=\"1.0\"?>\r\n"))
+        #expect(
+            body.contains(
+                #"<push-message push-id="p1" source-reference="app" deliver-before-timestamp="2026-01-01T00:00:00Z">"#))
+        #expect(
+            body.contains(
+                #"<address address-value="a&lt;&amp;&quot;b"/><quality-of-service delivery-method="unconfirmed"/>"#))
+        #expect(body.hasSuffix("\r\n--X\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nhi\r\n--X--\r\n"))
+        #expect(throws: PAPError.self) { try PAPDevice(address: "push_all", pushID: "p") }
+    }
+
+    @Test(
+        arguments: [
+            (
+                #"<?xml?><pap><push-response push-id="p"><response-result code="1001" desc="ok"/></push-response></pap>"#,
+                1_001
+            ),
+            ("<pap><badmessage-response\n desc='a>' code='2000'/></pap>", nil),
+            ("<pap><badmessage-response\n desc='a' code='2000'/></pap>", 2_000),
+            (#"<response-result code = "1500" />"#, 1_500), (#"<response-result desc="x"/>"#, nil),
+            (#"<response-result code="x"/>"#, nil), (#"<response-results code="1"/>"#, nil), ("", nil), ("<", nil),
+            ("<response-result code=\"1", nil), ("<response-result code=", nil),
+            ("<response-result =\"\" code=\"9\">", 9),
+        ] as [(String, Int?)])
+    func `the code is read wherever it stands`(xml: String, code: Int?) {
+        switch PAPAnswer(OutboundResponse(status: 200, body: Array(xml.utf8))) {
+        case .result(let found, _): #expect(found == code)
+        case .rejected(let status, _): #expect(status == 200 && code == nil)
+        default: Issue.record("an answer is an answer")
+        }
+    }
+}
+
+@Suite struct WebhookTests {
+    /// Source: standardwebhooks.com, the example of its libraries' tests.
+    @Test func `the signature is that of Standard Webhooks`() throws {
+        let signature = try #require(WebhookSignature(secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
+        let code = signature.code(
+            of: Array(#"{"test": 2432232314}"#.utf8), id: "msg_p5jXN8AQM9LWM0D4loKWxJek", time: 1_614_265_330)
+        #expect(code == "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+    }
+
+    @Test func `the same body has the same id, and the time is signed`() throws {
+        let signature = try #require(WebhookSignature(secret: "twenty-four bytes at least"))
+        let first = signature.headers(of: [1], time: 1)
+        let later = signature.headers(of: [1], time: 2)
+        #expect(first.map(\.name) == ["webhook-id", "webhook-timestamp", "webhook-signature"])
+        #expect(first[0].value == later[0].value && first[2].value != later[2].value)
+        #expect(signature.headers(of: [2], time: 1)[0].value != first[0].value)
+        #expect(WebhookSignature(secret: "short") == nil && WebhookSignature(secret: "whsec_????") == nil)
+    }
+
+    @Test func `a page is the push and its devices`() throws {
+        let page = WebhookPage(
+            push: Array(#"{"body":"hi"}"#.utf8),
+            devices: [.init(messageID: "m1", token: "a\"\\\u{1}ü"), .init(messageID: "m2", token: "b")])
+        let text = String(decoding: page.body, as: UTF8.self)
+        #expect(
+            text
+                == #"{"push":{"body":"hi"},"devices":[{"id":"m1","token":"a\"\\\u0001ü"},{"id":"m2","token":"b"}]}"#)
+        _ = try JSONSerialization.jsonObject(with: Data(page.body))
+    }
+
+    @Test(
+        arguments: [
+            (204, "", .verdicts([.accepted, .accepted])),
+            (
+                200, #"{"outcomes":[{"outcome":"gone"},{"outcome":"retry","retryAfter":5}]}"#,
+                .verdicts([.gone, .retry(after: 5)])
+            ),
+            (
+                200, #"{"outcomes":[{"outcome":"refused"},{"outcome":"retry"}],"x":1}"#,
+                .verdicts([.refused, .retry(after: nil)])
+            ),
+            (200, #"{"outcomes":[{"outcome":"accepted"}]}"#, .unreadable),
+            (200, #"{"outcomes":[{"outcome":"accepted"},{"outcome":"lost"}]}"#, .unreadable), (200, "ok", .unreadable),
+            (503, "x", .rejected(status: 503, retryAfter: nil)), (301, "", .rejected(status: 301, retryAfter: nil)),
+        ] as [(Int, String, WebhookAnswer)])
+    func `a page has a verdict for each device or none at all`(status: Int, body: String, answer: WebhookAnswer) {
+        #expect(WebhookAnswer(OutboundResponse(status: status, body: Array(body.utf8)), devices: 2) == answer)
+    }
+}

@@ -1,0 +1,104 @@
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import Outbound
+
+@Suite struct OutboundTests {
+    private func request(_ url: String) -> OutboundRequest {
+        OutboundRequest(url: url, headers: ["x-a": "b"], body: ByteBuffer(string: "hello"))
+    }
+
+    @Test func `a post arrives whole and its answer comes back`() async throws {
+        try await ScriptedHost.run { _ in
+            ScriptedHost.Answer(status: 404, headers: ["Retry-After": "7"], body: "gone")
+        } _: { host, outbound in
+            let answer = await outbound.post(request("\(host.url)/a?b"), deadline: .seconds(30))
+            guard case .response(let response) = answer else {
+                Issue.record("\(answer)")
+                return
+            }
+            #expect(response.status == 404 && response.body == Array("gone".utf8))
+            #expect(response.headers.retryAfter() == 7)
+            let seen = try #require(host.requests.first)
+            #expect(seen.path == "/a?b" && seen.body == "hello")
+            #expect(seen.headers.first(name: "content-length") == "5" && seen.headers.first(name: "x-a") == "b")
+            #expect(seen.headers.first(name: "transfer-encoding") == nil)
+        }
+    }
+
+    @Test(arguments: ["127.0.0.1", "localhost"])
+    func `an address that is not public is never written to, by number or by name`(name: String) async throws {
+        try await ScriptedHost.run(allowed: ["10.0.0.0/8"]) { _ in
+            ScriptedHost.Answer()
+        } _: { host, outbound in
+            for _ in 0..<3 {
+                let url = host.url.replacing("127.0.0.1", with: name)
+                let answer = await outbound.post(request(url), deadline: .seconds(30))
+                guard case .unprocessed(let fault) = answer else {
+                    Issue.record("\(answer)")
+                    return
+                }
+                #expect(fault.code == .addressRefused)
+            }
+            #expect(host.requests.isEmpty)
+        }
+    }
+
+    @Test func `a redirect is an answer and is not followed`() async throws {
+        try await ScriptedHost.run { _ in
+            ScriptedHost.Answer(status: 307, headers: ["Location": "/elsewhere"])
+        } _: { host, outbound in
+            let answer = await outbound.post(request(host.url), deadline: .seconds(30))
+            guard case .response(let response) = answer else {
+                Issue.record("\(answer)")
+                return
+            }
+            #expect(response.status == 307 && host.requests.count == 1)
+        }
+    }
+
+    @Test func `of a long answer the beginning is read`() async throws {
+        let long = String(repeating: "x", count: Outbound.bodyBytesMax + 1_000)
+        try await ScriptedHost.run { _ in
+            ScriptedHost.Answer(body: long)
+        } _: { host, outbound in
+            let answer = await outbound.post(request(host.url), deadline: .seconds(30))
+            guard case .response(let response) = answer else {
+                Issue.record("\(answer)")
+                return
+            }
+            #expect(response.body.count == Outbound.bodyBytesMax)
+        }
+    }
+
+    @Test func `a body that never ends is cut off with the page`() async throws {
+        try await ScriptedHost.run { _ in
+            ScriptedHost.Answer(hangs: true)
+        } _: { host, outbound in
+            let answers = await Outbound.fanOut(
+                [request(host.url)], width: 1, within: .milliseconds(300), untried: OutboundAnswer.late
+            ) { await outbound.post($0, deadline: .seconds(30)) }
+            #expect(answers == [.late])
+        }
+    }
+
+    @Test func `where nobody listens nothing was sent`() async throws {
+        try await ScriptedHost.run { _ in
+            ScriptedHost.Answer()
+        } _: { _, outbound in
+            let answer = await outbound.post(request("http://127.0.0.1:1/"), deadline: .seconds(30))
+            guard case .unprocessed(let fault) = answer else {
+                Issue.record("\(answer)")
+                return
+            }
+            #expect(fault.code == .connect)
+            let nonsense = await outbound.post(request("nonsense"), deadline: .seconds(30))
+            guard case .unprocessed(let second) = nonsense else {
+                Issue.record("\(nonsense)")
+                return
+            }
+            #expect(second.code == .url)
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import Crypto
+import Foundation
+import NIOHTTP1
+import Outbound
+import Testing
+
+@testable import WebPush
+
+private func bytes(_ text: String) -> [UInt8] { Base64URL.decode(text.utf8) ?? [] }
+
+@Suite struct WebPushCipherTests {
+    /// Source: RFC 8291 Appendix A.
+    @Test func `the example of RFC 8291 comes out byte for byte`() throws {
+        let subscription = try WebPushSubscription(
+            endpoint: "https://push.example.net/push/JzLQ3raZJfFBR0aqvOMsLrt54w4rJUsV",
+            p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+            auth: "BTBZMqHH6r4Tts7J_aSIgg")
+        let ephemeral = try P256.KeyAgreement.PrivateKey(
+            rawRepresentation: bytes("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"))
+        let body = try WebPushCipher(for: subscription, ephemeral: ephemeral, salt: bytes("DGv6ra1nlYgDCS1FRnbzlw"))
+            .seal(Array("When I grow up, I want to be a watermelon".utf8))
+        #expect(
+            Base64URL.encode(body)
+                == "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN"
+        )
+    }
+
+    /// Source: RFC 8188 §3.1.
+    @Test func `the first example of RFC 8188 comes out byte for byte`() throws {
+        let salt = bytes("I1BsxtFttlv3u_Oo94xnmw")
+        let coding = ContentCoding(secret: SymmetricKey(data: bytes("yqdlZ-tYemfogSmv7Ws5PQ")), salt: salt)
+        var body: [UInt8] = []
+        coding.writeHeader(recordBytes: 4_096, keyID: [], to: &body)
+        try coding.writeRecord("I am the walrus".utf8, to: &body)
+        #expect(Base64URL.encode(body) == "I1BsxtFttlv3u_Oo94xnmwAAEAAA-NAVub2qFgBEuQKRapoZu-IxkIva3MEB1PD-ly8Thjg")
+    }
+
+    /// Two records, the first with one byte of padding. Source: RFC 8188 §3.2.
+    @Test func `the second example of RFC 8188 comes out byte for byte`() throws {
+        let salt = bytes("uNCkWiNYzKTnBN9ji3-qWA")
+        let coding = ContentCoding(secret: SymmetricKey(data: bytes("BO3ZVPxUlnLORbVGMpbT1Q")), salt: salt)
+        var body: [UInt8] = []
+        coding.writeHeader(recordBytes: 25, keyID: Array("a1".utf8), to: &body)
+        try coding.writeRecord("I am th".utf8, padding: 1, isLast: false, to: &body)
+        try coding.writeRecord("e walrus".utf8, sequence: 1, to: &body)
+        #expect(
+            Base64URL.encode(body)
+                == "uNCkWiNYzKTnBN9ji3-qWAAAABkCYTHOG8chz_gnvgOqdGYovxyjuqRyJFjEDyoF1Fvkj6hQPdPHI51OEUKEpgz3SsLWIqS_uA")
+    }
+
+    @Test func `the largest payload fills 4,096 bytes, and no two bodies are equal`() throws {
+        let subscription = try WebPushSubscription.sample()
+        let message = try WebPushMessage(payload: [UInt8](repeating: 7, count: 3_993), ttl: 60)
+        let (first, second) = (try message.body(for: subscription), try message.body(for: subscription))
+        #expect(first.count == 4_096)
+        #expect(first != second)
+        #expect(throws: WebPushError.self) { try WebPushMessage(payload: [UInt8](repeating: 7, count: 3_994), ttl: 60) }
+    }
+
+    @Test func `a key off the curve is found before anything is sent`() throws {
+        let key = Base64URL.encode([4] + [UInt8](repeating: 1, count: 64))
+        let subscription = try WebPushSubscription(
+            endpoint: "https://a.example/x", p256dh: key, auth: "BTBZMqHH6r4Tts7J_aSIgg")
+        let message = try WebPushMessage(payload: [1], ttl: 0)
+        #expect(throws: WebPushError.self) { try message.body(for: subscription) }
+    }
+}
+
+extension WebPushSubscription {
+    static func sample(_ endpoint: String = "https://push.example.net/a") throws -> WebPushSubscription {
+        try WebPushSubscription(
+            endpoint: endpoint,
+            p256dh: Base64URL.encode(P256.KeyAgreement.PrivateKey().publicKey.x963Representation),
+            auth: Base64URL.encode([UInt8](repeating: 3, count: 16)))
+    }
+}
+
+@Suite struct WebPushSubscriptionTests {
+    @Test(arguments: [
+        ("https://updates.push.services.mozilla.com/wpush/v2/x", "https://updates.push.services.mozilla.com"),
+        ("https://Push.Example:443/x", "https://push.example"),
+        ("https://push.example:8443/x?y", "https://push.example:8443"),
+        ("https://push.example?x", "https://push.example"), ("HTTPS://push.example/", "https://push.example"),
+    ])
+    func `an endpoint has an origin`(endpoint: String, origin: String) throws {
+        #expect(try WebPushSubscription.sample(endpoint).origin == origin)
+    }
+
+    @Test(arguments: [
+        "http://push.example/x", "https://", "https:///x", "https://user@push.example/x", "https://push.example/ x",
+        "https://push.example\\@evil.example/", "ftp://x", "", "https://:443/",
+    ])
+    func `an endpoint that is none is refused`(endpoint: String) {
+        #expect(throws: WebPushError.self) { try WebPushSubscription.sample(endpoint) }
+    }
+
+    @Test func `what a browser writes is read, whatever else stands in it`() throws {
+        let sample = try WebPushSubscription.sample()
+        let (key, auth) = (Base64URL.encode(sample.publicKey), Base64URL.encode(sample.authSecret))
+        let json =
+            #"{"endpoint":"https://push.example.net/a","expirationTime":null,"keys":{"p256dh":"\#(key)","auth":"\#(auth)=="}}"#
+        #expect(try WebPushSubscription(json: Array(json.utf8)) == sample)
+    }
+
+    @Test(arguments: ["", "{}", "[]", #"{"endpoint":"https://a.example/x","keys":{"p256dh":"AA","auth":"AA"}}"#])
+    func `what is no subscription is refused`(json: String) {
+        #expect(throws: WebPushError.self) { try WebPushSubscription(json: Array(json.utf8)) }
+    }
+}
+
+@Suite struct VAPIDTests {
+    @Test func `a token says for whom, until when and from whom, and its key verifies it`() throws {
+        let key = VAPIDKey()
+        let header = try VAPID(key: key, subject: "mailto:ops@example.com")
+            .header(for: "https://push.example", now: 1_750_000_000)
+        let parts = header.split { " =,.".contains($0) }.map(String.init)
+        try #require(parts.count == 7 && parts[0] == "vapid" && parts[1] == "t" && parts[5] == "k")
+        #expect(String(decoding: bytes(parts[2]), as: UTF8.self) == #"{"typ":"JWT","alg":"ES256"}"#)
+        #expect(
+            String(decoding: bytes(parts[3]), as: UTF8.self)
+                == #"{"aud":"https://push.example","exp":1750043200,"sub":"mailto:ops@example.com"}"#)
+        #expect(parts[6] == key.publicText)
+        #expect(key.verifies(bytes(parts[4]), of: "\(parts[2]).\(parts[3])"))
+        #expect(bytes(key.publicText).count == 65)
+    }
+
+    @Test func `one token serves an origin for half its life`() throws {
+        let vapid = try VAPID(key: VAPIDKey(), subject: nil)
+        let first = try vapid.header(for: "https://a.example", now: 1_000)
+        let later = try vapid.header(for: "https://a.example", now: 1_000 + VAPID.life / 2 - 1)
+        let other = try vapid.header(for: "https://b.example", now: 1_000)
+        let renewed = try vapid.header(for: "https://a.example", now: 1_000 + VAPID.life / 2)
+        let setBack = try vapid.header(for: "https://a.example", now: 10)
+        #expect(first == later)
+        #expect(Set([first, other, renewed, setBack]).count == 4)
+    }
+
+    @Test func `a refused token is forgotten once`() throws {
+        let vapid = try VAPID(key: VAPIDKey(), subject: nil)
+        let first = try vapid.header(for: "https://a.example", now: 1_000)
+        vapid.forget(first, for: "https://a.example")
+        let second = try vapid.header(for: "https://a.example", now: 1_000)
+        vapid.forget(first, for: "https://a.example")
+        #expect(try vapid.header(for: "https://a.example", now: 1_000) == second)
+        #expect(first != second)
+    }
+
+    @Test(arguments: [
+        "ops@example.com", "mailto:", "mailto:a b@c.d", "mailto:<a@b.c>", "mailto:a@localhost", "http://a.example",
+    ])
+    func `a subject that push services refuse is refused`(subject: String) {
+        #expect(throws: WebPushError.self) { try VAPID(key: VAPIDKey(), subject: subject) }
+    }
+
+    @Test func `a key survives its text`() throws {
+        let key = VAPIDKey()
+        #expect(try VAPIDKey(" \(key.privateText)\n").publicText == key.publicText)
+        #expect(throws: WebPushError.self) { try VAPIDKey("AAAA") }
+    }
+}
+
+@Suite struct WebPushMessageTests {
+    @Test func `headers are those of RFC 8030, and Microsoft's service gets its own`() throws {
+        let message = try WebPushMessage(payload: [], ttl: 0, urgency: .high, topic: "news")
+        let headers = WebPushClient.headers(message, try .sample(), authorization: "vapid t=x, k=y")
+        #expect(headers.first(name: "TTL") == "0")
+        #expect(headers.first(name: "Urgency") == "high")
+        #expect(headers.first(name: "Topic") == "news")
+        #expect(headers.first(name: "Content-Encoding") == "aes128gcm")
+        #expect(headers.first(name: "X-WNS-Cache-Policy") == nil)
+        let edge = WebPushClient.headers(
+            message, try .sample("https://db5.notify.windows.com/w/?token=x"), authorization: "")
+        #expect(edge.first(name: "X-WNS-Cache-Policy") == "no-cache")
+    }
+
+    @Test(arguments: ["", "a b", "ü", String(repeating: "a", count: 33), "a+b"])
+    func `a topic that is none is refused`(topic: String) {
+        #expect(throws: WebPushError.self) { try WebPushMessage(payload: [], ttl: 1, topic: topic) }
+    }
+
+    @Test(
+        arguments: [
+            (#"{"reason":"BadJwtToken"}"#, WebPushReason.badToken), (#"{"code":410,"errno":103}"#, .number(103)),
+            (#"{"reason":"a b"}"#, nil), ("<html>", nil), ("", nil), (#"{"errno":"103"}"#, nil),
+        ] as [(String, WebPushReason?)])
+    func `a reason is read where it is known`(body: String, reason: WebPushReason?) {
+        let answer = WebPushAnswer(OutboundResponse(status: 400, body: Array(body.utf8)))
+        #expect(answer == .rejected(WebPushRejection(status: 400, reason: reason, retryAfter: nil)))
+    }
+
+    @Test(arguments: [200, 201, 202, 204])
+    func `each kind of success is one`(status: Int) {
+        #expect(WebPushAnswer(OutboundResponse(status: status)) == .accepted)
+    }
+}
