@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test func `TCP is refused while not listening, on the same port afterwards`() async throws {
-        try await Scene.with { scene in
+        try await Scene.with({ $0.port = Scene.ownPort() }) { scene in
             try await scene.simulator.stopListening()
             await #expect(throws: (any Error).self) { try await scene.connect() }
             try await scene.simulator.resumeListening()

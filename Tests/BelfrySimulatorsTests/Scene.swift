@@ -17,6 +17,9 @@ struct Scene: Sendable {
     let key: APNsSimulator.IssuedKey
     let clock: HandClock
 
+    /// A port that no other simulator is given while this one does not listen: below those the kernel deals out.
+    static func ownPort() -> Int { .random(in: 20_000..<30_000) }
+
     /// Runs a test against a simulator and shuts it down.
     static func with(
         _ change: (inout APNsSimulator.Configuration) -> Void = { _ in },

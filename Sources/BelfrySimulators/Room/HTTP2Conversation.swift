@@ -142,7 +142,8 @@ extension HTTP2Conversation {
         station.ledger.recordConnection { $0.pings += 1 }
         pingsSinceRequest += 1
         guard let most = station.habits.pingsWithoutRequestMax, pingsSinceRequest >= most else { return }
-        goAway(.init(data: "too_many_pings", code: NGHTTP2_ENHANCE_YOUR_CALM.rawValue))
+        submitGoAway(
+            .init(data: "too_many_pings", code: NGHTTP2_ENHANCE_YOUR_CALM.rawValue), lastStream: lastStreamSeen)
     }
 
     private func take(_ stream: HTTP2Stream) {
