@@ -57,4 +57,4 @@ tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 	BELFRY_SANITIZING=1 SEEDS=50 TSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/tsan-suppressions swift test --scratch-path .build-tsan --sanitize thread
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-release .build-bench .build-tsan .build-fuzz .build-contract
+	rm -rf .build .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle

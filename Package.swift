@@ -135,7 +135,9 @@ let package = Package(
             "BelfrySimulators",
             nio + [
                 "CNghttp2", logging, crypto, x509,
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
         room("BelfryTesting", ["BelfryCore", logging]),
@@ -160,7 +162,7 @@ let package = Package(
                 "GCM",
                 "HMS",
             ]),
-        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2"]),
+        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2", crypto]),
         tests("HouseTests", []),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests(

@@ -12,7 +12,9 @@ import Testing
     }
 
     private func answer(_ ledger: Ledger, _ token: [UInt8], _ verdict: APNsVerdict? = nil, at time: Int64 = 0) {
-        token.withUnsafeBytes { ledger.recordAnswer($0, hash: StableHash.hash($0), verdict, at: time) }
+        token.withUnsafeBytes {
+            ledger.recordAnswer($0, hash: StableHash.hash($0), APNsVerdict.entry(verdict), at: time)
+        }
     }
 
     @Test func `what was told and what was answered are counted apart`() throws {

@@ -57,7 +57,7 @@ extension APNsConnection {
         let verdict = exchange.pointee.verdict
         exchange.pointee.isAnswered = true
         station.ledger.recordAnswer(
-            exchange.pointee.token, hash: exchange.pointee.tokenHash, verdict, at: now)
+            exchange.pointee.token, hash: exchange.pointee.tokenHash, APNsVerdict.entry(verdict), at: now)
         let fields = headerFields(for: exchange, status: verdict?.status ?? 200)
         if let verdict, verdict.reason != nil {
             exchange.pointee.body = Array(verdict.body.utf8)

@@ -3,7 +3,7 @@ extension APNsSimulator {
     ///
     /// For `goAway`, `maxStreams`, `silence` and `close`; the others need a request and do nothing.
     package func act(_ action: APNsFault.Then) async throws {
-        try await station.roster.each { $0.act(action) }
+        try await station.roster.each(APNsConnection.self) { $0.act(action) }
     }
 }
 

@@ -19,6 +19,11 @@ package struct APNsVerdict: Sendable, Hashable, Codable {
 
     package static let accepted = APNsVerdict(status: 200)
 
+    /// What the ledger keeps of it; nil is 200.
+    static func entry(_ verdict: APNsVerdict?) -> LedgerAnswer {
+        LedgerAnswer(status: verdict?.status ?? 200, reason: verdict.map { $0.reason ?? "" })
+    }
+
     /// The body of the answer: empty for 200, JSON otherwise.
     var body: String {
         guard let reason else { return "" }

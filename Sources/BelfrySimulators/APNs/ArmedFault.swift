@@ -1,22 +1,19 @@
-import Synchronization
-
-/// A rule of the script with its counters. Shared by all connections, so the counters are atomic.
+/// A rule of the script with its counters.
 final class ArmedFault: Sendable {
     let fault: APNsFault
     private let token: [UInt8]?
     private let tokenPrefix: [UInt8]?
-    /// Tokens whose hash is below this are in the share.
-    private let shareLimit: UInt64?
+    private let share: TokenShare?
     /// How many connections had been opened when the rule was set.
     private let connectionsBefore: Int
-    private let fitting = Atomic<Int>(0)
-    private let happened = Atomic<Int>(0)
+    private let counter: StrikeCounter
 
     init(_ fault: APNsFault, connectionsBefore: Int) {
         self.fault = fault
         self.token = fault.when.token.flatMap(Hex.decode)
         self.tokenPrefix = fault.when.tokenPrefix.flatMap(Hex.decode)
-        self.shareLimit = fault.when.share.map { $0 >= 1 ? .max : UInt64($0 * 0x1p64) }
+        self.share = fault.when.share.map { TokenShare($0, salt: fault.when.salt) }
+        self.counter = StrikeCounter(after: fault.when.after, every: fault.when.every, times: fault.times)
         self.connectionsBefore = connectionsBefore
     }
 
@@ -30,20 +27,11 @@ final class ArmedFault: Sendable {
         var topic: String?
     }
 
-    var timesHappened: Int { happened.load(ordering: .relaxed) }
+    var timesHappened: Int { counter.timesHappened }
 
     /// Whether the rule strikes now. Counts the occasion.
     func strikes(_ occasion: Occasion) -> Bool {
-        guard fits(occasion) else { return false }
-        let number = fitting.add(1, ordering: .relaxed).newValue - (fault.when.after ?? 0)
-        guard number > 0, number.isMultiple(of: fault.when.every ?? 1) else { return false }
-        guard let times = fault.times else {
-            happened.add(1, ordering: .relaxed)
-            return true
-        }
-        if happened.add(1, ordering: .relaxed).oldValue < times { return true }
-        happened.subtract(1, ordering: .relaxed)
-        return false
+        fits(occasion) && counter.strikes()
     }
 
     private func fits(_ occasion: Occasion) -> Bool {
@@ -58,8 +46,6 @@ final class ArmedFault: Sendable {
     private func fitsToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if let token, !bytes.elementsEqual(token) { return false }
         if let tokenPrefix, !bytes.starts(with: tokenPrefix) { return false }
-        guard let shareLimit else { return true }
-        // Not the ledger's own hash, whose top bits choose the stripe.
-        return !bytes.isEmpty && StableHash.hash(bytes, salt: fault.when.salt ?? 0x5AFE) < shareLimit
+        return share?.contains(bytes) ?? true
     }
 }

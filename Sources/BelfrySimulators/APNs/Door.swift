@@ -55,15 +55,7 @@ struct Door: Sendable {
     private static func configuration(
         _ configuration: APNsSimulator.Configuration, _ authority: CertificateAuthority
     ) throws -> TLSConfiguration {
-        let server = try authority.issueServer()
-        var tls = TLSConfiguration.makeServerConfiguration(
-            certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(server.certificatePEM.utf8))
-                .map { .certificate($0) },
-            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(server.privateKeyPEM.utf8), format: .pem)))
-        tls.minimumTLSVersion = .tlsv12
-        tls.applicationProtocols = ["h2"]
-        // A client that is silent on purpose must not hold up the end of a test.
-        tls.shutdownTimeout = .milliseconds(500)
+        var tls = try authority.serverTLS(protocols: ["h2"])
         switch configuration.authentication {
         case .tokens, .anyToken: break
         case .anyCertificate: tls.certificateVerification = .noHostnameVerification
@@ -73,30 +65,5 @@ struct Door: Sendable {
             tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(trusted.utf8)))
         }
         return tls
-    }
-}
-
-/// Answers the first bytes of a client with a fatal TLS alert.
-final class HandshakeRefusal: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
-
-    /// Source: RFC 8446 §6.
-    static let handshakeFailure: UInt8 = 40
-    private let alert: UInt8
-
-    init(alert: UInt8) {
-        self.alert = alert
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // A record of type alert, TLS 1.2 on the wire, two bytes long: fatal, and why. Source: RFC 8446 §5.1, §6.
-        let record = ByteBuffer(bytes: [21, 3, 3, 0, 2, 2, alert])
-        context.writeAndFlush(wrapOutboundOut(record), promise: nil)
-        context.close(mode: .all, promise: nil)
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.close(promise: nil)
     }
 }

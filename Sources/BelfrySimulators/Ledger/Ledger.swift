@@ -15,7 +15,16 @@ package final class Ledger: Sendable {
         case payloads
     }
 
+    /// How tokens are written where the ledger is read.
+    package enum TokenText: Sendable {
+        /// Bytes, as hex digits.
+        case hex
+        /// Text, as it stands.
+        case plain
+    }
+
     package let detail: Detail
+    private let tokenText: TokenText
     private let stripes: [Stripe]
     private let connections = Mutex(ConnectionTotals())
     private let connectionsCounter = Atomic<Int>(0)
@@ -25,8 +34,9 @@ package final class Ledger: Sendable {
         let page = Mutex(LedgerPage())
     }
 
-    package init(detail: Detail) {
+    package init(detail: Detail, tokenText: TokenText = .hex) {
         self.detail = detail
+        self.tokenText = tokenText
         self.stripes = (0..<Self.stripeCount).map { _ in Stripe() }
     }
 
@@ -40,7 +50,7 @@ package final class Ledger: Sendable {
 // MARK: - Writing
 
 extension Ledger {
-    /// Writes that the device was told; `id` is the hash of the sender's `apns-id`, when it gave one.
+    /// Writes that the device was told; `id` is the hash of the sender's own id of the message, when it gave one.
     func recordTold(_ token: UnsafeRawBufferPointer, hash: UInt64, id: UInt64?, at milliseconds: Int64) {
         stripe(hash).page.withLock {
             $0.recordTold(token, hash: hash, id: id, at: milliseconds, byToken: detail != .totals)
@@ -52,9 +62,9 @@ extension Ledger {
         stripe(hash).page.withLock { $0.takeBack(token, hash: hash, id: id) }
     }
 
-    func recordAnswer(_ token: UnsafeRawBufferPointer, hash: UInt64, _ verdict: APNsVerdict?, at milliseconds: Int64) {
+    func recordAnswer(_ token: UnsafeRawBufferPointer, hash: UInt64, _ answer: LedgerAnswer, at milliseconds: Int64) {
         stripe(hash).page.withLock {
-            $0.recordAnswer(token, hash: hash, verdict, at: milliseconds, byToken: detail != .totals)
+            $0.recordAnswer(token, hash: hash, answer, at: milliseconds, byToken: detail != .totals)
         }
     }
 
@@ -90,7 +100,9 @@ extension Ledger {
     package func token(_ token: [UInt8]) -> LedgerToken? {
         token.withUnsafeBytes { bytes in
             let hash = StableHash.hash(bytes)
-            return stripe(hash).page.withLock { page in page.find(bytes, hash: hash).map { page.token(at: $0) } }
+            return stripe(hash).page.withLock { page in
+                page.find(bytes, hash: hash).map { page.token(at: $0, as: tokenText) }
+            }
         }
     }
 
@@ -112,7 +124,7 @@ extension Ledger {
         while number < stripes.count, found.count < limit {
             stripes[number].page.withLock { page in
                 while index < page.entries.count, found.count < limit {
-                    if wanted(page.entries[index]) { found.append(page.token(at: index)) }
+                    if wanted(page.entries[index]) { found.append(page.token(at: index, as: tokenText)) }
                     index += 1
                 }
             }

@@ -22,9 +22,9 @@ struct LedgerPage {
     private var ids = HashSet64()
     private var kept: [Int: LedgerRequest] = [:]
     private var told = 0
-    private var accepted = 0
+    private var accepted: [Int: Int] = [:]
     private var duplicateIDs = 0
-    private var refusals: [LedgerTotals.Refusal: Int] = [:]
+    private var refusals: [LedgerAnswer: Int] = [:]
 
     mutating func recordTold(
         _ token: UnsafeRawBufferPointer, hash: UInt64, id: UInt64?, at milliseconds: Int64, byToken: Bool
@@ -47,19 +47,15 @@ struct LedgerPage {
     }
 
     mutating func recordAnswer(
-        _ token: UnsafeRawBufferPointer, hash: UInt64, _ verdict: APNsVerdict?, at milliseconds: Int64, byToken: Bool
+        _ token: UnsafeRawBufferPointer, hash: UInt64, _ answer: LedgerAnswer, at milliseconds: Int64, byToken: Bool
     ) {
-        if let verdict {
-            refusals[.init(status: verdict.status, reason: verdict.reason ?? ""), default: 0] += 1
-        } else {
-            accepted += 1
-        }
+        if answer.isRefusal { refusals[answer, default: 0] += 1 } else { accepted[answer.status, default: 0] += 1 }
         guard byToken, !token.isEmpty else { return }
         let index = findOrInsert(token, hash: hash, at: milliseconds)
         entries[index].answered += 1
-        entries[index].lastStatus = UInt16(truncatingIfNeeded: verdict?.status ?? 200)
+        entries[index].lastStatus = UInt16(truncatingIfNeeded: answer.status)
         entries[index].lastAt = milliseconds
-        if verdict != nil { entries[index].refused += 1 }
+        if answer.isRefusal { entries[index].refused += 1 }
     }
 
     mutating func keep(_ request: LedgerRequest, for token: UnsafeRawBufferPointer, hash: UInt64) {
@@ -69,23 +65,26 @@ struct LedgerPage {
 
     func add(to totals: inout LedgerTotals) {
         totals.told += told
-        totals.accepted += accepted
         totals.duplicateIDs += duplicateIDs
         totals.tokens += entries.count
         for entry in entries where entry.told > 1 { totals.tokensToldTwice += 1 }
         for (refusal, count) in refusals {
             totals.refused += count
             totals.byStatus[String(refusal.status), default: 0] += count
-            totals.byReason[refusal.reason, default: 0] += count
+            totals.byReason[refusal.reason ?? "", default: 0] += count
         }
-        if accepted > 0 { totals.byStatus["200", default: 0] += accepted }
+        for (status, count) in accepted {
+            totals.accepted += count
+            totals.byStatus[String(status), default: 0] += count
+        }
     }
 
-    func token(at index: Int) -> LedgerToken {
+    func token(at index: Int, as text: Ledger.TokenText) -> LedgerToken {
         let entry = entries[index]
         let start = Int(entry.keyStart)
+        let key = keys[start..<start + Int(entry.keyCount)]
         return LedgerToken(
-            token: Hex.encode(keys[start..<start + Int(entry.keyCount)]),
+            token: text == .hex ? Hex.encode(key) : String(decoding: key, as: UTF8.self),
             told: Int(entry.told), answered: Int(entry.answered), refused: Int(entry.refused),
             duplicateIDs: Int(entry.duplicateIDs), lastStatus: entry.lastStatus == 0 ? nil : Int(entry.lastStatus),
             firstAt: entry.firstAt, lastAt: entry.lastAt, lastRequest: kept[index])

@@ -2,24 +2,27 @@
 package struct LedgerTotals: Sendable, Codable, Equatable {
     /// Requests whose device was told, answered or not.
     package var told = 0
-    /// Answers with 200.
+    /// Answers that took the message: 200, or what the provider has for it.
     package var accepted = 0
-    /// Answers with any other status.
+    /// All other answers, errors behind a 200 too.
     package var refused = 0
     /// Distinct tokens seen.
     package var tokens = 0
     /// Tokens told more than once.
     package var tokensToldTwice = 0
-    /// Requests that told a device again under the same `apns-id`.
+    /// Requests that told a device again under the same id of the message.
     package var duplicateIDs = 0
     package var byStatus: [String: Int] = [:]
     package var byReason: [String: Int] = [:]
     package var connections: ConnectionTotals
+}
 
-    struct Refusal: Hashable {
-        var status: Int
-        var reason: String
-    }
+/// What was answered for one device. A reason, if only an empty one, makes it a refusal.
+struct LedgerAnswer: Hashable {
+    var status: Int
+    var reason: String?
+
+    var isRefusal: Bool { reason != nil }
 }
 
 /// What a simulator counts of its connections.

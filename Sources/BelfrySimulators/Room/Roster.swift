@@ -20,13 +20,13 @@ final class Roster: Sendable {
         }
     }
 
-    /// Has every connection do something on its own event loop.
-    func each(_ act: @escaping @Sendable (APNsConnection) -> Void) async throws {
+    /// Has every connection's handler of a kind do something on its own event loop.
+    func each<Handler: ChannelHandler & SendableMetatype>(
+        _ kind: Handler.Type, _ act: @escaping @Sendable (Handler) -> Void
+    ) async throws {
         for channel in channels.withLock({ Array($0.values) }) {
             try? await channel.eventLoop.submit {
-                if let connection = try? channel.pipeline.syncOperations.handler(type: APNsConnection.self) {
-                    act(connection)
-                }
+                if let handler = try? channel.pipeline.syncOperations.handler(type: kind) { act(handler) }
             }.get()
         }
     }

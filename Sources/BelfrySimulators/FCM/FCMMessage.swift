@@ -1,0 +1,120 @@
+/// A message that has the right shape, judged by FCM's rules.
+///
+/// Source: FCM HTTP v1 reference; firebase.google.com, "About FCM messages".
+struct FCMMessage {
+    static let bytesMax = 4096
+    static let topicBytesMax = 2048
+    static let ttlSecondsMax = 2_419_200.0
+    static let conditionTopicsMax = 5
+
+    let isValidateOnly: Bool
+    private let message: JSON
+
+    /// - Parameter request: of the shape of ``FCMShape/request``.
+    init(_ request: JSON) {
+        self.isValidateOnly = Self.member("validate_only", of: request)?.bool ?? false
+        self.message = request["message"] ?? .object([])
+    }
+
+    /// Whom it is for: a registration token or installation as it is, a topic or condition with its word before it.
+    var target: String {
+        if let token = text("token") ?? text("fid") { return token }
+        if let topic = text("topic") { return "/topics/\(topic)" }
+        return "condition:\(text("condition") ?? "")"
+    }
+
+    var isForDevice: Bool { text("token") != nil || text("fid") != nil }
+
+    /// The first thing wrong with it.
+    func complaint() -> ServiceAnswer? {
+        let targets = ["token", "topic", "condition", "fid"].filter { message[$0]?.string != nil }
+        guard let only = targets.first, targets.count == 1 else {
+            return FCMAnswers.badArgument(
+                "message", targets.isEmpty ? "Recipient of the message is not set." : "Multiple recipients are set.")
+        }
+        return complaint(aboutTarget: only) ?? complaintAboutData() ?? complaintAboutAndroid() ?? complaintAboutSize()
+    }
+
+    private func complaint(aboutTarget name: String) -> ServiceAnswer? {
+        let value = text(name) ?? ""
+        switch name {
+        case "token", "fid": return Self.isToken(value) ? nil : FCMAnswers.badToken
+        case "topic":
+            return Self.isTopic(value) ? nil : FCMAnswers.badArgument("message.topic", "Malformed topic name")
+        default:
+            let topics = value.split(separator: "'", omittingEmptySubsequences: false).count / 2
+            guard value.contains("in topics"), (1...Self.conditionTopicsMax).contains(topics) else {
+                return FCMAnswers.badArgument("message.condition", "Invalid condition expression provided.")
+            }
+            return nil
+        }
+    }
+
+    private func complaintAboutData() -> ServiceAnswer? {
+        for (path, data) in [("message.data", message["data"]), ("message.android.data", message["android"]?["data"])] {
+            for member in data?.members ?? [] where Self.isReserved(member.key) {
+                return FCMAnswers.badArgument(path, "Invalid data payload key: \(member.key)")
+            }
+        }
+        return nil
+    }
+
+    private func complaintAboutAndroid() -> ServiceAnswer? {
+        guard let android = message["android"] else { return nil }
+        if let ttl = android["ttl"]?.string.flatMap(JSONShape.seconds), ttl > Self.ttlSecondsMax {
+            return FCMAnswers.badArgument("message.android.ttl", "Invalid ttl: at most 2419200s")
+        }
+        if let color = android["notification"]?["color"]?.string, !Self.isColor(color) {
+            return FCMAnswers.badArgument("message.android.notification.color", "Invalid color: \(color)")
+        }
+        return nil
+    }
+
+    /// Keys and values of data and notification, an Android part standing before the common one.
+    private func complaintAboutSize() -> ServiceAnswer? {
+        let data = message["android"]?["data"] ?? message["data"]
+        let bytes =
+            Self.bytes(of: data) + Self.bytes(of: message["notification"])
+            + Self.bytes(of: message["android"]?["notification"]) + Self.bytes(of: message["apns"]?["payload"])
+            + Self.bytes(of: message["webpush"]?["notification"]) + Self.bytes(of: message["webpush"]?["data"])
+        return bytes > (isForDevice ? Self.bytesMax : Self.topicBytesMax) ? FCMAnswers.tooBig : nil
+    }
+
+    private func text(_ name: String) -> String? { message[name]?.string }
+
+    private static func member(_ name: String, of object: JSON) -> JSON? {
+        object[name] ?? object["validateOnly"]
+    }
+
+    private static func bytes(of value: JSON?) -> Int {
+        switch value {
+        case .string(let text): text.utf8.count
+        case .array(let values): values.reduce(0) { $0 + bytes(of: $1) }
+        case .object(let members): members.reduce(0) { $0 + $1.key.utf8.count + bytes(of: $1.value) }
+        case .number, .bool: 8
+        case .null, nil: 0
+        }
+    }
+
+    /// FCM does not say what a token looks like; these are the characters seen in them.
+    private static func isToken(_ text: String) -> Bool {
+        (1...4096).contains(text.utf8.count)
+            && text.utf8.allSatisfy { isLetterOrDigit($0) || $0 == 0x2D || $0 == 0x5F || $0 == 0x3A }
+    }
+
+    private static func isTopic(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { isLetterOrDigit($0) || "-_.~%".utf8.contains($0) }
+    }
+
+    private static func isReserved(_ key: String) -> Bool {
+        key == "from" || key == "message_type" || key.hasPrefix("google") || key.hasPrefix("gcm")
+    }
+
+    private static func isColor(_ text: String) -> Bool {
+        text.utf8.count == 7 && text.hasPrefix("#") && text.utf8.dropFirst().allSatisfy { Hex.value($0) != nil }
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+    }
+}

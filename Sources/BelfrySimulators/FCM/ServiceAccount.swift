@@ -1,0 +1,28 @@
+import CryptoExtras
+
+/// A Google service account, both halves: what signs assertions and what verifies them.
+package struct ServiceAccount: Sendable {
+    package let email: String
+    package let keyID: String
+    package let projectID: String
+    let key: _RSA.Signing.PrivateKey
+
+    package init(projectID: String, keyID: String = "0123456789abcdef0123456789abcdef01234567") throws {
+        self.projectID = projectID
+        self.keyID = keyID
+        self.email = "sender@\(projectID).iam.gserviceaccount.com"
+        self.key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+    }
+
+    package var privateKeyPEM: String { key.pkcs8PEMRepresentation }
+
+    /// The file of the Firebase console.
+    package func json(tokenURL: String) -> String {
+        """
+        {"type":"service_account","project_id":\(projectID.quoted),"private_key_id":\(keyID.quoted),\
+        "private_key":\((privateKeyPEM + "\n").quoted),"client_email":\(email.quoted),\
+        "client_id":"100000000000000000001","auth_uri":"https://accounts.google.com/o/oauth2/auth",\
+        "token_uri":\(tokenURL.quoted),"universe_domain":"googleapis.com"}
+        """
+    }
+}

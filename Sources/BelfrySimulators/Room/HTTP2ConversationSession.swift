@@ -1,0 +1,57 @@
+import CNghttp2
+
+/// Makes nghttp2 sessions that call back into a conversation. The conversation outlives its session.
+enum HTTP2ConversationSession {
+    static func make(for conversation: HTTP2Conversation) -> OpaquePointer? {
+        var callbacks: OpaquePointer?
+        guard nghttp2_session_callbacks_new(&callbacks) == 0, let callbacks else { return nil }
+        defer { nghttp2_session_callbacks_del(callbacks) }
+        nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, user in
+            guard let frame, let user else { return 0 }
+            let isRequest =
+                frame.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue)
+                && frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
+            if isRequest { with(user) { $0.beginStream(frame.pointee.hd.stream_id) } }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _, frame, name, nameBytes, value, valueBytes, _, user in
+            guard let frame, let user else { return 0 }
+            with(user) {
+                $0.read(
+                    UnsafeRawBufferPointer(start: name, count: nameBytes),
+                    UnsafeRawBufferPointer(start: value, count: valueBytes), on: frame.pointee.hd.stream_id)
+            }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, stream, bytes, count, user in
+            guard let user else { return 0 }
+            with(user) { $0.readBody(UnsafeRawBufferPointer(start: bytes, count: count), on: stream) }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in
+            guard let frame, let user else { return 0 }
+            with(user) { $0.received(frame.pointee.hd) }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, _, user in
+            guard let user else { return 0 }
+            with(user) { $0.endStream(stream) }
+            return 0
+        }
+        var option: OpaquePointer?
+        guard nghttp2_option_new(&option) == 0, let option else { return nil }
+        defer { nghttp2_option_del(option) }
+        nghttp2_option_set_no_closed_streams(option, 1)
+        var session: OpaquePointer?
+        let user = Unmanaged.passUnretained(conversation).toOpaque()
+        guard nghttp2_session_server_new2(&session, callbacks, user, option) == 0 else { return nil }
+        return session
+    }
+}
+
+/// Outside the type because a C callback may capture nothing, not even `Self`.
+@inline(__always)
+private func with(_ user: UnsafeMutableRawPointer, _ body: (HTTP2Conversation) -> Void) {
+    Unmanaged<HTTP2Conversation>.fromOpaque(user)._withUnsafeGuaranteedRef(body)
+}

@@ -1,0 +1,106 @@
+package import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A push provider on this machine: its HTTP, its checks and answers, a script of faults and a ledger of what arrived.
+///
+/// ```swift
+/// let simulator = try await FCMSimulator.start()
+/// simulator.script.answer(ScriptedAnswer("UNREGISTERED"), for: [token])
+/// // … send to simulator.url, trusting simulator.trustRootPEM …
+/// #expect(simulator.ledger.totals().told == 1)
+/// ```
+package final class ServiceSimulator<S: SimulatedService>: Sendable {
+    package typealias Configuration = S.Configuration
+
+    package let port: Int
+    /// What happens besides proper answers.
+    package var script: ServiceScriptBook { station.book }
+    /// What arrived.
+    package var ledger: Ledger { station.ledger }
+    /// Signs the server's certificate.
+    package let authority: CertificateAuthority
+    /// The provider's own memory: accounts, subscriptions, access tokens.
+    package let service: S
+
+    let station: Station
+    private let group: any EventLoopGroup
+    private let ownsGroup: Bool
+    private let door: ServiceDoor
+    private let channels: Mutex<Channels>
+
+    private struct Channels {
+        var front: (any Channel)?
+        var control: (any Channel)?
+    }
+
+    /// - Parameter group: where connections live; nil makes a group of two threads, ended by ``shutdown()``.
+    package static func start(
+        _ configuration: Configuration = Configuration(), group: (any EventLoopGroup)? = nil
+    ) async throws -> ServiceSimulator<S> {
+        let loops = group ?? MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        let authority = try configuration.listening.authority ?? CertificateAuthority()
+        let service = try S(configuration)
+        let station = Station(service, habits: S.habits, listening: configuration.listening)
+        let door = try ServiceDoor(station: station, authority: authority)
+        let front = try await door.listen(port: configuration.listening.port, group: loops)
+        let simulator = ServiceSimulator(service, station, authority, door, loops, ownsGroup: group == nil, front)
+        if let port = configuration.listening.controlPort {
+            let control = try await ControlPort.open(
+                host: configuration.listening.host, port: port, group: loops, routes: ServiceControl(simulator).routes)
+            simulator.channels.withLock { $0.control = control }
+        }
+        return simulator
+    }
+
+    private init(
+        _ service: S, _ station: Station, _ authority: CertificateAuthority, _ door: ServiceDoor,
+        _ group: any EventLoopGroup, ownsGroup: Bool, _ front: any Channel
+    ) {
+        self.service = service
+        self.station = station
+        self.authority = authority
+        self.door = door
+        self.group = group
+        self.ownsGroup = ownsGroup
+        self.port = front.localAddress?.port ?? station.listening.port
+        self.channels = Mutex(Channels(front: front))
+    }
+
+    package var controlPort: Int? { channels.withLock { $0.control?.localAddress?.port } }
+
+    /// The authority a client has to trust.
+    package var trustRootPEM: String { authority.certificatePEM }
+
+    /// Where it serves, without a slash at the end.
+    package var url: String { "\(station.listening.isSecure ? "https" : "http")://localhost:\(port)" }
+
+    /// Refuses TCP connections from now on; open ones go on.
+    package func stopListening() async throws {
+        let front = channels.withLock { channels in
+            defer { channels.front = nil }
+            return channels.front
+        }
+        try await front?.close()
+    }
+
+    /// Takes connections again, on the same port.
+    package func resumeListening() async throws {
+        guard channels.withLock({ $0.front == nil }) else { return }
+        let front = try await door.listen(port: port, group: group)
+        channels.withLock { $0.front = front }
+    }
+
+    /// Says GOAWAY on every HTTP/2 connection now.
+    package func goAway(_ order: ServiceFault.GoAway = .init()) async throws {
+        try await station.roster.each(HTTP2Conversation.self) { $0.goAway(order) }
+    }
+
+    /// Stops listening and drops every connection.
+    package func shutdown() async throws {
+        try await stopListening()
+        try await channels.withLock { $0.control }?.close()
+        try await station.roster.closeAll()
+        if ownsGroup { try await group.shutdownGracefully() }
+    }
+}

@@ -1,0 +1,59 @@
+/// What one push provider does with the requests that come in: it reads, checks, and answers in its own words.
+///
+/// Everything that providers have in common is done around it: TLS, HTTP, the script, the ledger, the control port.
+package protocol SimulatedService: Sendable {
+    associatedtype Configuration: ServiceConfiguration
+
+    /// How the provider's servers speak HTTP.
+    static var habits: HTTPHabits { get }
+
+    init(_ configuration: Configuration) throws
+
+    /// The answer to a request, and the devices it was about.
+    func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply
+
+    /// The provider's full answer for one of its reasons, as scripts name them; nil when it has no such reason.
+    func answer(for reason: String) -> ServiceAnswer?
+}
+
+/// What the configurations of all simulated providers share.
+package protocol ServiceConfiguration: Sendable {
+    var listening: Listening { get set }
+    init()
+}
+
+/// Where a simulator listens and how much it remembers.
+package struct Listening: Sendable {
+    package var host = "127.0.0.1"
+    /// 0 takes any free port.
+    package var port = 0
+    /// nil opens no control port; 0 takes any free port.
+    package var controlPort: Int?
+    /// Without TLS only HTTP/1.1 is spoken.
+    package var isSecure = true
+    package var ledgerDetail = Ledger.Detail.tokens
+    /// The wall clock: time since 1970.
+    package var now: @Sendable () -> Duration = WallClock.now
+    /// Signs the server's certificate; nil makes a new authority.
+    package var authority: CertificateAuthority?
+
+    package init() {}
+}
+
+/// How a provider's servers speak HTTP.
+package struct HTTPHabits: Sendable {
+    package var speaksHTTP2 = false
+    package var speaksHTTP1 = true
+    /// SETTINGS_MAX_CONCURRENT_STREAMS.
+    package var streamsAtOnceMax: UInt32 = 100
+    /// So many PINGs without a request between end the connection by GOAWAY; nil allows any number.
+    package var pingsWithoutRequestMax: Int?
+    /// A connection without requests for so long is ended by GOAWAY.
+    package var idleMax: Duration?
+    /// A connection this old is ended by GOAWAY.
+    package var ageMax: Duration?
+    /// The body of an answer comes in one DATA frame and its end in another, empty one.
+    package var endsInEmptyFrame = false
+
+    package init() {}
+}

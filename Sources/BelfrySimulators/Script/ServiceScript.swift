@@ -1,0 +1,194 @@
+/// What a simulated provider does besides answering properly. The same type in process and on the control port.
+package struct ServiceScript: Sendable, Codable, Equatable {
+    /// Tried in order for each request; see ``ServiceFault``.
+    package var faults: [ServiceFault]
+    /// The answer for single devices, by token.
+    package var verdicts: [String: ScriptedAnswer]
+    /// How long each answer takes.
+    package var latencyMilliseconds: Int
+
+    package init(
+        faults: [ServiceFault] = [], verdicts: [String: ScriptedAnswer] = [:], latencyMilliseconds: Int = 0
+    ) {
+        self.faults = faults
+        self.verdicts = verdicts
+        self.latencyMilliseconds = latencyMilliseconds
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        faults = try container.decodeIfPresent([ServiceFault].self, forKey: .faults) ?? []
+        verdicts = try container.decodeIfPresent([String: ScriptedAnswer].self, forKey: .verdicts) ?? [:]
+        latencyMilliseconds = try container.decodeIfPresent(Int.self, forKey: .latencyMilliseconds) ?? 0
+    }
+
+    /// What makes a script unfit, as the path of the field and what was found.
+    func complaint(_ isKnown: (String) -> Bool) -> (field: String, message: String)? {
+        if latencyMilliseconds < 0 { return ("latencyMilliseconds", "is negative") }
+        for (token, answer) in verdicts {
+            if let (field, message) = answer.complaint(isKnown) { return ("verdicts.\(token).\(field)", message) }
+        }
+        for (index, fault) in faults.enumerated() {
+            if let (field, message) = fault.complaint(isKnown) { return ("faults.\(index).\(field)", message) }
+        }
+        return nil
+    }
+}
+
+/// An answer out of a script: one of the provider's own by its reason, changed where more is stated.
+///
+/// ```json
+/// {"reason": "QUOTA_EXCEEDED", "retryAfter": "30"}
+/// ```
+package struct ScriptedAnswer: Sendable, Codable, Hashable {
+    /// The provider's word: `UNREGISTERED`, `NotRegistered`, `80300007`, …
+    package var reason: String?
+    package var status: Int?
+    /// `Retry-After`, as seconds or as a date.
+    package var retryAfter: String?
+    package var headers: [String: String]?
+    package var body: String?
+
+    package init(
+        _ reason: String? = nil, status: Int? = nil, retryAfter: String? = nil, headers: [String: String]? = nil,
+        body: String? = nil
+    ) {
+        self.reason = reason
+        self.status = status
+        self.retryAfter = retryAfter
+        self.headers = headers
+        self.body = body
+    }
+
+    func complaint(_ isKnown: (String) -> Bool) -> (field: String, message: String)? {
+        if let status, !(200...599).contains(status) { return ("status", "is not between 200 and 599") }
+        guard let reason else { return status == nil ? ("reason", "is missing, and status too") : nil }
+        return isKnown(reason) || status != nil ? nil : ("reason", "is none of this provider's")
+    }
+
+    /// The whole answer. Without a known reason it is the bare status.
+    func answer(by service: some SimulatedService) -> ServiceAnswer {
+        var answer = reason.flatMap { service.answer(for: $0) } ?? ServiceAnswer(status ?? 500, reason: reason)
+        if let status { answer.status = status }
+        if answer.reason == nil, !(200...299).contains(answer.status) { answer.reason = "\(answer.status)" }
+        var changes = headers ?? [:]
+        if let retryAfter { changes["retry-after"] = retryAfter }
+        for (name, value) in changes.sorted(by: { $0.key < $1.key }) {
+            answer.fields.removeAll { $0.name == name.lowercased() }
+            answer.fields.append((name.lowercased(), value))
+        }
+        if let body { answer.body = Array(body.utf8) }
+        return answer
+    }
+}
+
+/// One rule of a script: when a request fits, so many times, then this happens instead of, or before, the usual answer.
+///
+/// ```json
+/// {"when": {"share": 0.001}, "then": {"answer": {"reason": "UNREGISTERED"}}}
+/// ```
+package struct ServiceFault: Sendable, Codable, Equatable {
+    package var when: When
+    /// How often it happens before it is spent; nil is without end.
+    package var times: Int?
+    package var then: Then
+
+    package init(when: When = When(), times: Int? = nil, then: Then) {
+        self.when = when
+        self.times = times
+        self.then = then
+    }
+
+    /// Which requests a rule is for: those that fit everything stated. A rule that names devices is asked once for each
+    /// device of a request, after the rules that name none were asked for the request.
+    package struct When: Sendable, Codable, Equatable {
+        /// The connections opened since the rule was set, counted from 1.
+        package var connection: Int?
+        /// The n-th request of its connection, counted from 1.
+        package var request: Int?
+        /// The n-th request of its connection and all behind it.
+        package var requestsFrom: Int?
+        /// The beginning of the request's path.
+        package var path: String?
+        package var token: String?
+        package var tokenPrefix: String?
+        /// A share of all tokens, 0 to 1, the same tokens each time.
+        package var share: Double?
+        /// Draws another share of the same size.
+        package var salt: UInt64?
+        /// Lets the first n that fit pass.
+        package var after: Int?
+        /// Of those that fit, every n-th.
+        package var every: Int?
+
+        package init(
+            connection: Int? = nil, request: Int? = nil, requestsFrom: Int? = nil, path: String? = nil,
+            token: String? = nil, tokenPrefix: String? = nil, share: Double? = nil, salt: UInt64? = nil,
+            after: Int? = nil, every: Int? = nil
+        ) {
+            self.connection = connection
+            self.request = request
+            self.requestsFrom = requestsFrom
+            self.path = path
+            self.token = token
+            self.tokenPrefix = tokenPrefix
+            self.share = share
+            self.salt = salt
+            self.after = after
+            self.every = every
+        }
+
+        var namesTokens: Bool { token != nil || tokenPrefix != nil || share != nil }
+    }
+
+    /// What happens. `told` says whether the devices of the request are counted as told though no answer leaves.
+    package enum Then: Sendable, Codable, Equatable {
+        /// This answer, however good the request.
+        case answer(ScriptedAnswer)
+        /// The usual answer, later.
+        case delay(milliseconds: Int)
+        /// No answer, ever, on a connection that otherwise goes on. `told` is true unless stated.
+        case hang(told: Bool? = nil)
+        /// The headers of the answer, and never its body. `told` is true unless stated.
+        case stall(told: Bool? = nil)
+        /// RST_STREAM over HTTP/2, 7 (REFUSED_STREAM) unless stated; over HTTP/1.1 a TCP reset. `told` is false unless stated.
+        case reset(code: UInt32? = nil, told: Bool? = nil)
+        /// The connection closes without a goodbye. `told` is false unless stated.
+        case close(told: Bool? = nil)
+        /// GOAWAY; over HTTP/1.1 `Connection: close` with the answer.
+        case goAway(GoAway)
+        /// A new SETTINGS_MAX_CONCURRENT_STREAMS; the request goes on.
+        case maxStreams(streams: UInt32)
+        /// For new connections: the handshake ends in this TLS alert (RFC 8446 §6). Only `connection`, `after` and
+        /// `every` apply.
+        case refuseHandshake(alert: UInt8? = nil)
+
+        var isForHandshake: Bool {
+            if case .refuseHandshake = self { true } else { false }
+        }
+    }
+
+    package struct GoAway: Sendable, Codable, Equatable {
+        /// Debug data, such as `session_timeout`.
+        package var data: String?
+        package var code: UInt32?
+        /// Whether the request that brought it on is behind the last stream, and so not processed.
+        package var leavesRequest: Bool?
+
+        package init(data: String? = nil, code: UInt32? = nil, leavesRequest: Bool? = nil) {
+            self.data = data
+            self.code = code
+            self.leavesRequest = leavesRequest
+        }
+    }
+
+    func complaint(_ isKnown: (String) -> Bool) -> (field: String, message: String)? {
+        if let share = when.share, !(0...1).contains(share) { return ("when.share", "is not between 0 and 1") }
+        if let every = when.every, every < 1 { return ("when.every", "is less than 1") }
+        switch then {
+        case .answer(let answer): return answer.complaint(isKnown).map { ("then.answer.\($0.field)", $0.message) }
+        case .delay(let milliseconds) where milliseconds < 0: return ("then.delay.milliseconds", "is negative")
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Synchronization
+
+/// Counts the occasions that fit a rule and tells at which of them it strikes. Shared by all connections.
+final class StrikeCounter: Sendable {
+    private let after: Int
+    private let every: Int
+    private let times: Int?
+    private let fitting = Atomic<Int>(0)
+    private let happened = Atomic<Int>(0)
+
+    /// - Parameters:
+    ///   - after: how many that fit pass first.
+    ///   - every: of the others, each n-th is struck.
+    ///   - times: how often before the rule is spent; nil is without end.
+    init(after: Int?, every: Int?, times: Int?) {
+        self.after = after ?? 0
+        self.every = every ?? 1
+        self.times = times
+    }
+
+    var timesHappened: Int { happened.load(ordering: .relaxed) }
+
+    /// Whether the rule strikes at an occasion that fits. Counts the occasion.
+    func strikes() -> Bool {
+        let number = fitting.add(1, ordering: .relaxed).newValue - after
+        guard number > 0, number.isMultiple(of: every) else { return false }
+        guard let times else {
+            happened.add(1, ordering: .relaxed)
+            return true
+        }
+        if happened.add(1, ordering: .relaxed).oldValue < times { return true }
+        happened.subtract(1, ordering: .relaxed)
+        return false
+    }
+}

@@ -1,0 +1,103 @@
+import Testing
+
+@testable import BelfrySimulators
+
+/// FCM's HTTP/2 as its clients report it, and faults on it.
+@Suite(.timeLimit(.minutes(1))) struct FCMHabitTests {
+    typealias Scene = ServiceScene<FCMService>
+
+    private func fields(_ scene: Scene) -> [(String, String)] {
+        [
+            (":method", "POST"), (":scheme", "https"), (":authority", "localhost:\(scene.simulator.port)"),
+            (":path", "/v1/projects/\(scene.simulator.projectID)/messages:send"), ("authorization", "Bearer any"),
+            ("content-type", "application/json"),
+        ]
+    }
+
+    private func requests(_ scene: Scene, _ numbers: ClosedRange<Int>) -> [(fields: [(String, String)], body: String)] {
+        numbers.map { (fields(scene), #"{"message":{"token":"t\#($0)"}}"#) }
+    }
+
+    @Test func `a hundred streams at once, and the end of a body in a frame of its own`() async throws {
+        try await Scene.with(FCMSendTests.believing) { scene in
+            let client = try await scene.connect()
+            #expect(await client.events(until: .settings).contains(.settings(maxStreams: 100)))
+            try await client.send(requests(scene, 1...100))
+            let events = await client.events(until: .ends(100))
+            #expect(events.statuses.count == 100)
+            #expect(Set(events.statuses.values) == ["200"])
+            #expect(scene.simulator.ledger.totals().told == 100)
+            let connections = scene.simulator.ledger.totals().connections
+            #expect(connections.streamsAtOnceMax == 100)
+            try await client.close()
+        }
+    }
+
+    @Test func `three pings without a request between are too many`() async throws {
+        try await Scene.with(FCMSendTests.believing) { scene in
+            let client = try await scene.connect()
+            try await client.ping()
+            try await client.ping()
+            try await client.send(requests(scene, 1...1))
+            _ = await client.events(until: .end(of: 1))
+            for _ in 0..<3 { try await client.ping() }
+            let events = await client.events(until: .event(.goAway(lastStream: 1, code: 11, data: "too_many_pings")))
+            #expect(events.contains(.goAway(lastStream: 1, code: 11, data: "too_many_pings")))
+        }
+    }
+
+    @Test func `a GOAWAY can leave the request that brought it on`() async throws {
+        try await Scene.with(FCMSendTests.believing) { scene in
+            scene.simulator.script.add(
+                ServiceFault(
+                    when: .init(request: 2), times: 1, then: .goAway(.init(data: "max_age", leavesRequest: true))))
+            let client = try await scene.connect()
+            try await client.send(requests(scene, 1...3))
+            let events = await client.events(until: .event(.closed))
+            #expect(events.contains(.goAway(lastStream: 1, code: 0, data: "max_age")))
+            #expect(events.statuses == [1: "200"])
+            #expect(scene.simulator.ledger.totals().told == 1)
+        }
+    }
+
+    @Test func `requests are reset, hung, delayed and cut off as the script says`() async throws {
+        try await Scene.with(FCMSendTests.believing) { scene in
+            scene.simulator.script.set(
+                ServiceScript(faults: [
+                    ServiceFault(when: .init(token: "t1"), then: .reset()),
+                    ServiceFault(when: .init(token: "t2"), then: .hang()),
+                    ServiceFault(when: .init(token: "t3"), then: .delay(milliseconds: 20)),
+                    ServiceFault(when: .init(token: "t4"), then: .stall()),
+                    ServiceFault(when: .init(token: "t6"), then: .close()),
+                ]))
+            let client = try await scene.connect()
+            try await client.send(requests(scene, 1...5))
+            let first = await client.events(until: .ends(3))
+            #expect(first.contains(.streamClosed(stream: 1, code: 7)))
+            #expect(first.statuses == [5: "200", 7: "200", 9: "200"])
+            #expect(first.bodies[7] == nil)
+            try await client.send(requests(scene, 6...6))
+            #expect(await client.events(until: .event(.closed)).last == .closed)
+            let totals = scene.simulator.ledger.totals()
+            // t2 and t4 were told though nothing came back, t1 and t6 were not.
+            #expect(totals.told == 4)
+            #expect(totals.connections.unanswered == 4)
+            #expect(totals.connections.resetsSent == 1)
+        }
+    }
+
+    @Test func `a share of tokens is gone, the same ones each time`() async throws {
+        try await Scene.with(FCMSendTests.believing) { scene in
+            scene.simulator.script.add(
+                ServiceFault(when: .init(share: 0.5), then: .answer(ScriptedAnswer("UNREGISTERED"))))
+            let client = try await scene.connect()
+            try await client.send(requests(scene, 1...50))
+            let first = await client.events(until: .ends(50)).statuses.filter { $0.value == "404" }.keys
+            try await client.send(requests(scene, 1...50))
+            let second = await client.events(until: .ends(50)).statuses.filter { $0.value == "404" }.keys
+            #expect((10...40).contains(first.count))
+            #expect(Set(second) == Set(first.map { $0 + 100 }))
+            try await client.close()
+        }
+    }
+}

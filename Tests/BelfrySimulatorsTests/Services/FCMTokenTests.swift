@@ -1,0 +1,87 @@
+import Testing
+
+@testable import BelfrySimulators
+
+/// The token endpoint: what assertions Google believes.
+@Suite(.timeLimit(.minutes(1))) struct FCMTokenTests {
+    typealias Scene = ServiceScene<FCMService>
+    private static let now = BelfrySimulatorsTests.Scene.now
+
+    static func assertion(
+        _ scene: Scene, _ changes: [String: String?] = [:], header: String? = nil, account: ServiceAccount? = nil
+    ) async throws -> String {
+        let account = account ?? scene.simulator.service.account
+        var claims: [String: String?] = [
+            "iss": account.email.quoted, "scope": #""https://www.googleapis.com/auth/firebase.messaging""#,
+            "aud": "\(scene.simulator.url)/token".quoted, "iat": "\(now)", "exp": "\(now + 3600)",
+        ]
+        claims.merge(changes) { $1 }
+        let members = claims.compactMap { name, value in value.map { "\(name.quoted):\($0)" } }
+        return try await OpenSSL.jwt(
+            header: header ?? #"{"alg":"RS256","typ":"JWT","kid":"\#(account.keyID)"}"#,
+            claims: "{\(members.joined(separator: ","))}", keyPEM: account.privateKeyPEM)
+    }
+
+    static func ask(_ scene: Scene, _ assertion: String, grantType: String? = nil) async throws -> Curl.Answer {
+        let type = grantType ?? "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"
+        return try await scene.curl.post(
+            "\(scene.simulator.url)/token", [("content-type", "application/x-www-form-urlencoded")],
+            "grant_type=\(type)&assertion=\(assertion)")
+    }
+
+    @Test func `an assertion signed by the account's key buys an access token that FCM takes`() async throws {
+        try await Scene.with { scene in
+            let answer = try await Self.ask(scene, try await Self.assertion(scene))
+            let json = try #require(answer.json)
+            #expect(answer.status == 200)
+            #expect(json["expires_in"]?.integer == 3599)
+            #expect(json["token_type"]?.string == "Bearer")
+            let bearer = ("authorization", "Bearer \(json["access_token"]?.string ?? "")")
+            let body = #"{"message":{"token":"t1"}}"#
+            #expect(try await scene.curl.post(scene.simulator.sendURL, [bearer], body).status == 200)
+            scene.clock.move(by: 3600)
+            #expect(try await scene.curl.post(scene.simulator.sendURL, [bearer], body).status == 401)
+            #expect(scene.simulator.service.accessTokens.issued == 1)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["scope": nil], "invalid_scope"), (["scope": #""https://example.org/""#], "invalid_scope"),
+            (["aud": #""https://example.org/token""#], "invalid_grant"),
+            (["iss": #""stranger@example.org""#], "invalid_grant"),
+            (["exp": "\(now + 3601)"], "invalid_grant"),
+            (["exp": "\(now - 301)", "iat": "\(now - 3000)"], "invalid_grant"),
+            (["iat": "\(now + 301)", "exp": "\(now + 3000)"], "invalid_grant"), (["iat": nil], "invalid_grant"),
+        ] as [([String: String?], String)])
+    func `an assertion with a wrong claim buys nothing`(changes: [String: String?], error: String) async throws {
+        try await Scene.with { scene in
+            let answer = try await Self.ask(scene, try await Self.assertion(scene, changes))
+            #expect(answer.status == 400)
+            #expect(answer.json?["error"]?.string == error)
+            #expect(answer.json?["error_description"]?.string != nil)
+        }
+    }
+
+    @Test func `another key, another algorithm and another grant buy nothing`() async throws {
+        try await Scene.with { scene in
+            let stranger = try ServiceAccount(projectID: scene.simulator.projectID)
+            let forged = try await Self.assertion(scene, account: stranger)
+            #expect(try await Self.ask(scene, forged).json?["error"]?.string == "invalid_grant")
+            let none = try await Self.assertion(scene, header: #"{"alg":"none"}"#)
+            #expect(try await Self.ask(scene, none).json?["error"]?.string == "invalid_grant")
+            let good = try await Self.assertion(scene)
+            let other = try await Self.ask(scene, good, grantType: "password")
+            #expect(other.json?["error"]?.string == "unsupported_grant_type")
+        }
+    }
+
+    @Test func `the service account file is what the console gives`() async throws {
+        try await Scene.with { scene in
+            let file = try #require(JSON(Array(scene.simulator.serviceAccountJSON.utf8)))
+            #expect(file["type"]?.string == "service_account")
+            #expect(file["token_uri"]?.string == "\(scene.simulator.url)/token")
+            #expect(file["private_key"]?.string?.hasPrefix("-----BEGIN PRIVATE KEY-----\n") == true)
+        }
+    }
+}
