@@ -20,10 +20,10 @@ import Testing
             let paper = Paper(reader)
             try await stand.register(3)
             let push = try await stand.push()
-            await paper.read(until: "accepted")
+            await paper.read(until: "event: accepted")
             try await stand.spread()
             try await stand.settleAll()
-            await paper.read(until: "settled")
+            await paper.read(until: "event: settled")
             let text = paper.text
             #expect(
                 text.contains(#""receipt_id":"\#(push.receiptID.uuidString.lowercased())","state":"settled""#),
@@ -40,7 +40,7 @@ import Testing
             let paper = Paper(try stand.hub.subscribe(to: stranger.key))
             let own = Paper(try stand.hub.subscribe(to: stand.application.key))
             _ = try await stand.push()
-            await own.read(until: "accepted")
+            await own.read(until: "event: accepted")
             #expect(paper.news().isEmpty)
         }
     }
@@ -51,7 +51,7 @@ import Testing
             let quick = Paper(try stand.hub.subscribe(to: stand.application.key))
             for _ in 0..<10 {
                 _ = try await stand.push()
-                await quick.read(until: "accepted")
+                await quick.read(until: "event: accepted")
                 quick.forget()
             }
             let text = slow.news()
@@ -86,7 +86,7 @@ import Testing
             do {
                 let reader = Paper(try stand.hub.subscribe(to: stand.application.key))
                 _ = try await stand.push()
-                await reader.read(until: "accepted")
+                await reader.read(until: "event: accepted")
             }
             stand.clock.advance(by: .seconds(30))
             let again = Paper(try stand.hub.subscribe(to: stand.application.key, after: "\(stand.hub.epoch)-0"))
@@ -99,12 +99,12 @@ import Testing
             let paper = Paper(try stand.hub.subscribe(to: stand.application.key))
             try await stand.register(1)
             _ = try await stand.push()
-            await paper.read(until: "accepted")
+            await paper.read(until: "event: accepted")
             try await stand.store.park(
                 stand.platform.key, Parking(cause: .credentials, detail: "InvalidProviderToken", since: .zero))
             await stand.waitForLookers()
             stand.clock.advance(by: .seconds(1))
-            await paper.read(until: "parked")
+            await paper.read(until: #""parked":[{"#)
             #expect(paper.text.contains(#""parked":[{"cause":"credentials","detail":"InvalidProviderToken"}]"#))
         }
     }

@@ -12,6 +12,7 @@ extension Admin {
                 desk.application(.get, "apps/:app_uuid/geofences", .read, list),
                 desk.application(.post, "apps/:app_uuid/geofences", .change, create),
                 desk.application(.get, "apps/:app_uuid/geofences/:geofence_id", .read, show),
+                desk.application(.patch, "apps/:app_uuid/geofences/:geofence_id", .change, update),
                 desk.application(.delete, "apps/:app_uuid/geofences/:geofence_id", .change, delete),
             ]
         }
@@ -37,6 +38,21 @@ extension Admin {
             Response(json: Self.json(try await found(call, application)))
         }
 
+        /// Fields that are left out stay as they are.
+        private func update(_ call: Call, _ application: Application) async throws -> Response {
+            guard let key: Key<Geofence> = call.key("geofence_id") else { throw APIError.missing("geofence") }
+            let body = try await call.body(as: GeofenceBody.self)
+            let change = call.change("geofence.update", application, ["geofence": "\(key)"])
+            let geofence = try await desk.store.audited(change) {
+                guard
+                    let geofence = try await desk.store.update(
+                        key, of: application.key, change: { old in try body.plan(over: old) })
+                else { throw APIError.missing("geofence") }
+                return geofence
+            }
+            return Response(json: Self.json(geofence))
+        }
+
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             let geofence = try await found(call, application)
             let change = call.change("geofence.delete", application, ["geofence": "\(geofence.key)"])
@@ -60,13 +76,13 @@ extension Admin {
         }
     }
 
-    private struct GeofenceBody: Body {
+    private struct GeofenceBody: Body, Sendable {
         static let fields = ["location_ids", "trigger", "platform", "topics", "data", "starts_at", "expires_at"]
-        private var locations: [Key<Location>] = []
+        private var locations: [Key<Location>]?
         private var trigger: GeofencePlan.Trigger?
         private var platform: GeofencePlatform?
-        private var topics: [String] = []
-        private var data: [String: JSONValue] = [:]
+        private var topics: [String]?
+        private var data: [String: JSONValue]?
         private var startsAt: Instant?
         private var expiresAt: Instant?
 
@@ -75,19 +91,31 @@ extension Admin {
             case "location_ids": locations = try reader.keys(field)
             case "trigger": trigger = try reader.choice(field)
             case "platform": platform = try reader.choice(field)
-            case "topics": topics = try Topic.normalized(try reader.strings(field) ?? [], field: field)
-            case "data": data = try reader.members(field) ?? [:]
+            case "topics": topics = try reader.strings(field)
+            case "data": data = try reader.members(field)
             case "starts_at": startsAt = try reader.instant(field)
             default: expiresAt = try reader.instant(field)
             }
         }
 
-        func plan() throws(InvalidInput) -> GeofencePlan {
-            guard let trigger else { throw InvalidInput.missing("trigger") }
-            guard let expiresAt else { throw InvalidInput.missing("expires_at") }
-            return try GeofencePlan(
-                locations: locations, trigger: trigger, platform: platform ?? .all, tags: topics,
-                data: try GeofenceData(data), startsAt: startsAt ?? .zero, expiresAt: expiresAt)
+        func plan(over old: GeofencePlan? = nil) throws(InvalidInput) -> GeofencePlan {
+            guard let trigger = trigger ?? old?.trigger else { throw InvalidInput.missing("trigger") }
+            guard let expiresAt = expiresAt ?? old?.expiresAt else { throw InvalidInput.missing("expires_at") }
+            var tags = old?.tags ?? []
+            if let topics { tags = try Topic.normalized(topics, field: "topics") }
+            var plannedData = try GeofenceData(data ?? [:])
+            if data == nil, let old { plannedData = old.data }
+            do {
+                return try GeofencePlan(
+                    locations: locations ?? old?.locations ?? [], trigger: trigger,
+                    platform: platform ?? old?.platform ?? .all, tags: tags, data: plannedData,
+                    startsAt: startsAt ?? old?.startsAt ?? .zero, expiresAt: expiresAt)
+            } catch {
+                throw error.renamed([
+                    "locations": "location_ids", "tags": "topics", "start_time": "starts_at",
+                    "expiry_time": "expires_at",
+                ])
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ extension Admin {
                 desk.application(.get, "apps/:app_uuid/location-groups", .read, list),
                 desk.application(.post, "apps/:app_uuid/location-groups", .change, create),
                 desk.application(.get, "apps/:app_uuid/location-groups/:group_id", .read, show),
+                desk.application(.patch, "apps/:app_uuid/location-groups/:group_id", .change, update),
                 desk.application(.delete, "apps/:app_uuid/location-groups/:group_id", .change, delete),
             ]
         }
@@ -35,6 +36,21 @@ extension Admin {
             Response(json: Self.json(try await found(call, application)))
         }
 
+        /// Fields that are left out stay as they are.
+        private func update(_ call: Call, _ application: Application) async throws -> Response {
+            guard let key: Key<LocationGroup> = call.key("group_id") else { throw APIError.missing("location group") }
+            let body = try await call.body(as: GroupBody.self)
+            let change = call.change("location_group.update", application, ["group": "\(key)"])
+            let group = try await desk.store.audited(change) {
+                guard
+                    let group = try await desk.store.update(
+                        key, of: application.key, change: { old in try body.plan(over: old) })
+                else { throw APIError.missing("location group") }
+                return group
+            }
+            return Response(json: Self.json(group))
+        }
+
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             let group = try await found(call, application)
             let change = call.change("location_group.delete", application, ["name": group.name])
@@ -56,11 +72,11 @@ extension Admin {
         }
     }
 
-    private struct GroupBody: Body {
+    private struct GroupBody: Body, Sendable {
         static let fields = ["name", "description", "location_ids"]
         private var name: String?
         private var summary: String?
-        private var locations: [Key<Location>] = []
+        private var locations: [Key<Location>]?
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
@@ -70,9 +86,10 @@ extension Admin {
             }
         }
 
-        func plan() throws(InvalidInput) -> LocationGroupPlan {
-            guard let name else { throw InvalidInput.missing("name") }
-            return try LocationGroupPlan(name: name, summary: summary ?? "", locations: locations)
+        func plan(over old: LocationGroupPlan? = nil) throws(InvalidInput) -> LocationGroupPlan {
+            guard let name = name ?? old?.name else { throw InvalidInput.missing("name") }
+            return try LocationGroupPlan(
+                name: name, summary: summary ?? old?.summary ?? "", locations: locations ?? old?.locations ?? [])
         }
     }
 }

@@ -91,7 +91,11 @@ extension Admin {
             guard let latitude = latitude ?? old?.latitude else { throw InvalidInput.missing("latitude") }
             guard let longitude = longitude ?? old?.longitude else { throw InvalidInput.missing("longitude") }
             guard let radius = radius ?? old?.radius else { throw InvalidInput.missing("radius") }
-            return try Place(name: name, latitude: latitude, longitude: longitude, radius: radius)
+            do {
+                return try Place(name: name, latitude: latitude, longitude: longitude, radius: radius)
+            } catch {
+                throw error.renamed(["lat": "latitude", "long": "longitude", "rad": "radius"])
+            }
         }
     }
 

@@ -15,7 +15,8 @@ extension Router<APIContext> {
     }
 
     private static var methods: [HTTPRequest.Method] {
-        [.get, .head, .post, .put, .delete, .patch, .options, .trace, .connect]
+        [.get, .head, .post, .put, .delete, .patch, .options, .trace, .connect, HTTPRequest.Method("QUERY")]
+            .compactMap(\.self)
     }
 
     private static func refusal(allowed: String) -> Handler {

@@ -143,7 +143,7 @@ extension EventHub {
     }
 
     private func place(of lastID: String) -> EventReader.Place {
-        let parts = lastID.split(separator: "-")
+        let parts = lastID.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0] == epoch, let number = Int64(parts[1]), number >= 0 else {
             return .init(number: 0, isKnown: false)
         }

@@ -115,7 +115,8 @@ struct JSONReader {
         switch try value(field) {
         case .integer(let integer): return integer
         case .number(let number):
-            guard let integer = Int64(exactly: number) else {
+            // Past 2^53 a double stands for several numbers.
+            guard let integer = Int64(exactly: number), integer.magnitude < 1 << 53 else {
                 throw InvalidInput(field: field, "has to be a whole number of 64 bits")
             }
             return integer

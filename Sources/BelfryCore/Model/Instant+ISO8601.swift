@@ -2,9 +2,12 @@ import FoundationEssentials
 
 extension Instant {
     /// As people read it: ISO 8601 in UTC with milliseconds. Moments outside the years 1 to 9999 become the nearest.
+    ///
+    /// Days before October 1582 are those of the Julian calendar.
     package var text: String {
         let bounded = min(max(milliseconds, -62_135_596_800_000), 253_402_300_799_999)
-        return Date(timeIntervalSince1970: Double(bounded) / 1_000)
+        // The style cuts to milliseconds; half a one keeps what a Double cannot say from costing a whole one.
+        return Date(timeIntervalSince1970: (Double(bounded) + 0.5) / 1_000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 

@@ -9,5 +9,10 @@ package struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible 
         self.problem = problem
     }
 
+    /// The same of a caller who spells fields another way.
+    package func renamed(_ names: [String: String]) -> Self {
+        names[field].map { Self(field: $0, problem) } ?? self
+    }
+
     package var description: String { "\(field) \(problem)" }
 }

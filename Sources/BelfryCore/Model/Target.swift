@@ -17,13 +17,16 @@ package struct Target: Sendable, Hashable, Codable {
 
     /// Takes names as they were sent; throws on the first that cannot be one, and past the limits.
     ///
-    /// Devices override everything else but `isInteractiveOnly`, even what makes no sense: it is dropped unread.
+    /// Devices override everything else but `isInteractiveOnly`, even names that nothing can have: within the limits
+    /// they are dropped unread.
     package init(
         devices: [UUID]? = nil, topics: [String] = [], customUserIDs: [String] = [], platforms: [PlatformKind]? = nil,
         isInteractiveOnly: Bool = false
     ) throws(InvalidInput) {
         self.devices = devices
         self.isInteractiveOnly = isInteractiveOnly
+        try Self.check(topics.count, "topics", "topics", PushLimits.topicsMax)
+        try Self.check(customUserIDs.count, "custom_user_ids", "ids", PushLimits.customUserIDsMax)
         if let devices {
             try Self.check(devices.count, "devices", "devices", PushLimits.devicesMax)
             self.topics = []
@@ -31,8 +34,6 @@ package struct Target: Sendable, Hashable, Codable {
             self.platforms = nil
             return
         }
-        try Self.check(topics.count, "topics", "topics", PushLimits.topicsMax)
-        try Self.check(customUserIDs.count, "custom_user_ids", "ids", PushLimits.customUserIDsMax)
         if let index = customUserIDs.firstIndex(of: "") {
             throw InvalidInput(field: "target.custom_user_ids[\(index)]", "is empty")
         }

@@ -36,6 +36,7 @@ package struct IOSPayload: Sendable, Hashable {
                 case "alert": try alert(value, body: body)
                 case "content-available": try flag(value, field: "message.custom.ios.content-available")
                 case "badge": try number(value, field: "message.custom.ios.badge")
+                case "sound": try sound(value)
                 case "category": try string(value, field: "message.custom.ios.category")
                 default: value
                 }
@@ -55,6 +56,12 @@ package struct IOSPayload: Sendable, Hashable {
         }
         if alert["body"] == nil, let body { alert["body"] = .string(body) }
         return .object(alert)
+    }
+
+    /// A name, or a dictionary for critical alerts.
+    private static func sound(_ value: JSONValue) throws(InvalidInput) -> JSONValue {
+        if case .object = value { return value }
+        return try string(value, field: "message.custom.ios.sound")
     }
 
     private static func extra(_ value: JSONValue?) throws(InvalidInput) -> [String: JSONValue] {

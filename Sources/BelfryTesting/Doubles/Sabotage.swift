@@ -1,4 +1,5 @@
 package import BelfryCore
+import FoundationEssentials
 
 /// A store with a planted fault, to prove that somebody notices.
 package struct Sabotage: WrappedStore {
@@ -68,7 +69,7 @@ package struct Sabotage: WrappedStore {
     }
 
     package func release(_ schedule: Schedule, as push: NewPush) async throws -> Push? {
-        if planted == .sendsSchedulesTwice { _ = try await base.accept(push) }
+        if planted == .sendsSchedulesTwice { _ = try await base.accept(twin(of: push)) }
         return try await base.release(schedule, as: push)
     }
 
@@ -79,6 +80,13 @@ package struct Sabotage: WrappedStore {
 
     package func dueSchedules(atMost limit: Int) async throws -> [Schedule] {
         planted == .forgetsSchedules ? [] : try await base.dueSchedules(atMost: limit)
+    }
+
+    /// The same push under another receipt: one of the same would be taken for a repeated request.
+    private func twin(of push: NewPush) -> NewPush {
+        NewPush(
+            receiptID: UUID(), applicationKey: push.applicationKey, content: push.content, audience: push.audience,
+            platformKeys: push.platformKeys, lane: push.lane, guarantee: push.guarantee, expiresAt: push.expiresAt)
     }
 
     /// The settlement, as if its page had been claimed by its courier last.

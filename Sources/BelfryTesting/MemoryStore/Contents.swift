@@ -27,15 +27,15 @@ package struct Contents: Sendable {
     let naming: DeviceNaming
     /// Raised with each claim, so that a remainder does not always go to the same application.
     var turn = 0
-    private var lastKey = Tenant.first.rawValue
+    private var lastKeys = [ObjectIdentifier(Tenant.self): Tenant.first.rawValue]
 
     /// - Parameter naming: gives devices their UUIDs.
     package init(naming: DeviceNaming = DeviceNaming(secret: Array(0..<32))) { self.naming = naming }
 
-    /// One series for all nouns: a key taken for another noun's finds nothing.
+    /// A series for each noun, as a database has one for each table.
     mutating func nextKey<Noun>() -> Key<Noun> {
-        lastKey += 1
-        return Key(lastKey)
+        lastKeys[ObjectIdentifier(Noun.self), default: 0] += 1
+        return Key(lastKeys[ObjectIdentifier(Noun.self), default: 0])
     }
 
     package struct Address: Hashable, Sendable {

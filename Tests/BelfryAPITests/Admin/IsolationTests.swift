@@ -21,6 +21,8 @@ import Testing
         "POST apps/:app_uuid/locations": #"{"name":"taken","latitude":1,"longitude":1,"radius":100}"#,
         "PATCH apps/:app_uuid/locations/:location_id": #"{"name":"taken"}"#,
         "POST apps/:app_uuid/location-groups": #"{"name":"taken"}"#,
+        "PATCH apps/:app_uuid/location-groups/:group_id": #"{"name":"taken"}"#,
+        "PATCH apps/:app_uuid/geofences/:geofence_id": #"{"trigger":"exit"}"#,
         "POST apps/:app_uuid/geofences":
             #"{"location_ids":[1],"trigger":"enter","expires_at":"2099-01-01T00:00:00Z"}"#,
     ]

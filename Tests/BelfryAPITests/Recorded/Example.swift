@@ -19,7 +19,7 @@ struct Example {
         var lines = text.split(separator: "\n").map(Self.withoutComment)
         if let first = lines.firstIndex(where: Self.isDots) { lines[first] = rest.isEmpty ? "" : rest + "," }
         return lines.filter { !Self.isDots($0) }.joined(separator: "\n")
-            .replacing(/,\s*\.\.\./, with: "").replacing(#""object""#, with: "{}")
+            .replacing(/,\s*\.\.\./, with: "").replacing(/:\s*"object"/, with: ": {}")
     }
 
     /// As an answer, read as leniently as a person would.

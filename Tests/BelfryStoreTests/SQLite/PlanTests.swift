@@ -45,7 +45,7 @@ import Testing
         (ScheduleStatements.clear, "USING COVERING INDEX schedule_application (application_id=? AND ended_at_ms<?)"),
         (ReceiptStatements.newest, "USING INDEX push_application (application_id=? AND rowid<?)"),
         (ReceiptStatements.pageHolding, "INDEX page_device (push_id=? AND platform_id=? AND first_device_id<?)"),
-        (ReceiptStatements.pages, "USING INDEX page_device (push_id=? AND platform_id>?)"),
+        (ReceiptStatements.pages, "USING INDEX page_device (push_id=? AND (platform_id,first_device_id)>(?,?))"),
         (RetirementStatements.anyActive, "USING COVERING INDEX device_reach (platform_id=? AND reach>?)"),
         (AdminKeyStatements.ofTenant, "USING INDEX admin_key_tenant (tenant_id=? AND rowid>?)"),
         (AdminKeyStatements.ofApplication, "USING INDEX admin_key_application (application_id=? AND rowid>?)"),
