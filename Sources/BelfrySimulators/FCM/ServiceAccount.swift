@@ -7,11 +7,17 @@ package struct ServiceAccount: Sendable {
     package let projectID: String
     let key: _RSA.Signing.PrivateKey
 
-    package init(projectID: String, keyID: String = "0123456789abcdef0123456789abcdef01234567") throws {
+    /// Made once for each process: an RSA key is dear.
+    private static let sharedKey = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
+
+    /// - Parameter ownKey: whether its key is to be unlike those of the process's other accounts.
+    package init(
+        projectID: String, keyID: String = "0123456789abcdef0123456789abcdef01234567", ownKey: Bool = false
+    ) throws {
         self.projectID = projectID
         self.keyID = keyID
         self.email = "sender@\(projectID).iam.gserviceaccount.com"
-        self.key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        self.key = try ownKey ? _RSA.Signing.PrivateKey(keySize: .bits2048) : Self.sharedKey.get()
     }
 
     package var privateKeyPEM: String { key.pkcs8PEMRepresentation }

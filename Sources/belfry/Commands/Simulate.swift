@@ -6,7 +6,10 @@ import NIOPosix
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Play a push provider, with scripted faults and a ledger of what arrived.",
-        subcommands: [SimulateAPNs.self])
+        subcommands: [
+            SimulateAPNs.self, SimulateFCM.self, SimulateWebPush.self, SimulateWNS.self, SimulateMPNS.self,
+            SimulateGCM.self, SimulateHMS.self, SimulateADM.self, SimulatePAP.self, SimulateWebhook.self,
+        ])
 }
 
 struct SimulateAPNs: AsyncParsableCommand {

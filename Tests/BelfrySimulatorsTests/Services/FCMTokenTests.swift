@@ -65,7 +65,7 @@ import Testing
 
     @Test func `another key, another algorithm and another grant buy nothing`() async throws {
         try await Scene.with { scene in
-            let stranger = try ServiceAccount(projectID: scene.simulator.projectID)
+            let stranger = try ServiceAccount(projectID: scene.simulator.projectID, ownKey: true)
             let forged = try await Self.assertion(scene, account: stranger)
             #expect(try await Self.ask(scene, forged).json?["error"]?.string == "invalid_grant")
             let none = try await Self.assertion(scene, header: #"{"alg":"none"}"#)

@@ -1,0 +1,82 @@
+import Synchronization
+
+/// Amazon's half: a token endpoint, and one message for one device.
+package final class ADMService: SimulatedService {
+    package static let habits = HTTPHabits()
+
+    private let configuration: ADMConfiguration
+    /// The access tokens that were handed out.
+    package let accessTokens = AccessTokens(prefix: "Atc|MQ")
+    private let quota: Quota?
+    private let requests = Atomic<Int>(0)
+
+    package init(_ configuration: ADMConfiguration) {
+        self.configuration = configuration
+        self.quota = configuration.messagesPerSecond.map { Quota($0, per: .seconds(1)) }
+    }
+
+    /// Not an error: the device is told, and has the registration id that stands in the `body` of the script.
+    private static let replaced = "Replaced"
+
+    private static let statuses = [
+        "Unregistered": 400, "InvalidRegistrationId": 400, "InvalidData": 400, "InvalidConsolidationKey": 400,
+        "InvalidExpiration": 400, "InvalidChecksum": 400, "InvalidType": 400, "AccessTokenExpired": 401,
+        "MessageTooLarge": 413, "MaxRateExceeded": 429, "InternalServerError": 500, "ServiceUnavailable": 503,
+        "NotFound": 404,
+    ]
+
+    package func answer(for reason: String) -> ServiceAnswer? {
+        if reason == Self.replaced { return ServiceAnswer(200) }
+        return Self.statuses[reason].map { .json($0, #"{"reason":"\#(reason)"}"#, reason: reason) }
+    }
+
+    package func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply {
+        if request.path == "/auth/O2/token" { return .aside(grant(request, at: desk.now)) }
+        let parts = request.segments
+        guard request.method == "POST", parts.count == 4, parts[0] == "messaging", parts[1] == "registrations",
+            parts[3] == "messages"
+        else { return refuse("NotFound") }
+        var reply = send(request, to: parts[2], &desk)
+        reply.answer.fields.append(("x-amzn-requestid", "sim-\(requests.add(1, ordering: .relaxed).newValue)"))
+        return reply
+    }
+
+    private func send(_ request: ServiceRequest, to id: String, _ desk: inout ServiceDesk) -> ServiceReply {
+        guard let token = request.bearer, case .good = accessTokens.find(token, at: desk.now) else {
+            return refuse("AccessTokenExpired", id)
+        }
+        guard request.mediaType == "application/json",
+            request.field("x-amzn-type-version") == "com.amazon.device.messaging.ADMMessage@1.0",
+            request.field("x-amzn-accept-type") == "com.amazon.device.messaging.ADMSendResult@1.0"
+        else { return refuse("InvalidType", id) }
+        guard let message = ADMMessage(request.body) else { return refuse("InvalidData", id) }
+        if let complaint = message.complaint { return refuse(complaint, id) }
+        let scripted = desk.scripted(for: id)
+        if let scripted, scripted.reason != Self.replaced { return ServiceReply(scripted.answer(by: self), token: id) }
+        if let wait = quota?.take("", at: desk.now) {
+            var reply = refuse("MaxRateExceeded", id)
+            reply.answer.fields.append(("retry-after", "\(wait.secondsUp)"))
+            return reply
+        }
+        let payload = desk.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
+        let newID = scripted?.body ?? id
+        return ServiceReply(.json(200, #"{"registrationID":\#(newID.quoted)}"#), token: id, payload: payload)
+    }
+
+    private func refuse(_ reason: String, _ id: String? = nil) -> ServiceReply {
+        let answer = answer(for: reason) ?? ServiceAnswer(500, reason: reason)
+        return id.map { ServiceReply(answer, token: $0) } ?? ServiceReply(answer)
+    }
+
+    private func grant(_ request: ServiceRequest, at now: Duration) -> ServiceAnswer {
+        var credentials = configuration.credentials
+        credentials.scope = "messaging:push"
+        if let error = credentials.complaint(about: request) { return ClientCredentials.refuse(error) }
+        let life = configuration.accessTokenLife
+        let token = accessTokens.issue(to: credentials.clientID, for: life, at: now)
+        return .json(
+            200,
+            #"{"access_token":"\#(token)","expires_in":\#(life.components.seconds),"scope":"messaging:push","#
+                + #""token_type":"Bearer"}"#)
+    }
+}

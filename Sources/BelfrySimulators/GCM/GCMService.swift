@@ -1,0 +1,121 @@
+import Synchronization
+
+/// Google's old half: one request for up to a thousand devices, and a result for each behind a 200.
+package final class GCMService: SimulatedService {
+    package static let habits = HTTPHabits()
+
+    private let configuration: GCMConfiguration
+    private let messages = Atomic<Int>(0)
+
+    package init(_ configuration: GCMConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// Words that stand in a result.
+    private static let results: Set = [
+        "NotRegistered", "InvalidRegistration", "MismatchSenderId", "MissingRegistration", "MessageTooBig",
+        "InvalidDataKey", "InvalidTtl", "InvalidPackageName", "InvalidParameters", "InvalidApnsCredential",
+        "DeviceMessageRateExceeded", "TopicsMessageRateExceeded",
+    ]
+
+    /// Not an error: the device is told, and answers with the token that stands in the `body` of the script.
+    private static let canonical = "Canonical"
+
+    package func answer(for reason: String) -> ServiceAnswer? {
+        switch reason {
+        case "BadRequest": .text(400, "JSON_PARSING_ERROR: Unexpected token\n", reason: reason)
+        case "Unauthorized":
+            .html(401, "<HTML><HEAD><TITLE>Unauthorized</TITLE></HEAD><BODY>Error 401</BODY></HTML>", reason: reason)
+        case "NotFound": .html(404, "<HTML><HEAD><TITLE>Not Found</TITLE></HEAD></HTML>", reason: reason)
+        case "Unavailable": .text(503, "Service Unavailable", reason: reason)
+        case "InternalServerError": .text(500, "Internal Server Error", reason: reason)
+        case Self.canonical: ServiceAnswer(200)
+        case _ where Self.results.contains(reason): body([Result(error: reason)], reason: reason)
+        default: nil
+        }
+    }
+
+    package func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply {
+        guard request.method == "POST", ["/gcm/send", "/fcm/send"].contains(request.path) else {
+            return ServiceReply(answer(for: "NotFound") ?? ServiceAnswer(404))
+        }
+        guard request.field("authorization") == "key=\(configuration.serverKey)" else {
+            return ServiceReply(answer(for: "Unauthorized") ?? ServiceAnswer(401))
+        }
+        do throws(GCMFormError) {
+            let isForm = request.isForm
+            let message = isForm ? try GCMMessage(form: request.form) : try GCMMessage(json: request.body)
+            let payload = desk.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
+            return send(message, isForm: isForm, payload: payload, &desk)
+        } catch {
+            return ServiceReply(
+                .text(error.message.hasPrefix("Error=") ? 200 : 400, error.message + "\n", reason: "BadRequest"))
+        }
+    }
+
+    // MARK: - Results
+
+    private struct Result {
+        var error: String?
+        var messageID = ""
+        var canonical: String?
+    }
+
+    private func send(_ message: GCMMessage, isForm: Bool, payload: String, _ desk: inout ServiceDesk) -> ServiceReply {
+        var results: [Result] = []
+        var deliveries: [ServiceDelivery] = []
+        for token in message.targets {
+            let result = result(for: token, message, &desk)
+            results.append(result)
+            guard !message.isDryRun || result.error != nil else { continue }
+            deliveries.append(ServiceDelivery(token: token, reason: result.error, payload: payload))
+        }
+        let answer =
+            if isForm { text(results[0]) } else if message.isForDevices { body(results) } else { topicBody(results[0]) }
+        var reply = ServiceReply(answer, deliveries: deliveries)
+        reply.isPush = !deliveries.isEmpty
+        return reply
+    }
+
+    private func result(for token: String, _ message: GCMMessage, _ desk: inout ServiceDesk) -> Result {
+        if let complaint = message.complaint { return Result(error: complaint) }
+        if token.isEmpty { return Result(error: "MissingRegistration") }
+        if token.contains(where: \.isWhitespace) { return Result(error: "InvalidRegistration") }
+        let id = message.isDryRun ? "fake_message_id" : nextID(at: desk.now)
+        guard let scripted = desk.scripted(for: token), let reason = scripted.reason else {
+            return Result(messageID: id)
+        }
+        return reason == Self.canonical ? Result(messageID: id, canonical: scripted.body) : Result(error: reason)
+    }
+
+    private func nextID(at now: Duration) -> String {
+        "0:\(now.milliseconds)%\(messages.add(1, ordering: .relaxed).newValue)"
+    }
+
+    private func body(_ results: [Result], reason: String? = nil) -> ServiceAnswer {
+        let failures = results.count { $0.error != nil }
+        let canonicals = results.count { $0.canonical != nil }
+        let list = results.map { result in
+            if let error = result.error { return "{\"error\":\(error.quoted)}" }
+            let canonical = result.canonical.map { ",\"registration_id\":\($0.quoted)" } ?? ""
+            return "{\"message_id\":\(result.messageID.quoted)\(canonical)}"
+        }
+        return .json(
+            200,
+            #"{"multicast_id":\#(nextMulticast()),"success":\#(results.count - failures),"failure":\#(failures),"#
+                + #""canonical_ids":\#(canonicals),"results":[\#(list.joined(separator: ","))]}"#, reason: reason)
+    }
+
+    private func nextMulticast() -> Int { messages.add(1, ordering: .relaxed).newValue }
+
+    private func topicBody(_ result: Result) -> ServiceAnswer {
+        if let error = result.error { return .json(200, #"{"error":"\#(error)"}"#) }
+        return .json(200, #"{"message_id":\#(nextMulticast())}"#)
+    }
+
+    /// The answer to a form is plain text.
+    private func text(_ result: Result) -> ServiceAnswer {
+        if let error = result.error { return .text(200, "Error=\(error)") }
+        return .text(200, "id=\(result.messageID)" + (result.canonical.map { "\nregistration_id=\($0)" } ?? ""))
+    }
+}

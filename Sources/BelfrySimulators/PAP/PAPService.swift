@@ -1,0 +1,115 @@
+import FoundationEssentials
+import Synchronization
+
+/// BlackBerry's half: PAP over HTTP, the verdict in XML behind a 200.
+package final class PAPService: SimulatedService {
+    package static let habits = HTTPHabits()
+
+    private let configuration: PAPConfiguration
+    /// Push ids seen, by which a second copy is known.
+    private let ids = Mutex<Set<String>>([])
+    private static let idsMax = 100_000
+
+    package init(_ configuration: PAPConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// The result codes; 1001 tells the devices, 1500 too.
+    ///
+    /// Source: BlackBerry, "Push service response codes".
+    private static let codes = [
+        "1000": "OK", "1001": "The request has been accepted for processing.",
+        "1500": "The request has been accepted, and the daily push quota is exceeded.",
+        "2000": "Bad request", "2001": "Forbidden", "2002": "Address error", "2004": "Push ID not found",
+        "2007": "Duplicate push ID", "2500": "The daily push quota is exceeded", "3000": "Internal server error",
+        "3001": "Not implemented", "3002": "Version not supported", "3007": "Service unavailable",
+        "4000": "Service failure", "4001": "Service unavailable", "4500": "The push message expired",
+        "4501": "The push message failed", "4502": "The application is not listening",
+        "4503": "The push service is blocked", "22002": "The subscriber is not known", "22005": "Too many requests",
+        "23000": "The application is suspended",
+    ]
+
+    package func answer(for reason: String) -> ServiceAnswer? {
+        switch reason {
+        case "Unauthorized":
+            ServiceAnswer(401, reason: reason, fields: [("www-authenticate", "Basic realm=\"BlackBerry\"")])
+        case "NotFound": ServiceAnswer(404, reason: reason)
+        case "ServiceUnavailable": ServiceAnswer(503, reason: reason)
+        default: Self.codes[reason].map { result(reason, $0, id: "0") }
+        }
+    }
+
+    package func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply {
+        guard request.path == "/mss/PD_pushRequest", request.method == "POST" else {
+            return ServiceReply(ServiceAnswer(404, reason: "NotFound"))
+        }
+        guard isKnown(request.credentials(of: "basic")) else {
+            return ServiceReply(answer(for: "Unauthorized") ?? ServiceAnswer(401))
+        }
+        guard let type = request.field("content-type"), let body = Multipart(contentType: type, body: request.body),
+            body.parts.count == 2, body.parts[0].fields["content-type"]?.hasPrefix("application/xml") == true,
+            let push = PAPPush(String(decoding: body.parts[0].body, as: UTF8.self)),
+            push.applicationID == configuration.applicationID,
+            body.parts[1].body.count <= configuration.contentBytesMax
+        else { return ServiceReply(badMessage("2000")) }
+        return send(push, body.parts[1].body, &desk)
+    }
+
+    private func send(_ push: PAPPush, _ content: [UInt8], _ desk: inout ServiceDesk) -> ServiceReply {
+        let payload = desk.keepsPayloads ? String(decoding: content, as: UTF8.self) : ""
+        var reply = ServiceReply(
+            result("1001", Self.codes["1001"] ?? "", id: push.id),
+            deliveries: push.addresses.map { ServiceDelivery(token: $0, payload: payload, messageID: push.id) })
+        for address in push.addresses {
+            guard let scripted = desk.scripted(for: address) else { continue }
+            reply.replace(by: answer(scripted, id: push.id))
+            return reply
+        }
+        if !remember(push.id) { reply.replace(by: result("2007", Self.codes["2007"] ?? "", id: push.id)) }
+        return reply
+    }
+
+    private func answer(_ scripted: ScriptedAnswer, id: String) -> ServiceAnswer {
+        var answer = scripted.answer(by: self)
+        if scripted.body == nil, let reason = scripted.reason, let words = Self.codes[reason] {
+            answer.body = result(reason, words, id: id).body
+        }
+        return answer
+    }
+
+    private func remember(_ id: String) -> Bool {
+        ids.withLock { ids in
+            if ids.count >= Self.idsMax { ids.removeAll() }
+            return ids.insert(id).inserted
+        }
+    }
+
+    private func isKnown(_ credentials: String?) -> Bool {
+        guard let credentials, let bytes = Data(base64Encoded: credentials) else { return false }
+        return String(decoding: bytes, as: UTF8.self) == "\(configuration.applicationID):\(configuration.password)"
+    }
+
+    // MARK: - XML
+
+    private func result(_ code: String, _ words: String, id: String) -> ServiceAnswer {
+        let isTaken = code.hasPrefix("1")
+        return xml(
+            """
+            <push-response push-id="\(id.xmlEscaped)" sender-name="BlackBerry Push Service">\
+            <response-result code="\(code)" desc="\(words.xmlEscaped)"/></push-response>
+            """, reason: isTaken ? nil : code)
+    }
+
+    private func badMessage(_ code: String) -> ServiceAnswer {
+        let words = Self.codes[code] ?? ""
+        return xml(#"<badmessage-response code="\#(code)" desc="\#(words)" bad-message-fragment=""/>"#, reason: code)
+    }
+
+    private func xml(_ inner: String, reason: String?) -> ServiceAnswer {
+        let text = """
+            <?xml version="1.0"?><!DOCTYPE pap PUBLIC "-//WAPFORUM//DTD PAP 2.1//EN" \
+            "http://www.openmobilealliance.org/tech/DTD/pap_2.1.dtd"><pap>\(inner)</pap>
+            """
+        return ServiceAnswer(200, reason: reason, fields: [("content-type", "application/xml")], body: Array(text.utf8))
+    }
+}

@@ -1,0 +1,60 @@
+/// A notification as it came, judged by the rules for its headers.
+///
+/// Source: Microsoft, "Push notification service request and response headers".
+struct WNSNotification {
+    enum Kind: String {
+        case toast = "wns/toast"
+        case tile = "wns/tile"
+        case badge = "wns/badge"
+        case raw = "wns/raw"
+    }
+
+    private let request: ServiceRequest
+
+    init(_ request: ServiceRequest) {
+        self.request = request
+    }
+
+    /// What is wrong, and in which words.
+    func complaint(bodyBytesMax: Int) -> (problem: WNSProblem, description: String)? {
+        if request.field("content-length") == nil || request.field("transfer-encoding") != nil {
+            return (.lengthRequired, "Content-Length is missing")
+        }
+        guard let kind = request.field("x-wns-type").flatMap(Kind.init) else {
+            return (.badRequest, "X-WNS-Type is missing or unknown")
+        }
+        let type = kind == .raw ? "application/octet-stream" : "text/xml"
+        guard request.mediaType == type else { return (.badRequest, "Content-Type does not fit X-WNS-Type") }
+        if let (field, words) = badField { return (.badRequest, "\(field): \(words)") }
+        return request.body.count > bodyBytesMax ? (.tooLarge, "The payload is larger than \(bodyBytesMax)") : nil
+    }
+
+    private var badField: (field: String, words: String)? {
+        if let policy = request.field("x-wns-cache-policy"), policy != "cache", policy != "no-cache" {
+            return ("X-WNS-Cache-Policy", policy)
+        }
+        if let ttl = request.field("x-wns-ttl"), UInt64(ttl) == nil { return ("X-WNS-TTL", ttl) }
+        if let tag = request.field("x-wns-tag"), !Self.isTag(tag) { return ("X-WNS-Tag", tag) }
+        if let priority = request.field("x-wns-priority"), !["1", "2", "3", "4"].contains(priority) {
+            return ("X-WNS-Priority", priority)
+        }
+        return nil
+    }
+
+    /// Whether a device could read it: the XML is well-formed and its root is that of its kind.
+    var isReadable: Bool {
+        guard let kind = request.field("x-wns-type").flatMap(Kind.init), kind != .raw else { return true }
+        guard let text = String(validating: request.body, as: UTF8.self), let root = XML(text) else { return false }
+        switch kind {
+        case .toast: return root.name == "toast" && root.child("visual")?.child("binding") != nil
+        case .tile: return root.name == "tile" && root.child("visual")?.child("binding") != nil
+        case .badge: return root.name == "badge" && root.attributes["value"] != nil
+        case .raw: return true
+        }
+    }
+
+    private static func isTag(_ text: String) -> Bool {
+        (1...16).contains(text.utf8.count)
+            && text.utf8.allSatisfy { (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0) }
+    }
+}

@@ -1,0 +1,187 @@
+import ArgumentParser
+import BelfrySimulators
+import Foundation
+import NIOPosix
+
+/// What all simulated providers but APNs are started with.
+struct SimulatorOptions: ParsableArguments {
+    @Option(help: "The port to serve on; 0 takes any free one.") var port = 0
+    @Option(help: "The port of the script and the ledger; 0 takes any free one.") var controlPort: Int?
+    @Option(help: ArgumentHelp("Write the CA certificate to trust here.", valueName: "ca.pem")) var caOut: String?
+    @Option(help: ArgumentHelp("Write the credentials that are known here.", valueName: "file")) var credentialsOut:
+        String?
+    @Flag(help: "Keep what arrives, not only counts by device.") var keepPayloads = false
+    @Option(help: "How long each answer takes, in milliseconds.") var latency = 0
+
+    /// Plays the provider until the process is ended.
+    ///
+    /// - Parameters:
+    ///   - facts: the addresses and the like, to be printed; a file of its own holds the credentials.
+    ///   - credentials: for `--credentials-out`.
+    func play<S: SimulatedService>(
+        _ service: S.Type, _ configuration: S.Configuration = S.Configuration(),
+        facts: (ServiceSimulator<S>) -> [(name: String, value: String)],
+        credentials: (ServiceSimulator<S>) -> String = { _ in "" }
+    ) async throws {
+        var configuration = configuration
+        configuration.listening.port = port
+        configuration.listening.controlPort = controlPort
+        if keepPayloads { configuration.listening.ledgerDetail = .payloads }
+        let simulator = try await ServiceSimulator<S>.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
+        if latency > 0 { simulator.script.set(ServiceScript(latencyMilliseconds: latency)) }
+        try caOut.map { try simulator.trustRootPEM.write(toFile: $0, atomically: true, encoding: .utf8) }
+        try credentialsOut.map { try credentials(simulator).write(toFile: $0, atomically: true, encoding: .utf8) }
+        print("port \(simulator.port)")
+        if let controlPort = simulator.controlPort { print("control-port \(controlPort)") }
+        for fact in facts(simulator) { print("\(fact.name) \(fact.value)") }
+        fflush(nil)
+        while true { try await Task.sleep(for: .seconds(3_600)) }
+    }
+}
+
+struct SimulateFCM: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fcm", abstract: "Play FCM: the token endpoint and HTTP v1.",
+        discussion: "The credentials are the JSON file of a service account.")
+    @OptionGroup var options: SimulatorOptions
+    @Flag(help: "Believe any bearer token and set no quotas, for benchmarks.") var believing = false
+
+    func run() async throws {
+        var configuration = FCMSimulator.Configuration()
+        if believing {
+            configuration.believesAnyToken = true
+            configuration.messagesPerMinute = nil
+            configuration.deviceMessagesPerMinute = nil
+            configuration.deviceMessagesPerHour = nil
+        }
+        try await options.play(
+            FCMService.self, configuration, facts: { [("send", $0.sendURL), ("project-id", $0.projectID)] },
+            credentials: { $0.serviceAccountJSON })
+    }
+}
+
+struct SimulateWebPush: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "webpush", abstract: "Play a Web Push service and the browsers behind it.",
+        discussion: "The credentials are subscriptions as browsers give them, one JSON object a line.")
+    @OptionGroup var options: SimulatorOptions
+    @Option(help: "How many subscriptions to make.") var subscriptions = 1
+    @Option(help: "In whose words to answer: plain, mozilla, google, apple, microsoft.") var dialect = "plain"
+
+    func run() async throws {
+        var configuration = WebPushSimulator.Configuration()
+        guard let dialect = WebPushDialect(rawValue: dialect) else {
+            throw ValidationError("--dialect: \(dialect) is not plain, mozilla, google, apple or microsoft")
+        }
+        configuration.dialect = dialect
+        let count = subscriptions
+        try await options.play(
+            WebPushService.self, configuration, facts: { [("endpoints", "\($0.url)/wp/")] },
+            credentials: { simulator in
+                simulator.subscribe(count).map { "\($0.json)\n" }.joined()
+            })
+    }
+}
+
+struct SimulateWNS: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "wns", abstract: "Play WNS: both token endpoints and its channels.")
+    @OptionGroup var options: SimulatorOptions
+
+    func run() async throws {
+        try await options.play(WNSService.self) { simulator in
+            let configuration = WNSSimulator.Configuration()
+            return [
+                ("channels", simulator.channel("")), ("token", simulator.storeTokenURL),
+                ("package-sid", configuration.store.clientID), ("client-secret", configuration.store.clientSecret),
+                ("entra-token", simulator.entraTokenURL), ("entra-client-id", configuration.entra.clientID),
+                ("entra-client-secret", configuration.entra.clientSecret),
+            ]
+        }
+    }
+}
+
+struct SimulateMPNS: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "mpns", abstract: "Play MPNS of Windows Phone.")
+    @OptionGroup var options: SimulatorOptions
+
+    func run() async throws {
+        try await options.play(MPNSService.self) { [("channels", $0.channel(""))] }
+    }
+}
+
+struct SimulateGCM: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "gcm", abstract: "Play the legacy protocol of GCM and FCM.")
+    @OptionGroup var options: SimulatorOptions
+
+    func run() async throws {
+        try await options.play(GCMService.self) {
+            [("send", $0.sendURL), ("server-key", GCMSimulator.Configuration().serverKey)]
+        }
+    }
+}
+
+struct SimulateHMS: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hms", abstract: "Play Huawei Push Kit: the token endpoint and messages of v1, v2 and v3.",
+        discussion: "The credentials are the JSON file of a service account, for v3.")
+    @OptionGroup var options: SimulatorOptions
+
+    func run() async throws {
+        try await options.play(
+            HMSService.self,
+            facts: { simulator in
+                let credentials = HMSSimulator.Configuration().credentials
+                return [
+                    ("send", simulator.sendURL()), ("send-v3", simulator.sendURL("v3")), ("token", simulator.tokenURL),
+                    ("client-id", credentials.clientID), ("client-secret", credentials.clientSecret),
+                ]
+            }, credentials: { $0.service.account.json(tokenURL: $0.tokenURL) })
+    }
+}
+
+struct SimulateADM: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "adm", abstract: "Play Amazon Device Messaging: the token endpoint and messages.")
+    @OptionGroup var options: SimulatorOptions
+
+    func run() async throws {
+        try await options.play(ADMService.self) { simulator in
+            let credentials = ADMSimulator.Configuration().credentials
+            return [
+                ("send", simulator.sendURL("ID")), ("token", simulator.tokenURL),
+                ("client-id", credentials.clientID), ("client-secret", credentials.clientSecret),
+            ]
+        }
+    }
+}
+
+struct SimulatePAP: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pap", abstract: "Play the push service of BlackBerry.")
+    @OptionGroup var options: SimulatorOptions
+
+    func run() async throws {
+        try await options.play(PAPService.self) { simulator in
+            let configuration = PAPSimulator.Configuration()
+            return [
+                ("send", simulator.sendURL), ("application-id", configuration.applicationID),
+                ("password", configuration.password),
+            ]
+        }
+    }
+}
+
+struct SimulateWebhook: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "webhook", abstract: "Play a receiver of signed webhooks.")
+    @OptionGroup var options: SimulatorOptions
+    @Option(help: "The key that sender and receiver share.") var secret = "belfry simulated webhook secret"
+
+    func run() async throws {
+        var configuration = WebhookSimulator.Configuration()
+        configuration.secret = Array(secret.utf8)
+        try await options.play(WebhookService.self, configuration) { [("send", $0.url)] }
+    }
+}

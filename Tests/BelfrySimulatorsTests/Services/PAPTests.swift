@@ -1,0 +1,81 @@
+import Testing
+
+@testable import BelfrySimulators
+
+@Suite(.timeLimit(.minutes(1))) struct PAPTests {
+    typealias Scene = ServiceScene<PAPService>
+
+    private func body(
+        id: String = "p1", addresses: [String] = ["PIN1"], method: String = "unconfirmed", content: String = "hello"
+    ) -> String {
+        let list = addresses.map { #"<address address-value="\#($0)"/>"# }.joined()
+        return [
+            "--X", "Content-Type: application/xml; charset=UTF-8", "",
+            """
+            <?xml version="1.0"?><!DOCTYPE pap PUBLIC "-//WAPFORUM//DTD PAP 2.1//EN" \
+            "http://www.openmobilealliance.org/tech/DTD/pap_2.1.dtd"><pap><push-message push-id="\(id)" \
+            source-reference="1234-ABCDEFbelfry" deliver-before-timestamp="2026-01-01T00:00:00Z">\(list)\
+            <quality-of-service delivery-method="\(method)"/></push-message></pap>
+            """, "--X", "Content-Type: text/plain", "Push-Message-ID: \(id)", "", content, "--X--", "",
+        ].joined(separator: "\r\n")
+    }
+
+    private func post(_ scene: Scene, _ body: String, password: String = "p4ssw0rd") async throws -> Curl.Answer {
+        try await scene.curl.post(
+            scene.simulator.sendURL,
+            [("content-type", "multipart/related; boundary=\"X\"; type=application/xml")], body, "--user",
+            "1234-ABCDEFbelfry:\(password)")
+    }
+
+    private func code(_ answer: Curl.Answer) -> String? {
+        let response = XML(answer.body)?.child("push-response")?.child("response-result")
+        return (response ?? XML(answer.body)?.child("badmessage-response"))?.attributes["code"]
+    }
+
+    @Test func `a push is taken, its content told to each address, its id taken once`() async throws {
+        try await Scene.with { scene in
+            let first = try await post(scene, body(addresses: ["PIN1", "PIN2"]))
+            #expect(first.status == 200)
+            #expect(code(first) == "1001")
+            #expect(scene.simulator.ledger.totals().told == 2)
+            #expect(scene.simulator.ledger.token(Array("PIN2".utf8))?.lastRequest?.payload == "hello")
+            let second = try await post(scene, body())
+            #expect(code(second) == "2007")
+            #expect(scene.simulator.ledger.totals().told == 2)
+        }
+    }
+
+    @Test(arguments: ["2002", "4502", "2500", "3000", "4500", "22005"])
+    func `a scripted address has its code behind a 200`(reason: String) async throws {
+        try await Scene.with { scene in
+            scene.simulator.script.answer(ScriptedAnswer(reason), for: ["PIN1"])
+            let answer = try await post(scene, body(id: "a&amp;b"))
+            #expect(answer.status == 200)
+            #expect(code(answer) == reason)
+            #expect(XML(answer.body)?.child("push-response")?.attributes["push-id"] == "a&b")
+            #expect(scene.simulator.ledger.totals().byReason == [reason: 1])
+        }
+    }
+
+    @Test func `over the quota the push is told all the same`() async throws {
+        try await Scene.with { scene in
+            scene.simulator.script.answer(ScriptedAnswer("1500"), for: ["PIN1"])
+            let answer = try await post(scene, body())
+            #expect(code(answer) == "1500")
+            #expect(scene.simulator.ledger.totals().told == 1)
+        }
+    }
+
+    @Test func `what is not PAP is a bad message, and a wrong password is refused`() async throws {
+        try await Scene.with { scene in
+            for bad in ["nothing", body(addresses: []), body(method: "fast"), body(id: "")] {
+                let answer = try await post(scene, bad)
+                #expect(code(answer) == "2000")
+            }
+            let large = try await post(scene, body(content: String(repeating: "x", count: 8193)))
+            #expect(code(large) == "2000")
+            let wrong = try await post(scene, body(), password: "x")
+            #expect(wrong.status == 401)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+@testable import BelfrySimulators
+
+@Suite(.timeLimit(.minutes(1))) struct WebhookTests {
+    typealias Scene = ServiceScene<WebhookService>
+    private static let now = BelfrySimulatorsTests.Scene.now
+    private static let body = #"{"devices":["a",{"token":"b"}],"message":"hello"}"#
+
+    /// HMAC-SHA256 by the `openssl` command, in hex.
+    private func sign(_ text: String) async throws -> String {
+        let output = try await Tool.withFile(text) { file in
+            try await Tool.run(
+                "/usr/bin/openssl", ["dgst", "-sha256", "-r", "-hmac", "belfry simulated webhook secret", file])
+        }.output
+        return String(output.prefix { $0 != " " })
+    }
+
+    private func fields(id: String = "m1", at time: Int64 = now, signed: String? = nil) async throws -> [(
+        String, String
+    )] {
+        let hex = try await sign("\(id).\(time).\(signed ?? Self.body)")
+        let code = Data(Hex.decode(hex) ?? []).base64EncodedString()
+        return [
+            ("content-type", "application/json"), ("webhook-id", id), ("webhook-timestamp", "\(time)"),
+            ("webhook-signature", "v1,\(code)"),
+        ]
+    }
+
+    @Test func `a signed page is taken and all its devices are told`() async throws {
+        try await Scene.with { scene in
+            let answer = try await scene.curl.post("\(scene.simulator.url)/hook", try await fields(), Self.body)
+            #expect(answer.status == 204)
+            #expect(scene.simulator.ledger.totals().told == 2)
+            #expect(scene.simulator.ledger.token([0x62])?.lastRequest?.payload == Self.body)
+        }
+    }
+
+    @Test func `a signature of other bytes, of another time or none is refused`() async throws {
+        try await Scene.with { scene in
+            let url = "\(scene.simulator.url)/hook"
+            let other = try await scene.curl.post(url, try await fields(signed: "{}"), Self.body)
+            #expect(other.json?["error"]?.string == "BadSignature")
+            let late = try await scene.curl.post(url, try await fields(at: Self.now - 301), Self.body)
+            #expect(late.json?["error"]?.string == "StaleSignature")
+            let none = try await scene.curl.post(url, [("content-type", "application/json")], Self.body)
+            #expect(none.json?["error"]?.string == "MissingSignature")
+            #expect(scene.simulator.ledger.totals().told == 0)
+        }
+    }
+
+    @Test func `a signature in hex may stand in a field of any name`() async throws {
+        try await Scene.with({
+            $0.signature = .hex(field: "X-Signature", prefix: "sha256=", timestampField: "X-Time")
+        }) { scene in
+            let hex = try await sign("\(Self.now).\(Self.body)")
+            for (signature, status) in [("sha256=\(hex)", 204), (hex, 401)] {
+                let answer = try await scene.curl.post(
+                    scene.simulator.url,
+                    [("content-type", "application/json"), ("x-signature", signature), ("x-time", "\(Self.now)")],
+                    Self.body)
+                #expect(answer.status == status)
+            }
+        }
+    }
+
+    @Test(arguments: [("Gone", 410), ("TooMany", 429), ("InternalServerError", 500)])
+    func `a scripted device decides for its page`(reason: String, status: Int) async throws {
+        try await Scene.with { scene in
+            scene.simulator.script.answer(ScriptedAnswer(reason, retryAfter: "3"), for: ["b"])
+            let answer = try await scene.curl.post("\(scene.simulator.url)/hook", try await fields(), Self.body)
+            #expect(answer.status == status)
+            #expect(answer.fields["retry-after"] == "3")
+            #expect(scene.simulator.ledger.totals().byReason == [reason: 2])
+        }
+    }
+}
