@@ -15,7 +15,6 @@ import Testing
     ) async throws {
         var configuration = FCMConfiguration()
         configuration.listening.ledgerDetail = .payloads
-        configuration.account = try ServiceAccount.rehearsed.get()
         simulate(&configuration)
         let simulator = try await FCMSimulator.start(configuration)
         do {
@@ -155,7 +154,7 @@ import Testing
     }
 
     @Test func `a key that Google does not know bars the platform`() async throws {
-        let stranger = try ServiceAccount.unknown.get()
+        let stranger = try ServiceAccount(projectID: "belfry-simulated", ownKey: true)
         try await Self.with(account: { stranger.json(tokenURL: "\($0.url)/token") }) { simulator, rehearsal in
             let outcomes = await rehearsal.send(["a", "b"])
             for outcome in outcomes {
@@ -179,9 +178,7 @@ import Testing
             #expect(await rehearsal.send(["a"]) == [.failed(retryAfter: nil)])
         }
         let stranger = try CertificateAuthority()
-        var configuration = FCMConfiguration()
-        configuration.account = try ServiceAccount.rehearsed.get()
-        let simulator = try await FCMSimulator.start(configuration)
+        let simulator = try await FCMSimulator.start()
         let credentials = FCMPlatformCredentials(
             serviceAccount: simulator.serviceAccountJSON, endpoint: simulator.url,
             trustRootsPEM: stranger.certificatePEM)

@@ -1,6 +1,5 @@
 import AsyncHTTPClient
 import BelfryCore
-import BelfrySimulators
 import BelfryTesting
 import FoundationEssentials
 import Logging
@@ -66,11 +65,4 @@ struct Rehearsal: Sendable {
         }
         return await provider.send(push, to: recipients)
     }
-}
-
-extension ServiceAccount {
-    /// One for all simulators of the tests: an RSA key takes seconds to make.
-    static let rehearsed = Result { try ServiceAccount(projectID: "belfry-simulated") }
-    /// One that none of them knows.
-    static let unknown = Result { try ServiceAccount(projectID: "belfry-simulated") }
 }
