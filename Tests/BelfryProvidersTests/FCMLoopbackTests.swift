@@ -1,0 +1,193 @@
+import BelfryCore
+import BelfrySimulators
+import Foundation
+import Testing
+
+@testable import BelfryProviders
+
+/// Every row of the table of FCM in docs/Providers.md, over TLS, against the simulator.
+@Suite struct FCMLoopbackTests {
+    private static func with(
+        deadline: Duration = .seconds(20), simulate: (inout FCMConfiguration) -> Void = { _ in },
+        account: (FCMSimulator) throws -> String = { $0.serviceAccountJSON },
+        change: (inout ProviderOptions) -> Void = { _ in },
+        _ body: (FCMSimulator, Rehearsal) async throws -> Void
+    ) async throws {
+        var configuration = FCMConfiguration()
+        configuration.listening.ledgerDetail = .payloads
+        simulate(&configuration)
+        let simulator = try await FCMSimulator.start(configuration)
+        do {
+            let credentials = FCMPlatformCredentials(
+                serviceAccount: try account(simulator), endpoint: simulator.url, trustRootsPEM: simulator.trustRootPEM)
+            try await Rehearsal.with(.androidFCM, credentials, deadline: deadline, change: change) {
+                try await body(simulator, $0)
+            }
+        } catch {
+            try await simulator.shutdown()
+            throw error
+        }
+        try await simulator.shutdown()
+    }
+
+    private static let sentAt = Instant(milliseconds: 1_700_000_000_000)
+
+    private static let rows: [(answer: ScriptedAnswer?, expected: Outcome)] = [
+        (nil, .accepted), (ScriptedAnswer("UNREGISTERED"), .gone(since: sentAt)),
+        (ScriptedAnswer("INVALID_ARGUMENT"), .refused(.badToken)),
+        (ScriptedAnswer("INVALID_ARGUMENT_ELSEWHERE"), .refused(.other)),
+        (ScriptedAnswer("SENDER_ID_MISMATCH"), .refused(.tokenOfAnotherApplication)),
+        (ScriptedAnswer("THIRD_PARTY_AUTH_ERROR"), .refused(.forbidden)),
+        (ScriptedAnswer("QUOTA_EXCEEDED", retryAfter: "30"), .throttled(retryAfter: .seconds(30))),
+        (ScriptedAnswer("QUOTA_EXCEEDED"), .throttled(retryAfter: .seconds(60))),
+        (ScriptedAnswer("UNAVAILABLE", retryAfter: "7"), .failed(retryAfter: .seconds(7))),
+        (ScriptedAnswer("INTERNAL"), .failed(retryAfter: nil)),
+        (ScriptedAnswer("UNSPECIFIED_ERROR"), .failed(retryAfter: nil)),
+        (ScriptedAnswer("BAD_GATEWAY"), .failed(retryAfter: nil)),
+        (ScriptedAnswer("PERMISSION_DENIED"), .barred("FCM answered 403 PERMISSION_DENIED")),
+        (ScriptedAnswer("UNAUTHENTICATED"), .barred("FCM answered 401 UNAUTHENTICATED")),
+        (ScriptedAnswer("NOT_FOUND"), .barred("FCM answered 404 NOT_FOUND")),
+        (ScriptedAnswer(status: 503, retryAfter: "Wed, 21 Oct 2015 07:28:00 GMT"), .failed(retryAfter: .zero)),
+    ]
+
+    @Test func `each answer has its outcome, and a page's other devices are not touched by it`() async throws {
+        try await Self.with { simulator, rehearsal in
+            let tokens = Self.rows.indices.map { "token-\($0)" }
+            for (token, row) in zip(tokens, Self.rows) {
+                if let answer = row.answer { simulator.script.answer(answer, for: [token]) }
+            }
+            let outcomes = await rehearsal.send(tokens)
+            #expect(outcomes == Self.rows.map(\.expected))
+            #expect(simulator.ledger.totals().accepted == 1)
+        }
+    }
+
+    @Test func `a page arrives as it was meant, with one token for all`() async throws {
+        try await Self.with { simulator, rehearsal in
+            let tokens = (0..<500).map { "token-\($0)" }
+            let content = Push.Content(
+                body: "Fresh bread", custom: ["android": .object(["n": .integer(7), "collapse_key": .string("oven")])])
+            let outcomes = await rehearsal.send(tokens, content: content, expiresIn: .seconds(90))
+            #expect(outcomes == Array(repeating: .accepted, count: 500))
+            #expect(simulator.service.accessTokens.issued == 1)
+            let payload = try #require(simulator.ledger.token(Array("token-499".utf8))?.lastRequest?.payload)
+            #expect(
+                payload == #"{"message":{"token":"token-499","android":{"collapse_key":"oven","notification":{"tag":"#
+                    + #""00000000-0000-0003-0000-000000000001"},"priority":"HIGH","ttl":"90s"},"data":{"message":"#
+                    + #""Fresh bread","n":"7","receiptId":"00000000-0000-0003-0000-000000000001"},"#
+                    + #""notification":{"body":"Fresh bread"}}}"#)
+        }
+    }
+
+    @Test func `a word to the SDK goes as data alone`() async throws {
+        try await Self.with { simulator, rehearsal in
+            #expect(await rehearsal.send(["t"], content: .geofenceUpdate) == [.accepted])
+            let payload = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
+            #expect(!payload.contains("notification"))
+            #expect(payload.contains(#""pivotal.push.geofence_update_available":"true""#))
+        }
+    }
+
+    @Test func `a token that ended before its time is replaced, once, and nothing is lost`() async throws {
+        try await Self.with { simulator, rehearsal in
+            #expect(await rehearsal.send(["a"]) == [.accepted])
+            simulator.service.accessTokens.expireAll()
+            #expect(await rehearsal.send(["b", "c", "d"]) == [.accepted, .accepted, .accepted])
+            #expect(simulator.service.accessTokens.issued == 2)
+        }
+    }
+
+    @Test func `streams that were not processed are sent again`() async throws {
+        try await Self.with { simulator, rehearsal in
+            simulator.script.add(ServiceFault(when: .init(token: "b"), times: 1, then: .reset()))
+            #expect(await rehearsal.send(["a", "b", "c"]) == [.accepted, .accepted, .accepted])
+            #expect(simulator.ledger.totals().told == 3)
+        }
+    }
+
+    @Test func `a connection that dies with the request leaves it unanswered`() async throws {
+        try await Self.with { simulator, rehearsal in
+            simulator.script.add(ServiceFault(when: .init(token: "a"), times: 1, then: .close(told: true)))
+            #expect(await rehearsal.send(["a"]) == [.unanswered])
+            #expect(await rehearsal.send(["b"]) == [.accepted])
+        }
+    }
+
+    @Test func `the quota's end is waited for, and nothing leaves meanwhile`() async throws {
+        try await Self.with(simulate: { $0.messagesPerMinute = 10 }) { simulator, rehearsal in
+            let outcomes = await rehearsal.send((0..<40).map { "t\($0)" })
+            let taken = outcomes.filter { $0 == .accepted }
+            #expect(taken.count == 10)
+            let waits = outcomes.compactMap { if case .throttled(let wait?) = $0 { wait } else { nil } }
+            #expect(waits.count == 30 && waits.allSatisfy { .seconds(1)...Duration.seconds(60) ~= $0 })
+            #expect(rehearsal.provider.room == 0)
+            guard case .throttled? = await rehearsal.send(["later"]).first else {
+                Issue.record("it was sent")
+                return
+            }
+            #expect(simulator.ledger.token(Array("later".utf8)) == nil)
+        }
+    }
+
+    @Test func `a page beyond the project's own rate is not sent, and told how long to wait`() async throws {
+        try await Self.with(change: { $0.fcm.messagesPerMinute = 60 }) { simulator, rehearsal in
+            guard case .throttled(let wait?)? = await rehearsal.send((0..<100).map { "t\($0)" }).first else {
+                Issue.record("it was sent")
+                return
+            }
+            #expect(wait > .seconds(90))
+            #expect(simulator.ledger.totals().told == 0)
+        }
+    }
+
+    @Test func `credentials are tried without a word to a device`() async throws {
+        try await Self.with(deadline: .seconds(3)) { simulator, rehearsal in
+            #expect(await rehearsal.provider.test() == .works)
+            #expect(await rehearsal.intake.test(rehearsal.platform) == .works)
+            #expect(simulator.ledger.totals().told == 0)
+            try await simulator.stopListening()
+            guard case .unknown = await rehearsal.intake.test(rehearsal.platform) else {
+                Issue.record("nobody could be asked")
+                return
+            }
+        }
+    }
+
+    @Test func `a key that Google does not know bars the platform`() async throws {
+        let stranger = try ServiceAccount(projectID: "belfry-simulated", ownKey: true)
+        try await Self.with(account: { stranger.json(tokenURL: "\($0.url)/token") }) { simulator, rehearsal in
+            let outcomes = await rehearsal.send(["a", "b"])
+            for outcome in outcomes {
+                guard case .barred(let words) = outcome else {
+                    Issue.record("\(outcome)")
+                    return
+                }
+                #expect(words.contains("invalid_grant"))
+            }
+            guard case .refused = await rehearsal.provider.test() else {
+                Issue.record("it works")
+                return
+            }
+            #expect(simulator.ledger.totals().told == 0)
+        }
+    }
+
+    @Test func `a handshake that is refused bars the platform, a door that is shut is failure`() async throws {
+        try await Self.with(deadline: .seconds(3)) { simulator, rehearsal in
+            try await simulator.stopListening()
+            #expect(await rehearsal.send(["a"]) == [.failed(retryAfter: nil)])
+        }
+        let stranger = try CertificateAuthority()
+        let simulator = try await FCMSimulator.start()
+        let credentials = FCMPlatformCredentials(
+            serviceAccount: simulator.serviceAccountJSON, endpoint: simulator.url,
+            trustRootsPEM: stranger.certificatePEM)
+        try await Rehearsal.with(.androidFCM, credentials) { rehearsal in
+            guard case .barred? = await rehearsal.send(["a"]).first else {
+                Issue.record("it trusts a stranger")
+                return
+            }
+        }
+        try await simulator.shutdown()
+    }
+}

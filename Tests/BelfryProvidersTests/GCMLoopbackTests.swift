@@ -1,0 +1,102 @@
+import BelfryCore
+import BelfrySimulators
+import Testing
+
+@testable import BelfryProviders
+
+/// Every row of the table of gcm/send in docs/Providers.md, over TLS, against the simulator.
+@Suite struct GCMLoopbackTests {
+    private static func with(
+        key: String? = nil, path: String = "/gcm/send", deadline: Duration = .seconds(20),
+        _ body: (GCMSimulator, Rehearsal) async throws -> Void
+    ) async throws {
+        var configuration = GCMConfiguration()
+        configuration.listening.ledgerDetail = .payloads
+        let simulator = try await GCMSimulator.start(configuration)
+        do {
+            let credentials = GCMPlatformCredentials(
+                key: key ?? configuration.serverKey, endpoint: simulator.url + path,
+                trustRootsPEM: simulator.trustRootPEM)
+            try await Rehearsal.with(.android, AndroidPlatformCredentials.gcm(credentials), deadline: deadline) {
+                try await body(simulator, $0)
+            }
+        } catch {
+            try await simulator.shutdown()
+            throw error
+        }
+        try await simulator.shutdown()
+    }
+
+    private static let rows: [(reason: String?, expected: Outcome)] = [
+        (nil, .accepted), ("NotRegistered", .gone(since: Instant(milliseconds: 1_700_000_000_000))),
+        ("InvalidRegistration", .refused(.badToken)), ("MismatchSenderId", .refused(.tokenOfAnotherApplication)),
+        ("MissingRegistration", .refused(.missingToken)), ("MessageTooBig", .refused(.payloadTooLarge)),
+        ("InvalidDataKey", .refused(.other)), ("InvalidTtl", .refused(.badExpiration)),
+        ("InvalidPackageName", .refused(.other)), ("InvalidParameters", .refused(.other)),
+        ("InvalidApnsCredential", .refused(.forbidden)), ("Unavailable", .failed(retryAfter: nil)),
+        ("InternalServerError", .failed(retryAfter: nil)),
+        ("DeviceMessageRateExceeded", .throttled(retryAfter: .seconds(60))),
+        ("TopicsMessageRateExceeded", .throttled(retryAfter: .seconds(60))), ("Canonical", .accepted),
+    ]
+
+    @Test func `each result has its outcome, in the order of the page`() async throws {
+        try await Self.with { simulator, rehearsal in
+            let tokens = Self.rows.indices.map { "token-\($0)" }
+            for (token, row) in zip(tokens, Self.rows) {
+                if let reason = row.reason {
+                    simulator.script.answer(ScriptedAnswer(reason, body: "new"), for: [token])
+                }
+            }
+            #expect(await rehearsal.send(tokens, expiresIn: .seconds(60)) == Self.rows.map(\.expected))
+            let payload = try #require(simulator.ledger.token(Array("token-0".utf8))?.lastRequest?.payload)
+            #expect(payload.contains(#""time_to_live":60"#) && payload.contains(#""message":"hello""#))
+        }
+    }
+
+    @Test func `a page beyond a thousand devices goes in parts`() async throws {
+        try await Self.with { simulator, rehearsal in
+            let outcomes = await rehearsal.send((0..<1_500).map { "t\($0)" })
+            #expect(outcomes == Array(repeating: .accepted, count: 1_500))
+            #expect(simulator.ledger.totals().told == 1_500)
+        }
+    }
+
+    @Test(arguments: [
+        (ScriptedAnswer("BadRequest"), Outcome.refused(.other)),
+        (ScriptedAnswer("NotFound"), .barred("GCM answered 404")),
+        (ScriptedAnswer(status: 302), .barred("GCM answered 302")),
+        (ScriptedAnswer("Unavailable", retryAfter: "9"), .failed(retryAfter: .seconds(9))),
+        (ScriptedAnswer("InternalServerError"), .failed(retryAfter: nil)),
+        (ScriptedAnswer(status: 429, retryAfter: "9"), .throttled(retryAfter: .seconds(9))),
+        (ScriptedAnswer(status: 413), .refused(.payloadTooLarge)),
+        (ScriptedAnswer(status: 200, body: "{}"), .unanswered),
+    ])
+    func `a request that is refused is so for all its devices`(answer: ScriptedAnswer, expected: Outcome) async throws {
+        try await Self.with { simulator, rehearsal in
+            simulator.script.add(ServiceFault(then: .answer(answer)))
+            #expect(await rehearsal.send(["a", "b"]) == [expected, expected])
+        }
+    }
+
+    @Test func `a key that is wrong bars the platform, and is found so without a device`() async throws {
+        try await Self.with(key: "AIzaWrong") { simulator, rehearsal in
+            #expect(await rehearsal.send(["a"]) == [.barred("GCM answered 401")])
+            #expect(await rehearsal.provider.test() == .refused("GCM answered 401"))
+        }
+        try await Self.with { simulator, rehearsal in
+            #expect(await rehearsal.provider.test() == .works)
+            #expect(simulator.ledger.totals().told == 0)
+        }
+    }
+
+    @Test func `silence leaves a page unanswered, a door that is shut is failure`() async throws {
+        try await Self.with { simulator, rehearsal in
+            simulator.script.add(ServiceFault(times: 1, then: .close(told: true)))
+            #expect(await rehearsal.send(["a"]) == [.unanswered])
+        }
+        try await Self.with(deadline: .seconds(3)) { simulator, rehearsal in
+            try await simulator.stopListening()
+            #expect(await rehearsal.send(["a"]) == [.failed(retryAfter: nil)])
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import AsyncHTTPClient
+import BelfryCore
+import BelfryTesting
+import FoundationEssentials
+import Logging
+import NIOPosix
+
+@testable import BelfryProviders
+
+/// A provider made as the server makes it, for a platform of one kind, in front of a simulator.
+struct Rehearsal: Sendable {
+    let intake: CredentialsIntake
+    let platform: Platform
+    let provider: any DrainableProvider
+    let clock: HandClock
+
+    /// Takes the credentials in, makes the provider, and ends all when `body` is done.
+    static func with(
+        _ kind: PlatformKind, _ credentials: any PlatformCredentials, deadline: Duration = .seconds(20),
+        change: (inout ProviderOptions) -> Void = { _ in }, _ body: (Rehearsal) async throws -> Void
+    ) async throws {
+        let http = HTTPClient(
+            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
+            configuration: ProviderMeans.httpConfiguration)
+        var options = ProviderOptions()
+        (options.fcm.deadline, options.gcm.deadline, options.hms.deadline) = (deadline, deadline, deadline)
+        change(&options)
+        let clock = HandClock()
+        let means = ProviderMeans(
+            vault: GlassVault(), clock: clock, options: options, eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+            http: http, logger: Logger(label: "rehearsal") { _ in SwiftLogNoOpLogHandler() })
+        do {
+            let intake = CredentialsIntake(means: means)
+            let uuid = UUID()
+            let platform = Platform(
+                key: Key(1), uuid: uuid, applicationKey: Key(1), kind: kind, mode: .production, name: "x",
+                secretHash: [],
+                credentials: try intake.sealed(credentials.entered, kind: kind, mode: .production, platform: uuid),
+                credentialsVersion: 1, parked: nil, createdAt: .zero)
+            let provider = try Providers.make(platform, with: means)
+            do {
+                try await body(Rehearsal(intake: intake, platform: platform, provider: provider, clock: clock))
+            } catch {
+                await provider.shutdown(within: .seconds(1))
+                throw error
+            }
+            await provider.shutdown(within: .seconds(1))
+        } catch {
+            try await http.shutdown()
+            throw error
+        }
+        try await http.shutdown()
+    }
+
+    /// Sends one page to the devices behind the tokens.
+    func send(
+        _ tokens: [String], content: Push.Content = Push.Content(body: "hello"), expiresIn: Duration? = nil
+    ) async -> [Outcome] {
+        let push = Push(
+            key: Key(1), receiptID: UUID(words: 3, 1), applicationKey: Key(1), content: content,
+            audience: .list(.active), lane: .normal, guarantee: .atLeastOnce, acceptedAt: clock.now,
+            expiresAt: expiresIn.map { clock.now + $0 })
+        let recipients = tokens.enumerated().map {
+            Recipient(device: Key(Int64($0.offset) + 1), token: DeviceToken(bytes: Array($0.element.utf8)))
+        }
+        return await provider.send(push, to: recipients)
+    }
+}
