@@ -28,7 +28,7 @@ struct Rehearsal: Sendable {
         let clock = HandClock()
         let means = ProviderMeans(
             vault: GlassVault(), clock: clock, options: options, eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            http: http, logger: Logger(label: "rehearsal") { _ in SwiftLogNoOpLogHandler() })
+            http: http, guarded: http, logger: Logger(label: "rehearsal") { _ in SwiftLogNoOpLogHandler() })
         do {
             let intake = CredentialsIntake(means: means)
             let uuid = UUID()
