@@ -4,6 +4,8 @@
 
 RELEASE := --configuration release --scratch-path .build-release
 DEBUG := --scratch-path .build
+# Tests wait for answers of servers within the same process: too many at once starve them all.
+WIDTH := --experimental-maximum-parallelization-width 6
 SEEDS ?= 5000
 PREFIX ?= /usr/local
 
@@ -22,7 +24,7 @@ install: ## Build and put belfry into PREFIX/bin, /usr/local by default
 
 test: ## Set up and run all tests
 	@Scripts/setup test
-	swift test $(DEBUG)
+	swift test $(DEBUG) $(WIDTH)
 
 check: ## Everything that CI does
 	@Scripts/check
@@ -54,7 +56,7 @@ contract: ## Hold the server to api/openapi.yaml; ARGS go to Schemathesis, such 
 
 tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 	@Scripts/setup test
-	BELFRY_SANITIZING=1 SEEDS=50 TSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/tsan-suppressions swift test --scratch-path .build-tsan --sanitize thread
+	BELFRY_SANITIZING=1 SEEDS=50 TSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/tsan-suppressions swift test --scratch-path .build-tsan --sanitize thread $(WIDTH)
 
 clean: ## Remove everything that was built
 	rm -rf .build .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle

@@ -152,13 +152,13 @@ extension ServerTests.GuardTests {
             let crowd = try await estate.crowd(20)
             let push = #"{"message":{"body":"Hello"},"target":{"topics":["town"]}}"#
             let key = ["Idempotency-Key": "order-4711"]
-            let first = try await estate.serve()
+            let first = try await estate.serve(Program.shortLeases)
             defer { first.endAtOnce() }
             let said = try await estate.sender(at: first.addresses().http).send("POST", "/v1/push", push, headers: key)
             #expect(said.status == 200)
             try await first.end(SIGKILL)
 
-            let second = try await estate.serve()
+            let second = try await estate.serve(Program.shortLeases)
             defer { second.endAtOnce() }
             let base = try await second.addresses().http
             let again = try await estate.sender(at: base).send("POST", "/v1/push", push, headers: key)

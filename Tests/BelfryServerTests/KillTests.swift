@@ -43,12 +43,11 @@ private struct KillScene: Sendable {
     /// Of a process's life, from its start. The server serves about half a second after it.
     private static let lifeSeconds = 0.2...2.0
 
-    private static let environment = [
+    private static let environment = Program.shortLeases.merging([
         "BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json",
-        "BELFRY_DELIVERY_LEASE_SECONDS": "4", "BELFRY_APNS_DEADLINE_SECONDS": "3",
         "BELFRY_DELIVERY_PAGES_MAX": "\(pagesInAirMax)", "BELFRY_DELIVERY_URGENT_PAGES_MAX": "\(urgentPagesInAirMax)",
         "BELFRY_DELIVERY_PLATFORM_PAGES_MAX": "\(urgentPagesInAirMax)",
-    ]
+    ]) { _, own in own }
 
     static func make(in scratch: Scratch) async throws -> KillScene {
         let key = APNsSimulator.IssuedKey()

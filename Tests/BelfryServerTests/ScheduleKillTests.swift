@@ -73,12 +73,11 @@ private struct ScheduleKillScene: Sendable {
     /// When a schedule falls due, from the moment that it is posted.
     private static let dueSeconds = 2.0...20.0
 
-    private static let environment = [
+    private static let environment = Program.shortLeases.merging([
         "BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json",
-        "BELFRY_DELIVERY_LEASE_SECONDS": "4", "BELFRY_APNS_DEADLINE_SECONDS": "3",
         "BELFRY_DELIVERY_PAGES_MAX": "\(pagesInAirMax)", "BELFRY_DELIVERY_URGENT_PAGES_MAX": "\(pagesInAirMax)",
         "BELFRY_PCF_SEND_IMMEDIATELY_WITHIN_SECONDS": "0",
-    ]
+    ]) { _, own in own }
 
     private struct Posted: Sendable {
         let id: String

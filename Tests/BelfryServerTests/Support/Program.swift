@@ -113,3 +113,12 @@ final class Program: Sendable {
         if isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 }
+
+extension Program {
+    /// What a crash left in the air is carried again after seconds.
+    static let shortLeases = [
+        "BELFRY_DELIVERY_LEASE_SECONDS": "4", "BELFRY_APNS_DEADLINE_SECONDS": "3", "BELFRY_FCM_DEADLINE_SECONDS": "3",
+        "BELFRY_GCM_DEADLINE_SECONDS": "3", "BELFRY_HMS_DEADLINE_SECONDS": "3",
+        "BELFRY_PROVIDERS_DEADLINE_SECONDS": "3",
+    ]
+}
