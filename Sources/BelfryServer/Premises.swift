@@ -9,7 +9,7 @@ import NIOPosix
 /// What a configuration names on this machine, opened: the data directory, the key ring and the database; and what
 /// providers are made with.
 package struct Premises: Sendable {
-    package let keyRing: KeyRing
+    package let keyRing: KeyRingFile
     package let means: ProviderMeans
     private let guarded: HTTPClient
     private let sqlite: SQLiteStore
@@ -25,7 +25,7 @@ package struct Premises: Sendable {
             atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         // A database without its ring cannot be read; a new ring beside it would only hide that.
         let isNew = !FileManager.default.fileExists(atPath: storage.databaseFile)
-        keyRing = try KeyRing.open(at: storage.keyRingFile, createIfMissing: isNew)
+        keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
         sqlite = try SQLiteStore.open(
             at: storage.databaseFile, clock: SystemClock(), logger: logger, migrate: storage.migrates)
         let group = MultiThreadedEventLoopGroup.singleton
@@ -58,7 +58,7 @@ package struct Premises: Sendable {
         }
         if files.fileExists(atPath: storage.keyRingFile) || files.fileExists(atPath: storage.databaseFile) {
             do {
-                _ = try KeyRing.open(at: storage.keyRingFile, createIfMissing: false)
+                _ = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: false)
             } catch {
                 faults.append("key.ring.file: \(error)")
             }

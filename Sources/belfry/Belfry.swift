@@ -11,6 +11,6 @@ struct Belfry: AsyncParsableCommand {
             """,
         subcommands: [
             Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self, PushCommand.self,
-            ReceiptCommand.self, TenantCommand.self, AdminCommand.self, Simulate.self,
+            ReceiptCommand.self, TenantCommand.self, AdminCommand.self, KeysCommand.self, Simulate.self,
         ])
 }

@@ -17,6 +17,7 @@ extension Admin {
                 desk.application(.get, "apps/:app_uuid/pushes", .read, list),
                 desk.application(.post, "apps/:app_uuid/pushes", .send, create).repeatable,
                 desk.receipt(.get, "pushes/:receipt_id", .read, show),
+                desk.receipt(.get, "pushes/:receipt_id/platforms", .read, platforms),
                 desk.receipt(.get, "pushes/:receipt_id/devices", .read, devices),
                 desk.receipt(.get, "pushes/:receipt_id/devices/:device_uuid", .read, answer),
             ]
@@ -70,6 +71,30 @@ extension Admin {
             return Response(json: json.buffer)
         }
 
+        /// What became of it on each platform, in the order they were made; what was on deleted ones comes last.
+        private func platforms(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
+            let counts = try await desk.store.answerCounts(of: receipt.push.key)
+            let platforms = try await desk.store.platforms(of: application.key)
+            let alive = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
+            let rows = platforms.map { ($0, counts[$0.key] ?? [:]) }.filter { !$0.1.isEmpty }
+            let deleted = counts.filter { alive[$0.key] == nil }.values.reduce(into: [Answer: Int]()) { sum, counts in
+                sum.merge(counts, uniquingKeysWith: +)
+            }
+            var json = JSONWriter()
+            json.object { json in
+                json.array("platforms", rows + (deleted.isEmpty ? [] : [(nil, deleted)])) { json, row in
+                    json.object { json in
+                        let (platform, counts) = row
+                        json.string("platform_uuid", platform?.uuid.lowercased)
+                        json.string("type", platform?.kind.rawValue)
+                        json.string("name", platform?.name)
+                        json.counts(counts)
+                    }
+                }
+            }
+            return Response(json: json.buffer)
+        }
+
         /// Devices with one kind of answer; those that failed unless another is asked for.
         private func devices(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let query = try Query(call, Query.paging + ["answer"])
@@ -116,14 +141,20 @@ extension JSONWriter {
         uuid("app_uuid", application.uuid)
         string("state", receipt.state.rawValue)
         string("lane", "\(receipt.push.lane)")
-        integer("devices", Int64(receipt.devices))
-        let counts = receipt.counts.filter { $0.value > 0 }.map { ($0.key.name, Int64($0.value)) }
-        integers("counts", counts.sorted { $0.0 < $1.0 })
+        counts(receipt.counts)
         string("accepted_at", receipt.push.acceptedAt.text)
         string("expires_at", receipt.push.expiresAt?.text)
         string("first_answer_at", receipt.firstAnswerAt?.text)
         string("settled_at", receipt.settledAt?.text)
         array("parked", receipt.parked) { $0.parking($1) }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func counts(_ counts: [Answer: Int]) {
+        integer("devices", Int64(counts.values.reduce(0, +)))
+        let named = counts.filter { $0.value > 0 }.map { ($0.key.name, Int64($0.value)) }
+        integers("counts", named.sorted { $0.0 < $1.0 })
     }
 }
 
