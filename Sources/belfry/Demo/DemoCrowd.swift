@@ -40,7 +40,7 @@ struct DemoCrowd: Sendable {
 
     private static func topics(_ index: Int) -> [String] {
         var topics: [String] = []
-        if index % 10 < 8 { topics.append("local_seminars") }
+        if index / 3 % 10 < 8 { topics.append("local_seminars") }
         if index % 2 == 0 { topics.append("breaking_news") }
         if index % 3 == 0 { topics.append("dairy") }
         if index % 5 == 0 { topics.append("local") }
