@@ -76,32 +76,3 @@ public final class AccessToken: Sendable {
 
     private static let origin = ContinuousClock.now
 }
-
-/// What an OAuth server handed out.
-public struct AccessGrant: Sendable, Hashable {
-    public let token: String
-    public let lifetime: Duration
-
-    public init(token: String, lifetime: Duration) {
-        self.token = token
-        self.lifetime = lifetime
-    }
-}
-
-/// Why there is no token.
-public struct AccessTokenError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Whether the server refused us, so that a person must act; else it could not be asked, or was in trouble.
-    public let isRefusal: Bool
-    /// For people; holds no secret.
-    public let reason: String
-    /// The server's own figure.
-    public let retryAfter: Duration?
-
-    public var description: String { reason }
-
-    public init(isRefusal: Bool, _ reason: String, retryAfter: Duration? = nil) {
-        self.isRefusal = isRefusal
-        self.reason = reason
-        self.retryAfter = retryAfter
-    }
-}

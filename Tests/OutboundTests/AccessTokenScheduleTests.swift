@@ -1,7 +1,6 @@
-import Synchronization
 import Testing
 
-@testable import HTTPExchange
+@testable import Outbound
 
 @Suite struct AccessTokenScheduleTests {
     private static func grant(_ token: String, _ seconds: Int = 3_600) -> Result<AccessGrant, AccessTokenError> {
@@ -62,57 +61,5 @@ import Testing
         #expect(schedule.ask(at: .seconds(15)) == .fetch)
         #expect(schedule.fetched(Self.grant("b", 0), at: .seconds(15)) == .use("b", generation: 2))
         #expect(schedule.ask(at: .seconds(15)) == .fetch)
-    }
-}
-
-@Suite struct AccessTokenTests {
-    @Test func `a hundred that need a token at once cause one request`() async throws {
-        let (gate, open) = AsyncStream.makeStream(of: Void.self)
-        let fetches = Mutex(0)
-        let token = AccessToken(now: { .zero }) {
-            fetches.withLock { $0 += 1 }
-            for await _ in gate { break }
-            return .success(AccessGrant(token: "a", lifetime: .seconds(3_600)))
-        }
-        let tokens = try await withThrowingTaskGroup(of: String.self) { group in
-            for _ in 0..<100 { group.addTask { try await token.current().token } }
-            open.yield()
-            open.finish()
-            return try await group.reduce(into: Set()) { $0.insert($1) }
-        }
-        #expect(tokens == ["a"])
-        #expect(fetches.withLock(\.self) == 1)
-    }
-
-    @Test func `all that wait learn of a refusal`() async {
-        let refusal = AccessTokenError(isRefusal: true, "invalid_grant")
-        let fetches = Mutex(0)
-        let token = AccessToken(now: { .zero }) {
-            fetches.withLock { $0 += 1 }
-            return .failure(refusal)
-        }
-        for _ in 0..<3 {
-            await #expect(throws: refusal) { _ = try await token.current() }
-        }
-        #expect(fetches.withLock(\.self) == 1)
-    }
-}
-
-@Suite struct RetryAfterTests {
-    @Test(arguments: [
-        ("120", Duration.seconds(120)), ("0", .zero), ("99999999", .seconds(86_400)),
-        ("99999999999999999999", .seconds(86_400)), ("Sun, 06 Nov 1994 08:49:37 GMT", .seconds(37)),
-        ("Sun, 06 Nov 1994 08:00:00 GMT", .zero), ("Sun, 06 Nov 1994 08:49:37", nil), ("-1", nil), ("", nil),
-        ("1.5", nil),
-        ("soon", nil), ("Sun, 06 Nov 1994 08:49:xx GMT", nil), ("Sun, 06 Foo 1994 08:49:37 GMT", nil),
-        ("Tue, 29 Feb 2028 00:00:00 GMT", .seconds(86_400)),
-    ])
-    func `seconds and dates are read, all else is nothing`(text: String, wait: Duration?) {
-        // Source: RFC 9110 §5.6.7, 784,111,777 is the date of its example.
-        #expect(RetryAfter.duration(text, now: 784_111_740) == wait)
-    }
-
-    @Test func `dates after a leap day are right`() {
-        #expect(RetryAfter.duration("Wed, 01 Mar 2028 00:00:10 GMT", now: 1_835_481_600) == .seconds(10))
     }
 }
