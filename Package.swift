@@ -211,7 +211,8 @@ if isFuzzing {
         .executableTarget(
             name: "Fuzzer",
             dependencies: outbound + [
-                "BelfryAPI", "BelfryCore", "APNs", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
+                "BelfryAPI", "BelfryCore", "APNs", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "FCM", "GCM",
+                "HMS",
             ],
             path: "Fuzzers", exclude: ["Corpus"], swiftSettings: settings,
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]))
