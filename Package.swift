@@ -52,9 +52,9 @@ let package = Package(
         .library(name: "ADM", targets: ["ADM", "Outbound"]),
         .library(name: "PAP", targets: ["PAP", "Outbound"]),
         .library(name: "Webhook", targets: ["Webhook", "Outbound"]),
-        .library(name: "FCM", targets: ["FCM"]),
-        .library(name: "GCM", targets: ["GCM"]),
-        .library(name: "HMS", targets: ["HMS"]),
+        .library(name: "FCM", targets: ["FCM", "Outbound"]),
+        .library(name: "GCM", targets: ["GCM", "Outbound"]),
+        .library(name: "HMS", targets: ["HMS", "Outbound"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
@@ -84,7 +84,6 @@ let package = Package(
         // Floor 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         room("BelfryCore"),
         room("HTTP2Client", nio + ["CNghttp2", logging]),
-        room("HTTPExchange", nio + [asyncHTTP, .product(name: "NIOHTTP1", package: "swift-nio")]),
         room("APNs", nio + ["HTTP2Client", logging, crypto, x509, asn1]),
         room("Outbound", nio + [asyncHTTP, .product(name: "NIOHTTP1", package: "swift-nio")]),
         room("WebPush", outbound + [crypto]),
@@ -93,9 +92,9 @@ let package = Package(
         room("ADM", outbound),
         room("PAP", outbound),
         room("Webhook", outbound + [crypto]),
-        room("FCM", nio + ["HTTP2Client", "HTTPExchange", asyncHTTP, logging, crypto, cryptoExtras]),
-        room("GCM", ["HTTPExchange", asyncHTTP]),
-        room("HMS", ["HTTPExchange", asyncHTTP]),
+        room("FCM", outbound + ["HTTP2Client", logging, crypto, cryptoExtras]),
+        room("GCM", outbound),
+        room("HMS", outbound + [crypto, cryptoExtras]),
 
         // Floor 2: what fills the ports.
         room(
@@ -113,7 +112,6 @@ let package = Package(
                 "FCM",
                 "GCM",
                 "HMS",
-                "HTTPExchange",
             ]),
 
         // Floor 3: the flows and the doors.
@@ -171,14 +169,13 @@ let package = Package(
             outbound + [
                 "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", asyncHTTP, crypto, logging,
             ]),
-        tests("HTTPExchangeTests", ["HTTPExchange"]),
-        tests("FCMTests", nio + ["FCM", "HTTP2Client", "HTTPExchange", crypto, cryptoExtras]),
-        tests("GCMTests", ["GCM", "HTTPExchange"]),
-        tests("HMSTests", ["HMS", "HTTPExchange"]),
+        tests("FCMTests", outbound + ["FCM", "HTTP2Client", crypto, cryptoExtras]),
+        tests("GCMTests", outbound + ["GCM"]),
+        tests("HMSTests", outbound + ["HMS", crypto, cryptoExtras]),
         tests(
             "BelfryProvidersTests",
             outbound + [
-                "BelfryProviders", "BelfryCore", "FCM", "GCM", "HMS", "HTTPExchange", "HTTP2Client",
+                "BelfryProviders", "BelfryCore", "FCM", "GCM", "HMS", "HTTP2Client",
                 "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", "BelfryTesting", asyncHTTP,
                 logging,
             ]),
@@ -214,7 +211,8 @@ if isFuzzing {
         .executableTarget(
             name: "Fuzzer",
             dependencies: outbound + [
-                "BelfryAPI", "BelfryCore", "APNs", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
+                "BelfryAPI", "BelfryCore", "APNs", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "FCM", "GCM",
+                "HMS",
             ],
             path: "Fuzzers", exclude: ["Corpus"], swiftSettings: settings,
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]))

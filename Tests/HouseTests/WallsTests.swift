@@ -20,10 +20,9 @@ import Testing
         "ADM": outbound,
         "PAP": outbound,
         "Webhook": outbound.union(["Crypto"]),
-        "HTTPExchange": nio.union(["AsyncHTTPClient"]),
-        "FCM": nio.union(["HTTP2Client", "HTTPExchange", "AsyncHTTPClient", "Logging", "CryptoExtras"]),
-        "GCM": ["HTTPExchange", "AsyncHTTPClient"],
-        "HMS": ["HTTPExchange", "AsyncHTTPClient"],
+        "FCM": outbound.union(["HTTP2Client", "Logging", "CryptoExtras"]),
+        "GCM": outbound,
+        "HMS": outbound.union(["CryptoExtras"]),
         "BelfryCore": [],
         "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
         "BelfryProviders": nio.union([
@@ -33,7 +32,6 @@ import Testing
             "FCM",
             "GCM",
             "HMS",
-            "HTTPExchange",
         ]),
         "BelfryDelivery": ["BelfryCore", "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle"],
         "BelfryAPI": nio.union([

@@ -35,6 +35,6 @@ struct ADMProvider: PostingProvider {
     }
 
     func test() async -> CredentialsTest {
-        await CredentialsTest { () async throws(AccessToken.Fault) in try await client.authorize() }
+        await CredentialsTest { () async throws(AccessTokenError) in try await client.authorize() }
     }
 }

@@ -2,6 +2,7 @@ import BelfryCore
 import FCM
 import HTTP2Client
 import Logging
+import Outbound
 
 /// Sends the pushes of one Android platform through FCM.
 struct FCMProvider: DrainableProvider {
@@ -20,9 +21,9 @@ struct FCMProvider: DrainableProvider {
         var configuration = FCMClient.Configuration()
         configuration.pool.connectionsMax = options.connectionsMax
         client = try FCMClient(
-            credentials: account, endpoint: try credentials.address(),
+            Outbound(means.http), credentials: account, endpoint: try credentials.address(),
             quota: means.fcmQuotas.quota(of: account.projectID, perMinute: options.messagesPerMinute),
-            configuration: configuration, http: means.http, eventLoopGroup: means.eventLoopGroup, logger: logger)
+            configuration: configuration, eventLoopGroup: means.eventLoopGroup, logger: logger)
     }
 
     var room: Int { client.room }

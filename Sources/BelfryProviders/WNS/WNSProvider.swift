@@ -31,7 +31,7 @@ struct WNSProvider: PostingProvider {
     }
 
     func test() async -> CredentialsTest {
-        await CredentialsTest { () async throws(AccessToken.Fault) in try await client.authorize() }
+        await CredentialsTest { () async throws(AccessTokenError) in try await client.authorize() }
     }
 }
 

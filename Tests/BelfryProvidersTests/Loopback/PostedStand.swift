@@ -17,11 +17,14 @@ struct PostedStand: Sendable {
     var errors: [String] { log.lines(atLeast: .error) }
 
     /// Makes one, and shuts its HTTP clients down.
-    static func run(allowed: [String] = ["127.0.0.0/8", "::1"], _ body: (PostedStand) async throws -> Void) async throws
-    {
+    static func run(
+        allowed: [String] = ["127.0.0.0/8", "::1"], deadline: Duration = .seconds(30),
+        _ body: (PostedStand) async throws -> Void
+    ) async throws {
         let group = MultiThreadedEventLoopGroup.singleton
         var options = ProviderOptions()
         options.posting.allowed = allowed.compactMap(AddressBlock.init)
+        options.posting.deadline = deadline
         let http = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: ProviderMeans.httpConfiguration)
         let guarded = HTTPClient(
             eventLoopGroupProvider: .shared(group), configuration: ProviderMeans.guardedConfiguration(options))
