@@ -23,17 +23,24 @@ public struct OutboundRequest: Sendable {
 /// the client is set so, and none should be.
 public struct Outbound: Sendable {
     private let client: HTTPClient
+    private let names: AddressGuard?
 
     /// How much of an answer's body is read.
     public static let bodyBytesMax = 64 * 1_024
 
-    public init(_ client: HTTPClient) { self.client = client }
+    /// - Parameter names: for a client with a proxy, which connects where we cannot see it: judges the hosts of URLs before
+    ///   anything is sent.
+    public init(_ client: HTTPClient, judgingNamesBy names: AddressGuard? = nil) {
+        self.client = client
+        self.names = names
+    }
 
     /// Never throws, and ends when its task is cancelled.
     ///
     /// - Parameter deadline: until the head of the answer. What bounds the body is the cancellation of the task, see
     ///   ``fanOut(_:width:within:untried:_:)``.
     public func post(_ request: OutboundRequest, deadline: Duration) async -> OutboundAnswer {
+        if let names, !names.permits(url: request.url) { return OutboundAnswer(AddressRefused()) }
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = .POST
         outgoing.headers = request.headers
