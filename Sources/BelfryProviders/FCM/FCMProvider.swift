@@ -19,10 +19,11 @@ struct FCMProvider: DrainableProvider {
         let account = try credentials.open()
         var configuration = FCMClient.Configuration()
         configuration.pool.connectionsMax = options.connectionsMax
+        configuration.pool.connection.tunnel = means.exits.tunnel(for: .fcm)
         client = try FCMClient(
             credentials: account, endpoint: try credentials.address(),
             quota: means.fcmQuotas.quota(of: account.projectID, perMinute: options.messagesPerMinute),
-            configuration: configuration, http: means.http, eventLoopGroup: means.eventLoopGroup, logger: logger)
+            configuration: configuration, http: means.exits.http(for: .fcm), eventLoopGroup: means.eventLoopGroup, logger: logger)
     }
 
     var room: Int { client.room }

@@ -19,7 +19,7 @@ struct GCMProvider: DrainableProvider {
         logger = means.logger
         client = try GCMClient(
             key: credentials.key, url: credentials.endpoint ?? GCMClient.standardURL,
-            trustRoots: credentials.trustRootsPEM.map { Array($0.utf8) }, http: means.http)
+            trustRoots: credentials.trustRootsPEM.map { Array($0.utf8) }, http: means.exits.http(for: .gcm))
     }
 
     var room: Int { inAir.room }

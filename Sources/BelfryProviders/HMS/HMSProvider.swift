@@ -16,7 +16,7 @@ struct HMSProvider: DrainableProvider {
         clock = means.clock
         logger = means.logger
         client = try HMSClient(
-            credentials: try credentials.open(), endpoint: try credentials.address(), http: means.http)
+            credentials: try credentials.open(), endpoint: try credentials.address(), http: means.exits.http(for: .hms))
     }
 
     var room: Int { inAir.room }
