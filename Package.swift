@@ -212,17 +212,15 @@ let package = Package(
     ]
 )
 
-func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(
-        name: "\(name)Fuzzer", dependencies: dependencies, path: "Fuzzers/\(name)", swiftSettings: settings,
-        linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])])
-}
-
 if isFuzzing {
-    package.targets += [
-        fuzzer("PCFDoor", ["BelfryAPI", "BelfryCore"]), fuzzer("APNsAnswers", ["APNs"]),
-        fuzzer("PostedAnswers", outbound + ["WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook"]),
-    ]
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzzer",
+            dependencies: outbound + [
+                "BelfryAPI", "BelfryCore", "APNs", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "Tunnel",
+            ],
+            path: "Fuzzers", exclude: ["Corpus"], swiftSettings: settings,
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]))
 }
 
 /// Set by `make tsan`: only the rooms that share state between threads, and their tests, are built.

@@ -43,7 +43,8 @@ import Testing
         "BelfryServer": nio.union([
             "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Hummingbird",
             "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto", "ServiceLifecycle", "Configuration",
-            "SystemPackage", "UnixSignals", "AsyncHTTPClient", "Tunnel", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "HummingbirdCore",
+            "SystemPackage", "UnixSignals", "AsyncHTTPClient", "Tunnel", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
+            "HummingbirdCore",
         ]),
         "BelfrySimulators": nio.union(["CNghttp2", "Logging", "Crypto", "CryptoExtras", "X509", "SwiftASN1"]),
         "BelfryTesting": ["BelfryCore", "Logging"],

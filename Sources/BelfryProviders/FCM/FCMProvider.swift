@@ -23,7 +23,8 @@ struct FCMProvider: DrainableProvider {
         client = try FCMClient(
             credentials: account, endpoint: try credentials.address(),
             quota: means.fcmQuotas.quota(of: account.projectID, perMinute: options.messagesPerMinute),
-            configuration: configuration, http: means.exits.http(for: .fcm), eventLoopGroup: means.eventLoopGroup, logger: logger)
+            configuration: configuration, http: means.exits.http(for: .fcm), eventLoopGroup: means.eventLoopGroup,
+            logger: logger)
     }
 
     var room: Int { client.room }

@@ -6,10 +6,8 @@ import FoundationEssentials
 /// Whatever bytes a client sends as the body of any request, the door answers with a value or an `InvalidInput`.
 ///
 /// The first byte says which request it is.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    let bytes = Array(UnsafeBufferPointer(start: start, count: count))
-    guard let first = bytes.first else { return 0 }
+func pcfDoor(_ bytes: [UInt8]) {
+    guard let first = bytes.first else { return }
     do {
         try read(Array(bytes.dropFirst()), as: first)
     } catch let error as InvalidInput {
@@ -17,7 +15,6 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     } catch {
         preconditionFailure("a stranger among the errors: \(error)")
     }
-    return 0
 }
 
 private func read(_ body: [UInt8], as request: UInt8) throws {
@@ -35,21 +32,5 @@ private func read(_ body: [UInt8], as request: UInt8) throws {
     default:
         let push = try PCFv1.PushRequest.parse(body)
         try push.message.check(for: Set(PlatformKind.allCases), receiptID: UUID())
-    }
-}
-
-@_silgen_name("LLVMFuzzerRunDriver")
-private func runDriver(
-    _ count: UnsafeMutablePointer<CInt>,
-    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
-    _ body: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
-) -> CInt
-
-@main
-struct PCFDoorFuzzer {
-    static func main() {
-        var count = CommandLine.argc
-        var arguments = CommandLine.unsafeArgv
-        _ = runDriver(&count, &arguments, fuzz)
     }
 }

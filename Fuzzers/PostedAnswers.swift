@@ -1,5 +1,6 @@
 import ADM
 import MPNS
+import NIOHTTP1
 import Outbound
 import PAP
 import WNS
@@ -10,9 +11,7 @@ import Webhook
 /// either leads to the provider or is refused.
 ///
 /// The first byte chooses the status, what follows is the body, a header and an address at once.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    let bytes = Array(UnsafeBufferPointer(start: start, count: count))
+func postedAnswers(_ bytes: [UInt8]) {
     let statuses = [200, 201, 204, 301, 400, 401, 403, 404, 406, 410, 412, 413, 429, 500, 503]
     let status = statuses[Int(bytes.first ?? 0) % statuses.count]
     let body = Array(bytes.dropFirst())
@@ -24,7 +23,6 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         ], body: body)
     answers(response)
     addresses(text, body)
-    return 0
 }
 
 private func answers(_ response: OutboundResponse) {
@@ -49,20 +47,4 @@ private func addresses(_ text: String, _ body: [UInt8]) {
         precondition(subscription.origin.hasPrefix("https://") && subscription.publicKey.count == 65)
     }
     if let decoded = Base64URL.decode(body) { precondition(decoded.count <= body.count) }
-}
-
-@_silgen_name("LLVMFuzzerRunDriver")
-private func runDriver(
-    _ count: UnsafeMutablePointer<CInt>,
-    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
-    _ body: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
-) -> CInt
-
-@main
-struct PostedAnswersFuzzer {
-    static func main() {
-        var count = CommandLine.argc
-        var arguments = CommandLine.unsafeArgv
-        _ = runDriver(&count, &arguments, fuzz)
-    }
 }
