@@ -68,12 +68,9 @@ public struct Tunnel: Sendable {
     private static func words(_ error: any Error) -> String {
         switch error {
         case let error as NIOConnectionError:
-            guard let first = error.connectionErrors.first else {
-                return "its name has no address"
-            }
-            return "\(first.error)"
-        case is ChannelError: return "no connection in time"
-        default: return "\(error)"
+            error.connectionErrors.first.map { words($0.error) } ?? "its name has no address"
+        case ChannelError.connectTimeout: "no connection in time"
+        default: "\(error)"
         }
     }
 }

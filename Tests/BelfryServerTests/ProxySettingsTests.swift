@@ -47,6 +47,16 @@ import Tunnel
         }
     }
 
+    @Test func `both stand side by side in a file`() async throws {
+        try await Scratch.with { scratch in
+            let password = try scratch.write("geheim", to: "password")
+            let text = #"{"proxy":{"default":{"url":"socks5://me@a.example:1","password":{"file":"\#(password)"}}}}"#
+            let file = try scratch.write(text, to: "belfry.json")
+            let plan = try await ServerConfiguration.load(file: file, environment: [:]).providers.proxies
+            #expect(plan[.mpns]?.login == ProxyLogin(user: "me", password: "geheim"))
+        }
+    }
+
     @Test func `the names of PCF are read, SOCKS before HTTP, and today's before both`() async throws {
         var environment = [
             "push_apns_socksProxyHost": "a.example", "push_apns_socksProxyPort": "1080",

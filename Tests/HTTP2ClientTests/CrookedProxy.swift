@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import Tunnel
 
-/// Says yes to every CONNECT, and connects to one port of this machine whatever it was asked for.
+/// Says yes to every CONNECT, and connects to one port of this machine whatever it was asked for; without one it says 407.
 final class CrookedProxy: Sendable {
     let port: Int
     private let channel: any Channel
@@ -23,7 +23,7 @@ final class CrookedProxy: Sendable {
     /// The hosts and ports of the requests so far.
     var asked: [String] { notes.asked.withLock { $0 } }
 
-    static func start(leadingTo port: Int) async throws -> CrookedProxy {
+    static func start(leadingTo port: Int?) async throws -> CrookedProxy {
         let notes = Notes()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { child in
@@ -41,11 +41,11 @@ final class CrookedProxy: Sendable {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
-        private let port: Int
+        private let port: Int?
         private let notes: Notes
         private var head = ""
 
-        init(leadingTo port: Int, _ notes: Notes) {
+        init(leadingTo port: Int?, _ notes: Notes) {
             self.port = port
             self.notes = notes
         }
@@ -54,6 +54,10 @@ final class CrookedProxy: Sendable {
             head += String(buffer: unwrapInboundIn(data))
             guard head.hasSuffix("\r\n\r\n") else { return }
             notes.asked.withLock { $0.append(String(head.split(separator: " ")[1])) }
+            guard let port else {
+                let no = ByteBuffer(string: "HTTP/1.1 407 no\r\n\r\n")
+                return context.writeAndFlush(wrapOutboundOut(no), promise: nil)
+            }
             let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
             ClientBootstrap(group: context.eventLoop)
                 .channelInitializer { far in

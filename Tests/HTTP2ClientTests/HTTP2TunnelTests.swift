@@ -11,7 +11,7 @@ import Testing
 @Suite struct HTTP2TunnelTests {
     private static let identity = Result { try TestIdentity() }
 
-    private func pool(_ host: String, through proxy: Proxy, openings: Int = 1) throws -> HTTP2Pool {
+    private func pool(_ host: String, through proxy: Proxy) throws -> HTTP2Pool {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .certificates([try Self.identity.get().certificate])
         var configuration = HTTP2PoolConfiguration()
@@ -51,11 +51,12 @@ import Testing
     }
 
     @Test func `a proxy that lets nothing through is named, and nothing waits for the deadline`() async throws {
-        let proxy = try await LoopbackServer(greeting: "HTTP/1.1 407 no\r\n\r\n")
+        let proxy = try await CrookedProxy.start(leadingTo: nil)
         let way = try Proxy(.http, host: "127.0.0.1", port: proxy.port)
         let pool = try pool("localhost", through: way)
         let answers = await pool.send(batch(), deadline: .seconds(3_600))
         #expect(fault(answers) == .proxy)
+        #expect(proxy.asked == ["localhost:4433"])
         #expect(pool.snapshot.lastFailure?.code == .proxy)
         #expect(pool.snapshot.lastFailure?.reason == "the proxy \(way): it wants a user and a password (407)")
         await pool.shutdown(within: .seconds(1))

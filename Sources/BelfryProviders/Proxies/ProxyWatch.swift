@@ -8,15 +8,15 @@ import Tunnel
 /// Such a proxy is trouble of the operator's, not of a platform: no platform is parked for it, and what was to be sent is tried
 /// again with a growing wait.
 final class ProxyWatch: Sendable {
-    private struct Trouble {
-        let error: TunnelError
-        let at: Instant
-        var toldAt: Instant?
+    private struct Troubles {
+        var last: (error: TunnelError, at: Instant)?
+        /// When each kind was last told.
+        var toldAt: [TunnelError.Code: Instant] = [:]
     }
 
     private let clock: any WallClock
     private let logger: Logger
-    private let troubles = Mutex<[Proxy: [TunnelError.Code: Trouble]]>([:])
+    private let troubles = Mutex<[Proxy: Troubles]>([:])
 
     /// The same trouble with the same proxy is told once in this time.
     static let pause = Duration.seconds(60)
@@ -32,17 +32,16 @@ final class ProxyWatch: Sendable {
 
     /// The last trouble with a proxy, if it had any since then.
     func trouble(with proxy: Proxy, since: Instant) -> TunnelError? {
-        troubles.withLock { troubles in
-            troubles[proxy]?.values.filter { $0.at >= since }.max { $0.at < $1.at }?.error
-        }
+        troubles.withLock { $0[proxy]?.last.flatMap { $0.at >= since ? $0.error : nil } }
     }
 
     private func note(_ error: TunnelError, _ proxy: Proxy) {
         let now = clock.now
         let isNews = troubles.withLock { troubles in
-            let toldAt = troubles[proxy]?[error.code]?.toldAt
+            let toldAt = troubles[proxy]?.toldAt[error.code]
             let isNews = toldAt.map { now >= $0 + Self.pause } ?? true
-            troubles[proxy, default: [:]][error.code] = Trouble(error: error, at: now, toldAt: isNews ? now : toldAt)
+            troubles[proxy, default: Troubles()].last = (error, now)
+            if isNews { troubles[proxy]?.toldAt[error.code] = now }
             return isNews
         }
         guard isNews else { return }

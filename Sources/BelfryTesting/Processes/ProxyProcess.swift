@@ -112,19 +112,23 @@ package final class ProxyProcess: Sendable {
 
 /// Ports of this machine.
 package enum Loopback {
-    /// One that nobody listened on a moment ago.
+    /// One that nobody listened on a moment ago, of those that the system gives to nobody who asks for any.
     package static func freePort() throws -> Int {
+        for _ in 0..<100 {
+            let port = Int.random(in: 20_000...29_999)
+            if try isFree(port) { return port }
+        }
+        throw POSIXError(.EADDRINUSE)
+    }
+
+    private static func isFree(_ port: Int) throws -> Bool {
         try withSocket { socket in
-            var address = address(port: 0)
-            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let port: UInt16? = withUnsafeMutablePointer(to: &address) { address in
+            var address = address(port: UInt16(clamping: port))
+            return withUnsafePointer(to: &address) { address in
                 address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(socket, $0, size) == 0 && getsockname(socket, $0, &size) == 0
+                    bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
                 }
-                    ? UInt16(bigEndian: address.pointee.sin_port) : nil
             }
-            guard let port else { throw POSIXError(.EADDRINUSE) }
-            return Int(port)
         }
     }
 

@@ -65,9 +65,16 @@ final class Pipe: ChannelDuplexHandler {
         context?.read()
     }
 
+    /// How long a side may take to read what is still to be written to it when the other has ended.
+    private static let patience = TimeAmount.seconds(10)
+
     /// Closes behind what is still to be written.
     private func end() {
         guard let channel = context?.channel else { return }
-        channel.writeAndFlush(ByteBuffer()).whenComplete { _ in channel.close(promise: nil) }
+        let last = channel.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+        channel.writeAndFlush(ByteBuffer()).whenComplete { _ in
+            last.cancel()
+            channel.close(promise: nil)
+        }
     }
 }

@@ -10,14 +10,14 @@ public final class Relay: Sendable {
     /// Where the client finds it.
     public let host = "127.0.0.1"
     public let port: Int
-    public let user = "relay"
+    public let user: String
     public let password: String
     private let channel: any Channel
     private let visitors: Visitors
 
-    private init(channel: any Channel, password: String, visitors: Visitors) {
+    private init(channel: any Channel, login: ProxyLogin, visitors: Visitors) {
         self.channel = channel
-        self.password = password
+        (user, password) = (login.user, login.password)
         self.visitors = visitors
         port = channel.localAddress?.port ?? 0
     }
@@ -29,9 +29,9 @@ public final class Relay: Sendable {
         _ tunnel: Tunnel, deadline: Duration = .seconds(8), on group: any EventLoopGroup
     ) async throws -> Relay {
         var random = SystemRandomNumberGenerator()
-        let password = (0..<2).map { _ in String(random.next(), radix: 36) }.joined()
+        let login = ProxyLogin(
+            user: "relay", password: (0..<2).map { _ in String(random.next(), radix: 36) }.joined())
         let visitors = Visitors()
-        let login = ProxyLogin(user: "relay", password: password)
         let amount = TimeAmount(deadline)
         let channel = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 256)
@@ -43,7 +43,7 @@ public final class Relay: Sendable {
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        return Relay(channel: channel, password: password, visitors: visitors)
+        return Relay(channel: channel, login: login, visitors: visitors)
     }
 
     /// Takes nobody any more, and closes what is open.
