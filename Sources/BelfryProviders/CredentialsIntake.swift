@@ -28,11 +28,13 @@ package struct CredentialsIntake: ProviderCredentials {
     }
 
     package func test(_ platform: Platform) async -> CredentialsTest {
+        let began = means.clock.now
         do {
             let provider = try Providers.make(platform, with: means)
             let result = await provider.test()
             await provider.shutdown(within: .seconds(1))
-            return result
+            guard case .unknown = result else { return result }
+            return means.exits.trouble(of: platform.kind.families, since: began).map { .unknown($0) } ?? result
         } catch {
             return .refused("\(error)")
         }

@@ -20,6 +20,7 @@ struct APNsProvider: DrainableProvider {
         topic = credentials.topic
         var configuration = APNsClient.Configuration()
         configuration.pool.connectionsMax = options.connectionsMax
+        configuration.pool.connection.tunnel = means.exits.tunnel(for: .apns)
         client = try APNsClient(
             credentials: try credentials.open(now: means.clock.now),
             endpoint: try credentials.address(mode: platform.mode), configuration: configuration,

@@ -53,6 +53,7 @@ extension PCFv1.Options {
 extension ProviderOptions {
     init(_ settings: Settings) {
         self.init()
+        proxies = ProxyPlan(settings)
         apns = APNsOptions(settings)
         posting = PostingOptions(settings)
         fcm = FCMOptions(settings)

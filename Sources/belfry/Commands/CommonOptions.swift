@@ -35,7 +35,7 @@ struct CommonOptions: ParsableArguments {
         let configuration = try await configuration()
         var logger = Logger(label: "belfry") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = max(configuration.logging.level, .warning)
-        let premises = try Premises(configuration, logger: logger)
+        let premises = try await Premises(configuration, logger: logger)
         let result = await Swift.Result { try await body(premises) }
         try await premises.close()
         return try result.get()
