@@ -178,7 +178,7 @@ let package = Package(
         tests(
             "BelfryProvidersTests",
             outbound + [
-                "BelfryProviders", "BelfryCore", "FCM", "GCM", "HMS", "HTTPExchange", "HTTP2Client",
+                "BelfryProviders", "BelfryCore", "APNs", "FCM", "GCM", "HMS", "HTTPExchange", "HTTP2Client",
                 "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", "BelfryTesting", asyncHTTP,
                 logging,
             ]),
