@@ -178,7 +178,7 @@ let package = Package(
         tests(
             "BelfryProvidersTests",
             outbound + [
-                "BelfryProviders", "BelfryCore", "FCM", "GCM", "HMS", "HTTP2Client", "Tunnel",
+                "BelfryProviders", "BelfryCore", "APNs", "FCM", "GCM", "HMS", "HTTP2Client", "Tunnel",
                 "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", "BelfryTesting", asyncHTTP,
                 logging,
             ]),

@@ -16,6 +16,7 @@ package struct CredentialsIntake: ProviderCredentials {
         }
         do {
             let credentials = try provider.init(entered: entered)
+            try credentials.check(for: kind)
             try credentials.check(mode: mode, now: means.clock.now)
             return try credentials.sealed(by: means.vault, platform: platform)
         } catch let error as InvalidInput {
@@ -39,6 +40,8 @@ package struct CredentialsIntake: ProviderCredentials {
             return .refused("\(error)")
         }
     }
+
+    package var channels: any BroadcastChannels { APNsChannelOffice(means: means) }
 
     package func expiry(of platform: Platform) throws -> Instant? {
         guard let provider = platform.kind.provider else { return nil }

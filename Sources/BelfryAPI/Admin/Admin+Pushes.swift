@@ -38,7 +38,9 @@ extension Admin {
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: PushBody.self)
-            let order = try body.order()
+            // Refused before a channel is taken in, and once more with those that are.
+            _ = try body.order(channels: body.channels.map { _ in [] })
+            let order = try body.order(channels: try await devices(of: body.channels, application))
             if let dueAt = body.sendAt, dueAt > desk.clock.now {
                 return try await schedule(order, at: dueAt, call, application)
             }
@@ -50,6 +52,11 @@ extension Admin {
             var json = JSONWriter()
             json.object { $0.uuid("receipt_id", push.receiptID) }
             return .created(json.buffer)
+        }
+
+        private func devices(of channels: [String]?, _ application: Application) async throws -> [UUID]? {
+            guard let channels else { return nil }
+            return try await ChannelRoll(store: desk.store).devices(of: channels, of: application.key)
         }
 
         private func schedule(

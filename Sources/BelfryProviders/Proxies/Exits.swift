@@ -61,7 +61,10 @@ package struct Exits: Sendable {
     // MARK: What providers are made with
 
     /// For addresses that the provider or the operator names.
-    func trusted(for family: ProviderFamily) -> Outbound { Outbound(detour(family)?.client ?? direct) }
+    func trusted(for family: ProviderFamily) -> Outbound { Outbound(http(for: family)) }
+
+    /// Of all families that go the same way it is the same.
+    func http(for family: ProviderFamily) -> HTTPClient { detour(family)?.client ?? direct }
 
     /// For addresses that devices and tenants name: speaks to public ones only, and to those that the operator allows. Through
     /// a proxy it can judge names alone.
