@@ -32,11 +32,11 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SocketAddress {
-    /// In the order of the network; nil for a socket that is a file.
+    /// In the order of the network, from `sin_addr` and `sin6_addr`; nil for a socket that is a file.
     var ipBytes: [UInt8]? {
         switch self {
-        case .v4(let address): withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
-        case .v6(let address): withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
+        case .v4(let address): withUnsafeBytes(of: address.address) { Array($0[4..<8]) }
+        case .v6(let address): withUnsafeBytes(of: address.address) { Array($0[8..<24]) }
         case .unixDomainSocket: nil
         }
     }
