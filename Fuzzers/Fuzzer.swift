@@ -10,6 +10,7 @@ struct Fuzzer {
         "P12Door": p12Door,
         "PCFDoor": pcfDoor,
         "PostedAnswers": postedAnswers,
+        "ProxyAnswers": proxyAnswers,
         "ServiceAccounts": serviceAccounts,
         "Subscriptions": subscriptions,
         "TokenAnswers": tokenAnswers,

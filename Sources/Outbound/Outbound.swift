@@ -29,13 +29,20 @@ public struct OutboundRequest: Sendable {
 /// the client is set so, and none should be.
 public struct Outbound: Sendable {
     private let client: HTTPClient
+    private let names: AddressGuard?
 
-    public init(_ client: HTTPClient) { self.client = client }
+    /// - Parameter names: for a client with a proxy, which connects where we cannot see it: judges the hosts of URLs before
+    ///   anything is sent.
+    public init(_ client: HTTPClient, judgingNamesBy names: AddressGuard? = nil) {
+        self.client = client
+        self.names = names
+    }
 
     /// Never throws, and ends when its task is cancelled.
     ///
     /// - Parameter deadline: for everything: connecting, waiting, the whole answer.
     public func post(_ request: OutboundRequest, deadline: Duration) async -> OutboundAnswer {
+        if let names, !names.permits(url: request.url) { return OutboundAnswer(AddressRefused()) }
         let lapsesAt = ContinuousClock.now + deadline
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = .POST

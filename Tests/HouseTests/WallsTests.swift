@@ -11,7 +11,8 @@ import Testing
     private static let outbound: Set = ["Outbound", "NIOCore", "NIOHTTP1", "NIOSSL"]
 
     private static let allowed: [String: Set<String>] = [
-        "HTTP2Client": nio.union(["CNghttp2", "Logging"]),
+        "Tunnel": nio,
+        "HTTP2Client": nio.union(["CNghttp2", "Tunnel", "Logging"]),
         "APNs": nio.union(["HTTP2Client", "Logging", "Crypto", "X509", "SwiftASN1", "CNIOBoringSSL"]),
         "Outbound": nio.union(["AsyncHTTPClient"]),
         "WebPush": outbound.union(["Crypto"]),
@@ -26,7 +27,7 @@ import Testing
         "BelfryCore": [],
         "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
         "BelfryProviders": nio.union([
-            "BelfryCore", "HTTP2Client", "AsyncHTTPClient", "Logging",
+            "BelfryCore", "HTTP2Client", "Tunnel", "AsyncHTTPClient", "Logging",
             "APNs",
             "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
             "FCM",
@@ -40,7 +41,8 @@ import Testing
         "BelfryServer": nio.union([
             "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Hummingbird",
             "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto", "ServiceLifecycle", "Configuration",
-            "SystemPackage", "UnixSignals", "AsyncHTTPClient", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "HummingbirdCore",
+            "SystemPackage", "UnixSignals", "AsyncHTTPClient", "Tunnel", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
+            "HummingbirdCore",
         ]),
         "BelfrySimulators": nio.union(["CNghttp2", "Logging", "Crypto", "CryptoExtras", "X509", "SwiftASN1"]),
         "BelfryTesting": ["BelfryCore", "Logging"],

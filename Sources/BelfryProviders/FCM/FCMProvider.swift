@@ -20,8 +20,9 @@ struct FCMProvider: DrainableProvider {
         let account = try credentials.open()
         var configuration = FCMClient.Configuration()
         configuration.pool.connectionsMax = options.connectionsMax
+        configuration.pool.connection.tunnel = means.exits.tunnel(for: .fcm)
         client = try FCMClient(
-            Outbound(means.http), credentials: account, endpoint: try credentials.address(),
+            means.exits.trusted(for: .fcm), credentials: account, endpoint: try credentials.address(),
             quota: means.fcmQuotas.quota(of: account.projectID, perMinute: options.messagesPerMinute),
             configuration: configuration, eventLoopGroup: means.eventLoopGroup, logger: logger)
     }

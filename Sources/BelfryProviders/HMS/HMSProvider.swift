@@ -17,7 +17,7 @@ struct HMSProvider: PostingProvider {
         let opened = try credentials.open()
         isServiceAccount = opened.isServiceAccount
         client = HMSClient(
-            Outbound(means.http), credentials: opened, configuration: try credentials.address())
+            means.exits.trusted(for: .hms), credentials: opened, configuration: try credentials.address())
     }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {

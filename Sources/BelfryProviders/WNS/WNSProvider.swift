@@ -18,7 +18,8 @@ struct WNSProvider: PostingProvider {
         var configuration = WNSClient.Configuration()
         configuration.width = options.width
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
-        client = WNSClient(means.guarded, credentials: credentials.credentials, configuration: configuration)
+        client = WNSClient(
+            means.exits.outbound(for: .wns), credentials: credentials.credentials, configuration: configuration)
     }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
