@@ -21,6 +21,20 @@ package struct HMSPlatformCredentials: PlatformCredentials {
         "app_id", "app_secret", "project_id", "service_account", "endpoint", "token_url", "trust_root",
     ]
 
+    /// For v1, or with a project for v2.
+    package init(
+        appID: String, appSecret: String, projectID: String? = nil, endpoint: String? = nil, tokenURL: String? = nil,
+        trustRootsPEM: String? = nil
+    ) {
+        self.appID = appID
+        self.appSecret = appSecret
+        self.projectID = projectID
+        serviceAccount = nil
+        self.endpoint = endpoint
+        self.tokenURL = tokenURL
+        self.trustRootsPEM = trustRootsPEM
+    }
+
     /// From `app_id` and `app_secret`, with `project_id` or without; or from `service_account`, the file as a text or as an
     /// object. `endpoint`, `token_url` and `trust_root` (PEM) are for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {

@@ -9,7 +9,7 @@ extension PlatformKind {
     /// Who may deliver to platforms of this kind.
     var families: [ProviderFamily] {
         switch self {
-        case .ios: [.apns]
+        case .apple: [.apns]
         case .android: [.fcm, .gcm]
         case .androidFCM: [.fcm]
         case .androidBaidu: []

@@ -9,11 +9,12 @@ import Testing
     /// More devices on the host that hangs than there are places, and all of them before the others.
     @Test func `a push service that hangs does not hold up the page's others`() async throws {
         try await PostedStand.run(deadline: .seconds(12)) { stand in
-            let hanging = try await WebPushSimulator.start()
-            let lively = try await WebPushSimulator.start()
+            var configuration = WebPushConfiguration()
+            configuration.listening.authority = try CertificateAuthority()
+            let hanging = try await WebPushSimulator.start(configuration)
+            let lively = try await WebPushSimulator.start(configuration)
             hanging.script.add(ServiceFault(then: .hang()))
-            // Each has an authority of its own.
-            let provider = try stand.provider(.web, ["trust_root": hanging.trustRootPEM + "\n" + lively.trustRootPEM])
+            let provider = try stand.provider(.web, ["trust_root": hanging.trustRootPEM])
             let width = stand.means.options.posting.width
             let tokens = (hanging.subscribe(width * 2) + lively.subscribe(200)).map(\.json)
             let outcomes = await stand.send(stand.push(), to: tokens, by: provider)
