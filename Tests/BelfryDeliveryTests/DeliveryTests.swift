@@ -84,13 +84,13 @@ import Testing
         let house = House(seed: 1, plan: OutcomePlan(rates: OutcomePlan.Rates(gone: 1), sinceMax: .zero))
         try await house.open(devices: 100, kind: .apple(.liveActivity))
         house.clock.advance(by: .seconds(60))
-        _ = try await house.push(1)
+        let push = try await house.push(1)
         var options = DeliveryOptions()
         options.deathWatch = DeathWatch(shareMax: 0.2, answersMin: 50)
         house.start(options: options)
         house.runUntilSettled()
         #expect(try await house.store.platform(house.platforms[0].key)?.parked == nil)
-        #expect(house.store.contents.devices.values.allSatisfy { !$0.isActive })
+        #expect(try await house.store.receipt(push.receiptID)?.counts == [.gone: 100])
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)

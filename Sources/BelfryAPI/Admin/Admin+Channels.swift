@@ -65,7 +65,7 @@ extension Admin {
         }
 
         private func id(_ call: Call) throws -> String {
-            guard let id = call.parameters.get("channel_id") else { throw APIError.missing("channel") }
+            guard let id = call.text("channel_id") else { throw APIError.missing("channel") }
             return id
         }
     }
