@@ -14,6 +14,8 @@ public struct Tunnel: Sendable {
 
     /// Connects to the proxy and has it connect to a host, whose name the proxy resolves.
     ///
+    /// To be called on the event loop of the bootstrap: elsewhere the connection could have come and gone before it is watched.
+    ///
     /// - Parameters:
     ///   - bootstrap: with its channel options; its initializer and time-out are set here.
     ///   - initializer: adds handlers to the pipeline. To them the channel becomes active when the tunnel is open.

@@ -15,7 +15,7 @@ import Testing
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .certificates([try Self.identity.get().certificate])
         var configuration = HTTP2PoolConfiguration()
-        configuration.connection.connectDeadline = .seconds(5)
+        configuration.connection.connectDeadline = .seconds(30)
         configuration.connection.tunnel = Tunnel(through: proxy)
         return try HTTP2Pool(
             endpoint: HTTP2Endpoint(host: host, port: 4_433, tls: tls), configuration: configuration,
@@ -38,11 +38,11 @@ import Testing
         let proxy = try await CrookedProxy.start(leadingTo: server.port)
         let way = try Proxy(.http, host: "127.0.0.1", port: proxy.port)
         let right = try pool("localhost", through: way)
-        let answers = await right.send(batch(), deadline: .seconds(10))
+        let answers = await right.send(batch(), deadline: .seconds(60))
         #expect(answers.map { if case .response(let response) = $0 { response.status } else { 0 } } == [200])
         let wrong = try pool("push.example", through: way)
-        let refused = await wrong.send(batch(), deadline: .seconds(10))
-        #expect(fault(refused) == .tlsRefused)
+        let refused = await wrong.send(batch(), deadline: .seconds(60))
+        #expect(fault(refused) == .tlsRefused, "\(wrong.snapshot)")
         #expect(proxy.asked.sorted() == ["localhost:4433", "push.example:4433"])
         await right.shutdown(within: .seconds(1))
         await wrong.shutdown(within: .seconds(1))

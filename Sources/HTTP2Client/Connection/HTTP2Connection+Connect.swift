@@ -29,15 +29,19 @@ extension HTTP2Connection {
         let amount = TimeAmount.nanoseconds(Int64(clamping: configuration.connectDeadline.nanoseconds))
         let lapsesAt = NIODeadline.now() + amount
         let gauge = LoadGauge()
-        return connect(to: endpoint, through: configuration.tunnel, within: amount, on: eventLoop) { channel in
-            let handler = try HTTP2Handler(
-                configuration: configuration, eventLoop: channel.eventLoop, report: onEvent, publish: gauge.set)
-            try channel.pipeline.syncOperations.addHandlers([makeTLS(tls, endpoint), handler])
-        }
-        .flatMap { channel in
-            untilReady(channel, lapsesAt: lapsesAt).flatMapThrowing {
-                let handler = try channel.pipeline.syncOperations.handler(type: HTTP2Handler.self)
-                return HTTP2Connection(channel: channel, handler: handler, authority: endpoint.authority, gauge: gauge)
+        // From the event loop itself, so that whoever watches does so before anything can have happened.
+        return eventLoop.flatSubmit {
+            connect(to: endpoint, through: configuration.tunnel, within: amount, on: eventLoop) { channel in
+                let handler = try HTTP2Handler(
+                    configuration: configuration, eventLoop: channel.eventLoop, report: onEvent, publish: gauge.set)
+                try channel.pipeline.syncOperations.addHandlers([makeTLS(tls, endpoint), handler])
+            }
+            .flatMap { channel in
+                untilReady(channel, lapsesAt: lapsesAt).flatMapThrowing {
+                    let handler = try channel.pipeline.syncOperations.handler(type: HTTP2Handler.self)
+                    return HTTP2Connection(
+                        channel: channel, handler: handler, authority: endpoint.authority, gauge: gauge)
+                }
             }
         }
     }
