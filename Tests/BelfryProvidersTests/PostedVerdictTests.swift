@@ -187,7 +187,9 @@ import Webhook
     }
 
     @Test func `a webhook answers for each device`() {
-        let verdicts = WebhookAnswer.verdicts([.accepted, .refused, .gone, .retry(after: nil), .retry(after: .seconds(9))])
+        let verdicts = WebhookAnswer.verdicts([
+            .accepted, .refused, .gone, .retry(after: nil), .retry(after: .seconds(9)),
+        ])
         #expect(
             Outcome.table(verdicts, devices: 5, sentAt: Self.sentAt) == [
                 .accepted, .refused(.other), .gone(since: Self.sentAt), .failed(retryAfter: nil),
