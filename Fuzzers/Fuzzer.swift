@@ -4,8 +4,17 @@ struct Fuzzer {
     /// Each must take any bytes without a trap; what it promises beyond that it checks itself.
     private static let doors: [String: @Sendable ([UInt8]) -> Void] = [
         "APNsAnswers": apnsAnswers,
+        "FCMAnswers": fcmAnswers,
+        "GCMAnswers": gcmAnswers,
+        "HMSAnswers": hmsAnswers,
+        "P12Door": p12Door,
         "PCFDoor": pcfDoor,
         "PostedAnswers": postedAnswers,
+        "ProxyAnswers": proxyAnswers,
+        "ServiceAccounts": serviceAccounts,
+        "Subscriptions": subscriptions,
+        "TokenAnswers": tokenAnswers,
+        "VAPIDKeys": vapidKeys,
     ]
 
     nonisolated(unsafe) fileprivate static var door: @Sendable ([UInt8]) -> Void = { _ in }

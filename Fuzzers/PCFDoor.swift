@@ -28,6 +28,10 @@ private func read(_ body: [UInt8], as request: UInt8) throws {
     case UInt8(ascii: "l"): _ = try PCFv1.LocationRequest.parse(body).place(over: nil)
     case UInt8(ascii: "g"): _ = try PCFv1.LocationGroupRequest.parse(body).plan(over: nil)
     case UInt8(ascii: "G"): _ = try PCFv1.GeofenceRequest.parse(body).plan(over: nil)
+    case UInt8(ascii: "A"):
+        var reader = JSONReader(body)
+        let apple = try ApplePush(try reader.value("message.apns"))
+        try Push.Content(body: nil, apple: apple).check(for: Set(PlatformKind.allCases), receiptID: UUID())
     case UInt8(ascii: "a"): _ = try PCFv1.AnalyticsRequest.parse(body)
     default:
         let push = try PCFv1.PushRequest.parse(body)

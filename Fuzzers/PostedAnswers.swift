@@ -37,7 +37,7 @@ private func answers(_ response: OutboundResponse) {
         precondition(words.utf8.allSatisfy { 0x20...0x7E ~= $0 })
     }
     precondition(MPNSVerdict(response).status == response.status)
-    precondition(response.headers.retryAfter(now: 0) ?? 0 >= 0)
+    precondition(response.headers.retryAfter(now: 0) ?? .zero >= .zero)
 }
 
 private func addresses(_ text: String, _ body: [UInt8]) {

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 package import BelfryCore
 package import BelfryProviders
 import BelfryStoreSQLite
@@ -9,9 +8,8 @@ import NIOPosix
 /// What a configuration names on this machine, opened: the data directory, the key ring and the database; and what
 /// providers are made with.
 package struct Premises: Sendable {
-    package let keyRing: KeyRing
+    package let keyRing: KeyRingFile
     package let means: ProviderMeans
-    private let guarded: HTTPClient
     private let sqlite: SQLiteStore
 
     package var store: any Store { sqlite }
@@ -19,28 +17,24 @@ package struct Premises: Sendable {
     package var administration: Administration { Administration(store: store, means: means) }
 
     /// Makes the directory, the key ring and the database where they are missing.
-    package init(_ configuration: ServerConfiguration, logger: Logger) throws {
+    package init(_ configuration: ServerConfiguration, logger: Logger) async throws {
         let storage = configuration.storage
         try FileManager.default.createDirectory(
             atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         // A database without its ring cannot be read; a new ring beside it would only hide that.
         let isNew = !FileManager.default.fileExists(atPath: storage.databaseFile)
-        keyRing = try KeyRing.open(at: storage.keyRingFile, createIfMissing: isNew)
+        keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
         sqlite = try SQLiteStore.open(
             at: storage.databaseFile, clock: SystemClock(), logger: logger, migrate: storage.migrates)
         let group = MultiThreadedEventLoopGroup.singleton
-        guarded = HTTPClient(
-            eventLoopGroupProvider: .shared(group),
-            configuration: ProviderMeans.guardedConfiguration(configuration.providers))
         means = ProviderMeans(
             vault: keyRing, clock: SystemClock(), options: configuration.providers, eventLoopGroup: group,
-            http: HTTPClient(eventLoopGroupProvider: .shared(group), configuration: ProviderMeans.httpConfiguration),
-            guarded: guarded, logger: logger)
+            exits: try await .open(configuration.providers, clock: SystemClock(), on: group, logger: logger),
+            logger: logger)
     }
 
     package func close() async throws {
-        try await means.http.shutdown()
-        try await guarded.shutdown()
+        try await means.exits.close()
         try await sqlite.close()
     }
 
@@ -58,7 +52,7 @@ package struct Premises: Sendable {
         }
         if files.fileExists(atPath: storage.keyRingFile) || files.fileExists(atPath: storage.databaseFile) {
             do {
-                _ = try KeyRing.open(at: storage.keyRingFile, createIfMissing: false)
+                _ = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: false)
             } catch {
                 faults.append("key.ring.file: \(error)")
             }

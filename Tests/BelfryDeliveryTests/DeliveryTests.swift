@@ -101,6 +101,19 @@ import Testing
         #expect(house.store.contents.devices.values.allSatisfy { $0.isActive })
     }
 
+    @Test func `tokens that die with what they were for park nothing`() async throws {
+        let house = House(seed: 1, plan: OutcomePlan(rates: OutcomePlan.Rates(gone: 1), sinceMax: .zero))
+        try await house.open(devices: 100, kind: .apple(.liveActivity))
+        house.clock.advance(by: .seconds(60))
+        _ = try await house.push(1)
+        var options = DeliveryOptions()
+        options.deathWatch = DeathWatch(shareMax: 0.2, answersMin: 50)
+        house.start(options: options)
+        house.runUntilSettled()
+        #expect(try await house.store.platform(house.platforms[0].key)?.parked == nil)
+        #expect(house.store.contents.devices.values.allSatisfy { !$0.isActive })
+    }
+
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func `a graceful shutdown finishes the pages in the air and claims no more`(seed: UInt64) async throws {
         let house = House(seed: seed, pace: FakeProvider.Pace(burst: 5, delay: .seconds(1)))

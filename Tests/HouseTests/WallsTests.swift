@@ -11,7 +11,8 @@ import Testing
     private static let outbound: Set = ["Outbound", "NIOCore", "NIOHTTP1", "NIOSSL"]
 
     private static let allowed: [String: Set<String>] = [
-        "HTTP2Client": nio.union(["CNghttp2", "Logging"]),
+        "Tunnel": nio,
+        "HTTP2Client": nio.union(["CNghttp2", "Tunnel", "Logging"]),
         "APNs": nio.union(["HTTP2Client", "Logging", "Crypto", "X509", "SwiftASN1", "CNIOBoringSSL"]),
         "Outbound": nio.union(["AsyncHTTPClient"]),
         "WebPush": outbound.union(["Crypto"]),
@@ -20,20 +21,18 @@ import Testing
         "ADM": outbound,
         "PAP": outbound,
         "Webhook": outbound.union(["Crypto"]),
-        "HTTPExchange": nio.union(["AsyncHTTPClient"]),
-        "FCM": nio.union(["HTTP2Client", "HTTPExchange", "AsyncHTTPClient", "Logging", "CryptoExtras"]),
-        "GCM": ["HTTPExchange", "AsyncHTTPClient"],
-        "HMS": ["HTTPExchange", "AsyncHTTPClient"],
+        "FCM": outbound.union(["HTTP2Client", "Logging", "CryptoExtras"]),
+        "GCM": outbound,
+        "HMS": outbound.union(["CryptoExtras"]),
         "BelfryCore": [],
         "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
         "BelfryProviders": nio.union([
-            "BelfryCore", "HTTP2Client", "AsyncHTTPClient", "Logging",
+            "BelfryCore", "HTTP2Client", "Tunnel", "AsyncHTTPClient", "Logging",
             "APNs",
             "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
             "FCM",
             "GCM",
             "HMS",
-            "HTTPExchange",
         ]),
         "BelfryDelivery": ["BelfryCore", "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle"],
         "BelfryAPI": nio.union([
@@ -42,7 +41,8 @@ import Testing
         "BelfryServer": nio.union([
             "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Hummingbird",
             "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto", "ServiceLifecycle", "Configuration",
-            "SystemPackage", "UnixSignals", "AsyncHTTPClient", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "HummingbirdCore",
+            "SystemPackage", "UnixSignals", "AsyncHTTPClient", "Tunnel", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
+            "HummingbirdCore",
         ]),
         "BelfrySimulators": nio.union(["CNghttp2", "Logging", "Crypto", "CryptoExtras", "X509", "SwiftASN1"]),
         "BelfryTesting": ["BelfryCore", "Logging"],

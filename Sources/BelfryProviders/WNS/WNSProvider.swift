@@ -19,7 +19,8 @@ struct WNSProvider: PostingProvider {
         var configuration = WNSClient.Configuration()
         configuration.width = options.width
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
-        client = WNSClient(means.guarded, credentials: credentials.credentials, configuration: configuration)
+        client = WNSClient(
+            means.exits.outbound(for: .wns), credentials: credentials.credentials, configuration: configuration)
     }
 
     /// WNS throttles a sender as a whole.
@@ -36,7 +37,7 @@ struct WNSProvider: PostingProvider {
     }
 
     func test() async -> CredentialsTest {
-        await CredentialsTest { () async throws(AccessToken.Fault) in try await client.authorize() }
+        await CredentialsTest { () async throws(AccessTokenError) in try await client.authorize() }
     }
 }
 

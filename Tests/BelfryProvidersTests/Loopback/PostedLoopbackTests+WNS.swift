@@ -42,6 +42,12 @@ extension PostedLoopbackTests {
                     (ScriptedAnswer("QuotaExceeded"), .throttled(retryAfter: .seconds(3_600))),
                     (ScriptedAnswer("InternalServerError"), .failed(retryAfter: nil)),
                     (ScriptedAnswer("ServiceUnavailable", retryAfter: "5"), .failed(retryAfter: .seconds(5))),
+                    (ScriptedAnswer(status: 200), .accepted),
+                    (ScriptedAnswer("channelthrottled", retryAfter: "90"), .throttled(retryAfter: .seconds(90))),
+                    (ScriptedAnswer("Throttled"), .throttled(retryAfter: .seconds(3_600))),
+                    (ScriptedAnswer("Throttled", retryAfter: "7200"), .throttled(retryAfter: .seconds(7_200))),
+                    (ScriptedAnswer(status: 408), .failed(retryAfter: nil)),
+                    (ScriptedAnswer(status: 418), .refused(.other)),
                 ]
                 let provider = try stand.provider(.windows8, wns(simulator))
                 await check(rows, simulator, stand, provider, stand.push(), address: simulator.channel)

@@ -5,6 +5,7 @@ import Foundation
 import HTTP2Client
 import Logging
 import NIOPosix
+import Outbound
 
 /// The FCM client alone, in a process of its own, so that its CPU is counted alone.
 struct FCMClientRole: AsyncParsableCommand {
@@ -25,10 +26,11 @@ struct FCMClientRole: AsyncParsableCommand {
         configuration.pool.connectionsMax = connections
         let roots = try Data(contentsOf: URL(fileURLWithPath: authority))
         let client = try FCMClient(
+            Outbound(http),
             credentials: FCMCredentials(serviceAccount: Array(try Data(contentsOf: URL(fileURLWithPath: account)))),
             endpoint: FCMEndpoint(host: "localhost", port: port, trustRoots: Array(roots)),
-            quota: FCMQuota(perMinute: 1_000_000_000), configuration: configuration, http: http,
-            eventLoopGroup: group, logger: Logger(label: "client"))
+            quota: FCMQuota(perMinute: 1_000_000_000), configuration: configuration, eventLoopGroup: group,
+            logger: Logger(label: "client"))
         let batches = try FCMWorkload.batches()
         let crew = Crew(size: 4 * connections) { number in
             let answers = await client.send(batches[number % batches.count])
