@@ -29,10 +29,20 @@ extension Outcome {
             self = .barred("WNS blocks this app: \(rejection.description ?? "410")")
         case 404, 410: self = .gone(since: sentAt)
         case 405: self = .refused(.methodNotAllowed)
-        case 406, 429: self = .throttled(retryAfter: retryAfter ?? .seconds(3_600))
+        case 406, 429: self = .throttled(retryAfter: retryAfter ?? Self.standardWait)
         // The device cannot be reached at present.
-        case 412: self = .throttled(retryAfter: retryAfter ?? .seconds(3_600))
+        case 412: self = .throttled(retryAfter: retryAfter ?? Self.standardWait)
         default: self.init(unlisted: rejection.status, retryAfter: retryAfter)
         }
+    }
+
+    fileprivate static let standardWait = Duration.seconds(3_600)
+}
+
+extension WNSAnswer {
+    /// How long the sender as a whole is to wait, whatever the channel.
+    var senderWait: Duration? {
+        guard case .rejected(let rejection) = self, [406, 429].contains(rejection.status) else { return nil }
+        return rejection.retryAfter ?? Outcome.standardWait
     }
 }

@@ -9,6 +9,7 @@ struct WNSProvider: PostingProvider {
     private let domain: String
     private let clock: any WallClock
     private let options: PostingOptions
+    private let patience = Patience()
 
     init(_ credentials: WNSPlatformCredentials, with means: ProviderMeans) throws {
         options = means.options.posting
@@ -22,12 +23,16 @@ struct WNSProvider: PostingProvider {
             means.exits.outbound(for: .wns), credentials: credentials.credentials, configuration: configuration)
     }
 
+    /// WNS throttles a sender as a whole.
+    var room: Int { patience.isTried(at: clock.now) ? 0 : desk.room }
+
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
         guard let payload = try Windows8Payload(push.content) else { return nil }
         let sentAt = clock.now
         let message = try WNSMessage(payload, lifetime: push.lifetime(at: sentAt), isUrgent: push.lane == .urgent)
         let page = Addressed(recipients) { try WNSChannel($0.text, domain: domain) }
         let answers = await client.send(message, to: page.addresses, within: options.deadline)
+        patience.heed(answers.compactMap(\.senderWait), of: answers.count, at: clock.now)
         return page.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
     }
 

@@ -12,7 +12,13 @@ public enum Base64URL {
     }()
 
     public static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.withContiguousStorageIfAvailable(encode(contiguous:))
+            ?? Array(bytes).withUnsafeBufferPointer(encode(contiguous:))
+    }
+
+    private static func encode(contiguous bytes: UnsafeBufferPointer<UInt8>) -> String {
         var text: [UInt8] = []
+        text.reserveCapacity((bytes.count * 4 + 2) / 3)
         var bits: UInt32 = 0
         var count: UInt32 = 0
         for byte in bytes {
@@ -29,6 +35,11 @@ public enum Base64URL {
 
     /// Takes either alphabet, with or without padding; nil for anything else.
     public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        text.withContiguousStorageIfAvailable(decode(contiguous:))
+            ?? Array(text).withUnsafeBufferPointer(decode(contiguous:))
+    }
+
+    private static func decode(contiguous text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count * 3 / 4)
         var bits: UInt32 = 0

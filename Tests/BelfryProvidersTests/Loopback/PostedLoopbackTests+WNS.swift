@@ -93,6 +93,23 @@ extension PostedLoopbackTests {
         }
     }
 
+    @Test func `a sender that WNS throttles sends nothing until the wait is over`() async throws {
+        try await PostedStand.run { stand in
+            try await with(WNSSimulator.self, configured(WNSConfiguration())) { simulator in
+                let provider = try stand.provider(.windows8, wns(simulator))
+                let channels = (0..<3).map { simulator.channel("t\($0)") }
+                simulator.script.answer(ScriptedAnswer("Unreachable"), for: ["t0", "t1", "t2"])
+                _ = await stand.send(stand.push(), to: channels, by: provider)
+                #expect(provider.room > 0, "devices that are offline say nothing of the sender")
+                simulator.script.answer(ScriptedAnswer("Throttled", retryAfter: "30"), for: ["t0", "t1"])
+                _ = await stand.send(stand.push(), to: channels, by: provider)
+                #expect(provider.room == 0)
+                stand.clock.advance(by: .seconds(30))
+                #expect(provider.room > 0)
+            }
+        }
+    }
+
     @Test func `an access token that WNS has forgotten is fetched anew`() async throws {
         try await PostedStand.run { stand in
             try await with(WNSSimulator.self, WNSConfiguration()) { simulator in
