@@ -1,6 +1,6 @@
 # One door to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run install test check format lint bench simulate fuzz contract tsan clean
+.PHONY: help run install test check format lint bench soak simulate fuzz contract tsan clean
 
 RELEASE := --configuration release --scratch-path .build-release
 DEBUG := --scratch-path .build
@@ -40,6 +40,12 @@ bench: ## Measure: one table, ratios within one run
 	swift build $(RELEASE) --product belfry
 	cd Benchmarks && swift build --configuration release --scratch-path ../.build-bench
 	.build-bench/release/BelfryBenchmarks $(ARGS)
+
+soak: ## Half an hour of mixed load with faults: does anything grow? ARGS="--minutes n"
+	@Scripts/setup bench
+	swift build $(RELEASE) --product belfry
+	cd Benchmarks && swift build --configuration release --scratch-path ../.build-bench
+	.build-bench/release/BelfryBenchmarks soak $(ARGS)
 
 simulate: ## Thousands of seeded deliveries; SEED=n runs one, SEEDS=n that many
 	@Scripts/setup test
