@@ -55,6 +55,7 @@ let package = Package(
         .library(name: "FCM", targets: ["FCM"]),
         .library(name: "GCM", targets: ["GCM"]),
         .library(name: "HMS", targets: ["HMS"]),
+        .library(name: "PostgreSQL", targets: ["PostgreSQL"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
@@ -78,6 +79,8 @@ let package = Package(
         // Floor 0: system libraries.
         .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
 
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+
         // The contract of the API as bytes, which C can embed and Swift cannot.
         .target(name: "CContract"),
 
@@ -96,6 +99,7 @@ let package = Package(
         room("FCM", nio + ["HTTP2Client", "HTTPExchange", asyncHTTP, logging, crypto, cryptoExtras]),
         room("GCM", ["HTTPExchange", asyncHTTP]),
         room("HMS", ["HTTPExchange", asyncHTTP]),
+        room("PostgreSQL", ["CPostgreSQL"]),
 
         // Floor 2: what fills the ports.
         room(
@@ -124,7 +128,8 @@ let package = Package(
         room(
             "BelfryServer",
             nio + [
-                "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
+                "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery",
+                "BelfryAPI",
                 hummingbird, asyncHTTP, logging, metrics, crypto, lifecycle,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -191,6 +196,9 @@ let package = Package(
                 "BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
+        // A PostgreSQL of the tests' own, which those of several rooms use.
+        .target(name: "PostgresRig", path: "Tests/PostgresRig", swiftSettings: settings),
+        tests("PostgreSQLTests", ["PostgreSQL", "PostgresRig"]),
         tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging, lifecycle]),
         tests(
             "BelfryAPITests",

@@ -26,6 +26,7 @@ import Testing
         "HMS": ["HTTPExchange", "AsyncHTTPClient"],
         "BelfryCore": [],
         "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
+        "PostgreSQL": ["CPostgreSQL"],
         "BelfryProviders": nio.union([
             "BelfryCore", "HTTP2Client", "AsyncHTTPClient", "Logging",
             "APNs",
