@@ -108,6 +108,7 @@ let package = Package(
                 "BelfryCore", logging,
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
+        room("BelfryStorePostgres", ["BelfryCore", "PostgreSQL", logging]),
         room(
             "BelfryProviders",
             nio + [
@@ -128,8 +129,7 @@ let package = Package(
         room(
             "BelfryServer",
             nio + [
-                "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery",
-                "BelfryAPI",
+                "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
                 hummingbird, asyncHTTP, logging, metrics, crypto, lifecycle,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -193,7 +193,8 @@ let package = Package(
         tests(
             "BelfryStoreTests",
             [
-                "BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging,
+                "BelfryCore", "BelfryStoreSQLite", "BelfryStorePostgres", "PostgreSQL", "PostgresRig", "BelfryTesting",
+                logging,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         // A PostgreSQL of the tests' own, which those of several rooms use.

@@ -27,6 +27,7 @@ import Testing
         "BelfryCore": [],
         "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
         "PostgreSQL": ["CPostgreSQL"],
+        "BelfryStorePostgres": ["BelfryCore", "PostgreSQL", "Logging"],
         "BelfryProviders": nio.union([
             "BelfryCore", "HTTP2Client", "AsyncHTTPClient", "Logging",
             "APNs",
@@ -41,7 +42,8 @@ import Testing
             "BelfryCore", "CContract", "Hummingbird", "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto",
         ]),
         "BelfryServer": nio.union([
-            "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Hummingbird",
+            "BelfryCore", "BelfryStoreSQLite", "BelfryStorePostgres", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
+            "Hummingbird",
             "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto", "ServiceLifecycle", "Configuration",
             "SystemPackage", "UnixSignals", "AsyncHTTPClient", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "HummingbirdCore",
         ]),

@@ -83,7 +83,7 @@ import Testing
                 for _ in 0..<20 {
                     group.addTask {
                         do {
-                            try await pool.run { try $0.prepared("SELECT pg_sleep(0.05)").run() }
+                            _ = try await pool.run { try $0.prepared("SELECT pg_sleep(0.05)").run() }
                             return true
                         } catch let error as PostgresError where error.code == .overloaded {
                             return false
@@ -116,10 +116,10 @@ import Testing
         try await withPool { pool in
             for round in 1...2 {
                 while let event = await heard.next(isolation: nil), event != .listening {}
-                try await pool.run { try $0.prepared("SELECT pg_notify($1, $2)").run("Some \"news\"", "\(round)") }
+                _ = try await pool.run { try $0.prepared("SELECT pg_notify($1, $2)").run("Some \"news\"", "\(round)") }
                 let next = await heard.next(isolation: nil)
                 #expect(next == .heard(channel: "Some \"news\"", payload: "\(round)"))
-                try await pool.run {
+                _ = try await pool.run {
                     try $0.prepared(
                         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN \"Some%'"
                     ).run()

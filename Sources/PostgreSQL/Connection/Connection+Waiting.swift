@@ -42,6 +42,7 @@ extension Connection {
             guard unsent >= 0 else { throw failure(.connectionLost) }
             let events = try Self.wait(for: unsent == 1 ? POLLIN | POLLOUT : POLLIN, on: handle, until: deadline)
             guard events != 0 else {
+                isGivenUp = true
                 throw PostgresError(.timedOut, message: "the server did not answer within \(options.answerTimeout)")
             }
             if events & Int16(POLLIN | POLLERR | POLLHUP) != 0, PQconsumeInput(handle) != 1 {

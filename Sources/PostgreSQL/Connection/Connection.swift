@@ -15,6 +15,8 @@ public final class Connection {
     private var pending: [Pending] = []
     /// What a parameter list is put together in.
     private var scratch = Parameters()
+    /// Whether an answer was not waited for any longer; what comes now belongs to nothing.
+    var isGivenUp = false
 
     private enum Pending {
         case prepare(sql: String, name: String)
@@ -35,7 +37,7 @@ public final class Connection {
 
     /// Whether it can be used, as far as is known without asking the server.
     public var isAlive: Bool {
-        guard PQstatus(handle) == CONNECTION_OK else { return false }
+        guard !isGivenUp, PQstatus(handle) == CONNECTION_OK else { return false }
         // The server says nothing unasked, unless it goes.
         guard isReadable else { return true }
         return PQconsumeInput(handle) == 1 && PQstatus(handle) == CONNECTION_OK
@@ -59,6 +61,7 @@ public final class Connection {
     ///
     /// Returns false when the connection cannot be used any more.
     public func rollBack() -> Bool {
+        guard !isGivenUp else { return false }
         do { try settle() } catch let error as PostgresError where error.code == .refused {} catch { return false }
         guard isInTransaction else { return PQstatus(handle) == CONNECTION_OK }
         do { try prepared("ROLLBACK").run() } catch { return false }
