@@ -4,8 +4,9 @@ import PostgreSQL
 extension PostgresStore: GeofenceStore {
     package func create(_ plan: GeofencePlan, of application: Key<Application>) async throws -> Geofence {
         try await write { session in
-            try session.check(application)
+            // In this order: two who held the row and both wanted to lock it would wait for each other.
             try session.lockMap(of: application)
+            try session.check(application)
             return try GeofenceDesk(session: session, application: application).create(plan)
         }
     }

@@ -4,8 +4,9 @@ import PostgreSQL
 extension PostgresStore {
     package func create(_ plan: LocationGroupPlan, of application: Key<Application>) async throws -> LocationGroup {
         try await write { session in
-            try session.check(application)
+            // In this order: two who held the row and both wanted to lock it would wait for each other.
             try session.lockMap(of: application)
+            try session.check(application)
             let locations = try session.locations(plan.locations, of: application, field: "location_ids")
             let now = session.now
             let key = Key<LocationGroup>(
