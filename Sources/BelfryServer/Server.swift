@@ -41,7 +41,7 @@ package struct Server: Sendable {
         until stop: AsyncStream<Void>? = nil,
         onReady: @escaping @Sendable (Addresses, Premises) async -> Void = { _, _ in }
     ) async throws {
-        let premises = try Premises(configuration, logger: logger)
+        let premises = try await Premises(configuration, logger: logger)
         let providers = Providers(means: premises.means)
         let served = await Result { try await serve(premises, providers, until: stop, onReady) }
         await providers.shutdown(within: configuration.shutdownTimeout)
@@ -54,7 +54,7 @@ package struct Server: Sendable {
         _ premises: Premises, _ providers: Providers, until stop: AsyncStream<Void>?,
         _ onReady: @escaping @Sendable (Addresses, Premises) async -> Void
     ) async throws {
-        let clock = SystemClock()
+        let clock = premises.clock
         let gatekeeper = Gatekeeper(options: configuration.gatekeeper, clock: clock)
         let events = EventHub(store: premises.store, clock: clock, logger: logger)
         let certificates = try Certificates(configuration, obeysSignals: obeysSignals, logger: logger)

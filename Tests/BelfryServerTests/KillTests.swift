@@ -225,7 +225,7 @@ private struct KillScene: Sendable {
         _ directory: String, _ body: (Premises) async throws -> Value
     ) async throws -> Value {
         let configuration = try await ServerConfiguration.load(flags: ["data.directory": directory], environment: [:])
-        let premises = try Premises(configuration, logger: LogBook().logger)
+        let premises = try await Premises(configuration, logger: LogBook().logger)
         let result = await Result { try await body(premises) }
         try await premises.close()
         return try result.get()

@@ -201,7 +201,7 @@ private struct ScheduleKillScene: Sendable {
     ) async throws -> Value {
         let configuration = try await ServerConfiguration.load(
             flags: ["data.directory": scratch.file("data")], environment: [:])
-        let premises = try Premises(configuration, logger: LogBook().logger)
+        let premises = try await Premises(configuration, logger: LogBook().logger)
         let result = await Result { try await body(premises) }
         try await premises.close()
         return try result.get()

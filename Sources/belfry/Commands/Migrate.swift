@@ -11,8 +11,8 @@ struct Migrate: AsyncParsableCommand {
     func run() async throws {
         var configuration = try await common.configuration()
         configuration.storage.migrates = true
-        let premises = try Premises(configuration, logger: configuration.logging.makeLogger())
+        let premises = try await Premises(configuration, logger: configuration.logging.makeLogger())
         try await premises.close()
-        print("The database \(configuration.storage.databaseFile) has the current schema.")
+        print("The database \(configuration.storage.databaseName) has the current schema.")
     }
 }

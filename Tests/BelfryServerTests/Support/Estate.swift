@@ -98,7 +98,7 @@ struct Estate: Sendable {
     /// Registers devices for the topic `town` while no server runs.
     func crowd(_ count: Int) async throws -> Crowd {
         let configuration = try await ServerConfiguration.load(flags: ["data.directory": data], environment: [:])
-        let premises = try Premises(configuration, logger: LogBook().logger)
+        let premises = try await Premises(configuration, logger: LogBook().logger)
         let result = await Result {
             let platform = try await premises.administration.platform(UUID(uuidString: platform) ?? UUID())
             return try await Crowd.register(count, topics: ["town"], on: platform, in: premises.store)
