@@ -44,7 +44,8 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .executable(name: "belfry", targets: ["belfry"]),
-        .library(name: "HTTP2Client", targets: ["HTTP2Client"]),
+        .library(name: "HTTP2Client", targets: ["HTTP2Client", "Tunnel"]),
+        .library(name: "Tunnel", targets: ["Tunnel"]),
         .library(name: "APNs", targets: ["APNs"]),
         .library(name: "WebPush", targets: ["WebPush", "Outbound"]),
         .library(name: "WNS", targets: ["WNS", "Outbound"]),
@@ -52,9 +53,9 @@ let package = Package(
         .library(name: "ADM", targets: ["ADM", "Outbound"]),
         .library(name: "PAP", targets: ["PAP", "Outbound"]),
         .library(name: "Webhook", targets: ["Webhook", "Outbound"]),
-        .library(name: "FCM", targets: ["FCM"]),
-        .library(name: "GCM", targets: ["GCM"]),
-        .library(name: "HMS", targets: ["HMS"]),
+        .library(name: "FCM", targets: ["FCM", "Outbound"]),
+        .library(name: "GCM", targets: ["GCM", "Outbound"]),
+        .library(name: "HMS", targets: ["HMS", "Outbound"]),
         .library(name: "PostgreSQL", targets: ["PostgreSQL"]),
     ],
     dependencies: [
@@ -86,8 +87,8 @@ let package = Package(
 
         // Floor 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         room("BelfryCore"),
-        room("HTTP2Client", nio + ["CNghttp2", logging]),
-        room("HTTPExchange", nio + [asyncHTTP, .product(name: "NIOHTTP1", package: "swift-nio")]),
+        room("Tunnel", nio),
+        room("HTTP2Client", nio + ["CNghttp2", "Tunnel", logging]),
         room("APNs", nio + ["HTTP2Client", logging, crypto, x509, asn1]),
         room("Outbound", nio + [asyncHTTP, .product(name: "NIOHTTP1", package: "swift-nio")]),
         room("WebPush", outbound + [crypto]),
@@ -96,9 +97,9 @@ let package = Package(
         room("ADM", outbound),
         room("PAP", outbound),
         room("Webhook", outbound + [crypto]),
-        room("FCM", nio + ["HTTP2Client", "HTTPExchange", asyncHTTP, logging, crypto, cryptoExtras]),
-        room("GCM", ["HTTPExchange", asyncHTTP]),
-        room("HMS", ["HTTPExchange", asyncHTTP]),
+        room("FCM", outbound + ["HTTP2Client", logging, crypto, cryptoExtras]),
+        room("GCM", outbound),
+        room("HMS", outbound + [crypto, cryptoExtras]),
         room("PostgreSQL", ["CPostgreSQL"]),
 
         // Floor 2: what fills the ports.
@@ -112,13 +113,12 @@ let package = Package(
         room(
             "BelfryProviders",
             nio + [
-                "BelfryCore", "HTTP2Client", asyncHTTP, logging,
+                "BelfryCore", "HTTP2Client", "Tunnel", asyncHTTP, logging,
                 "APNs",
                 "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
                 "FCM",
                 "GCM",
                 "HMS",
-                "HTTPExchange",
             ]),
 
         // Floor 3: the flows and the doors.
@@ -130,7 +130,7 @@ let package = Package(
             "BelfryServer",
             nio + [
                 "BelfryCore", "BelfryStoreSQLite", "BelfryStorePostgres", "BelfryProviders", "BelfryDelivery",
-                "BelfryAPI",
+                "BelfryAPI", "Tunnel",
                 hummingbird, asyncHTTP, logging, metrics, crypto, lifecycle,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -165,10 +165,11 @@ let package = Package(
             ]),
         room("BelfryTesting", ["BelfryCore", logging]),
 
+        tests("TunnelTests", nio + ["Tunnel", .product(name: "NIOEmbedded", package: "swift-nio")]),
         tests(
             "HTTP2ClientTests",
             nio + [
-                "HTTP2Client", "BelfrySimulators", "CNghttp2", logging,
+                "HTTP2Client", "Tunnel", "BelfrySimulators", "CNghttp2", logging,
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
@@ -177,14 +178,13 @@ let package = Package(
             outbound + [
                 "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", asyncHTTP, crypto, logging,
             ]),
-        tests("HTTPExchangeTests", ["HTTPExchange"]),
-        tests("FCMTests", nio + ["FCM", "HTTP2Client", "HTTPExchange", crypto, cryptoExtras]),
-        tests("GCMTests", ["GCM", "HTTPExchange"]),
-        tests("HMSTests", ["HMS", "HTTPExchange"]),
+        tests("FCMTests", outbound + ["FCM", "HTTP2Client", crypto, cryptoExtras]),
+        tests("GCMTests", outbound + ["GCM"]),
+        tests("HMSTests", outbound + ["HMS", crypto, cryptoExtras]),
         tests(
             "BelfryProvidersTests",
             outbound + [
-                "BelfryProviders", "BelfryCore", "FCM", "GCM", "HMS", "HTTPExchange", "HTTP2Client",
+                "BelfryProviders", "BelfryCore", "APNs", "FCM", "GCM", "HMS", "HTTP2Client", "Tunnel",
                 "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", "BelfryTesting", asyncHTTP,
                 logging,
             ]),
@@ -212,30 +212,29 @@ let package = Package(
             "BelfryServerTests",
             nio + [
                 "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryServer",
-                "BelfrySimulators", "BelfryTesting", logging,
+                "Tunnel", "BelfrySimulators", "BelfryTesting", logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 asyncHTTP,
             ]),
     ]
 )
 
-func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(
-        name: "\(name)Fuzzer", dependencies: dependencies, path: "Fuzzers/\(name)", swiftSettings: settings,
-        linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])])
-}
-
 if isFuzzing {
-    package.targets += [
-        fuzzer("PCFDoor", ["BelfryAPI", "BelfryCore"]), fuzzer("APNsAnswers", ["APNs"]),
-        fuzzer("PostedAnswers", outbound + ["WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook"]),
-    ]
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzzer",
+            dependencies: outbound + [
+                "BelfryAPI", "BelfryCore", "APNs", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "FCM", "GCM",
+                "HMS", "Tunnel",
+            ],
+            path: "Fuzzers", exclude: ["Corpus"], swiftSettings: settings,
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]))
 }
 
 /// Set by `make tsan`: only the rooms that share state between threads, and their tests, are built.
 if Context.environment["BELFRY_SANITIZING"] != nil {
     let rooms: Set = [
-        "CNghttp2", "BelfryCore", "HTTP2Client", "BelfryDelivery", "BelfrySimulators", "BelfryTesting",
+        "CNghttp2", "BelfryCore", "Tunnel", "HTTP2Client", "BelfryDelivery", "BelfrySimulators", "BelfryTesting",
         "BelfryCoreTests", "HTTP2ClientTests", "BelfryDeliveryTests",
     ]
     package.targets.removeAll { !rooms.contains($0.name) }

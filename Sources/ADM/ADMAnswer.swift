@@ -14,7 +14,7 @@ public enum ADMAnswer: Sendable, Hashable {
     case accepted(replacement: String?)
     case rejected(ADMRejection)
     /// There is no access token. Nothing was sent.
-    case unauthorized(AccessToken.Fault)
+    case unauthorized(AccessTokenError)
     /// Certainly not sent.
     case unprocessed(OutboundFault)
     /// It may have been sent, and no answer came.
@@ -25,8 +25,8 @@ public struct ADMRejection: Sendable, Hashable {
     public let status: Int
     /// nil for none, or a word that is not known.
     public let reason: ADMReason?
-    /// Seconds.
-    public let retryAfter: Int?
+    /// What the answer asks for.
+    public let retryAfter: Duration?
 }
 
 /// Source: Amazon, "Sending a message via Amazon Device Messaging", response codes.

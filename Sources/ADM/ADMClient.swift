@@ -30,16 +30,20 @@ public struct ADMClient: Sendable {
         public init() {}
     }
 
+    private let outbound: Outbound
     private let token: AccessToken
     private let configuration: Configuration
 
     public init(_ outbound: Outbound, credentials: ADMCredentials, configuration: Configuration = Configuration()) {
-        token = AccessToken(
-            outbound, url: "\(configuration.endpoint)/auth/O2/token",
-            form: [
-                "grant_type": "client_credentials", "scope": "messaging:push", "client_id": credentials.clientID,
-                "client_secret": credentials.clientSecret,
-            ], tls: configuration.tls)
+        self.outbound = outbound
+        token = AccessToken {
+            await outbound.grant(
+                from: "\(configuration.endpoint)/auth/O2/token",
+                form: [
+                    "grant_type": "client_credentials", "scope": "messaging:push", "client_id": credentials.clientID,
+                    "client_secret": credentials.clientSecret,
+                ], tls: configuration.tls)
+        }
         self.configuration = configuration
     }
 
@@ -50,11 +54,12 @@ public struct ADMClient: Sendable {
         let body = ByteBuffer(bytes: message.body)
         return await Outbound.fanOut(
             registrationIDs, width: configuration.width, within: deadline,
-            untried: .unprocessed(OutboundFault(.deadline, "not begun in time"))
+            untried: .unprocessed(.notBegun)
         ) { id in
             let request = OutboundRequest(url: url(of: id), headers: Self.headers, body: body, tls: configuration.tls)
-            do throws(AccessToken.Fault) {
-                return ADMAnswer(try await token.post(request, deadline: configuration.requestDeadline), of: id)
+            do throws(AccessTokenError) {
+                return ADMAnswer(
+                    try await outbound.post(request, with: token, deadline: configuration.requestDeadline), of: id)
             } catch {
                 return .unauthorized(error)
             }
@@ -62,7 +67,7 @@ public struct ADMClient: Sendable {
     }
 
     /// Asks for an access token, which is all that can be asked without a device.
-    public func authorize() async throws(AccessToken.Fault) { _ = try await token.token() }
+    public func authorize() async throws(AccessTokenError) { _ = try await token.current() }
 
     private func url(of registrationID: String) -> String {
         "\(configuration.endpoint)/messaging/registrations/\(Outbound.percentEncoded(registrationID.utf8))/messages"

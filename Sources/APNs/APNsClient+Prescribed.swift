@@ -8,7 +8,7 @@ extension APNsClient.Configuration {
     func prescribed(for credentials: APNsCredentials) -> HTTP2PoolConfiguration {
         var pool = pool
         pool.connection.keptHeaders = APNsAnswer.keptHeaders
-        pool.connection.provesAuthentication = { [200, 400, 404, 405, 410, 413].contains($0) }
+        pool.connection.provesAuthentication = { [200, 201, 204, 400, 404, 405, 410, 413].contains($0) }
         pool.connection.judge = { status, body in Self.verdict(status, body) { .retire } }
         guard let token = credentials.token else { return pool }
         let now = now

@@ -50,14 +50,19 @@ public final class APNsClient: Sendable {
         _ batch: APNsBatch, urgent: Bool = false, deadline: Duration = .seconds(30)
     ) async -> [APNsAnswer] {
         guard !batch.devices.isEmpty else { return [] }
-        let lapsesAt = ContinuousClock.now + deadline
-        var answers = await attempt(batch, urgent, deadline)
-        // The judge of the connection has replaced the token and retired the connections that saw the old one.
-        let expired = answers.indices.filter { answers[$0].isExpiredToken }
-        guard !expired.isEmpty else { return answers }
-        let again = await attempt(batch.picking(expired), urgent, lapsesAt - .now)
-        for (index, answer) in zip(expired, again) { answers[index] = answer }
-        return answers
+        return await deliver(batch.requests, urgent, deadline) { batch.picking($0).requests }
+    }
+
+    /// Sends a broadcast to all its channels and returns their answers in order.
+    ///
+    /// - Parameters: as those of ``send(_:urgent:deadline:)``.
+    public func broadcast(
+        _ broadcast: APNsBroadcast, urgent: Bool = false, deadline: Duration = .seconds(30)
+    ) async -> [APNsAnswer] {
+        guard !broadcast.channels.isEmpty else { return [] }
+        return await deliver(broadcast.requests(broadcast.channels.indices), urgent, deadline) {
+            broadcast.requests($0)
+        }
     }
 
     /// Takes no more work, waits for the answers that are due, and closes all connections within `deadline`.
@@ -65,8 +70,22 @@ public final class APNsClient: Sendable {
         await pool.shutdown(within: deadline)
     }
 
-    private func attempt(_ batch: APNsBatch, _ urgent: Bool, _ deadline: Duration) async -> [APNsAnswer] {
-        await pool.send(batch.requests, urgent: urgent, deadline: deadline).map { APNsAnswer($0) }
+    /// - Parameter picking: the requests at these places, to be sent again.
+    private func deliver(
+        _ requests: HTTP2Batch, _ urgent: Bool, _ deadline: Duration, picking: ([Int]) -> HTTP2Batch
+    ) async -> [APNsAnswer] {
+        let lapsesAt = ContinuousClock.now + deadline
+        var answers = await attempt(requests, urgent, deadline)
+        // The judge of the connection has replaced the token and retired the connections that saw the old one.
+        let expired = answers.indices.filter { answers[$0].isExpiredToken }
+        guard !expired.isEmpty else { return answers }
+        let again = await attempt(picking(expired), urgent, lapsesAt - .now)
+        for (index, answer) in zip(expired, again) { answers[index] = answer }
+        return answers
+    }
+
+    private func attempt(_ requests: HTTP2Batch, _ urgent: Bool, _ deadline: Duration) async -> [APNsAnswer] {
+        await pool.send(requests, urgent: urgent, deadline: deadline).map { APNsAnswer($0) }
     }
 }
 

@@ -59,6 +59,7 @@ package struct PushDesk: Sendable {
         _ content: Push.Content, for target: Target, of application: Key<Application>, receiptID: UUID = UUID()
     ) async throws -> [Platform] {
         let platforms = target.platforms(of: try await store.platforms(of: application))
+            .filter { content.isMeant(for: $0.kind) }
         try content.check(for: Set(platforms.map(\.kind)), receiptID: receiptID)
         return platforms
     }

@@ -3,20 +3,20 @@ import Synchronization
 
 /// Counts the pages in the air, by platform.
 final class Air: Sendable {
-    private let counts = Mutex<[Key<Platform>: Int]>([:])
+    private let traffic: Mutex<AirTraffic>
 
-    var pages: [Key<Platform>: Int] { counts.withLock { $0 } }
+    init(_ traffic: AirTraffic) { self.traffic = Mutex(traffic) }
+
+    /// What may be claimed now; nil for nothing.
+    func share(of pace: AirTraffic.Pace) -> AirTraffic.Share? { traffic.withLock { $0.share(of: pace) } }
 
     func take(_ page: Page) {
-        counts.withLock { $0[page.platformKey, default: 0] += 1 }
+        traffic.withLock { $0.take(page.platformKey) }
         Metric.pageTaken()
     }
 
-    func land(_ page: Page) {
-        counts.withLock { counts in
-            let left = counts[page.platformKey, default: 0] - 1
-            counts[page.platformKey] = left > 0 ? left : nil
-        }
+    func land(_ page: Page, after stay: Duration) {
+        traffic.withLock { $0.land(page.platformKey, after: stay) }
         Metric.pageLanded()
     }
 }

@@ -8,12 +8,11 @@ struct CourierPool: Sendable {
     let providers: any ProviderDirectory
     let courier: Courier
     let lanes: [Lane]
-    let pagesInAirMax: Int
-    let options: DeliveryOptions
+    let lease: Duration
     let loop: PatientLoop
     let bell = Bell()
 
-    private let air = Air()
+    private let air: Air
 
     init(
         store: any Store, providers: any ProviderDirectory, courier: Courier, lanes: [Lane], pagesInAirMax: Int,
@@ -23,39 +22,42 @@ struct CourierPool: Sendable {
         self.providers = providers
         self.courier = courier
         self.lanes = lanes
-        self.pagesInAirMax = pagesInAirMax
-        self.options = options
+        self.lease = options.lease
         self.loop = loop
+        air = Air(
+            AirTraffic(
+                pagesMax: pagesInAirMax, pagesOfPlatformMax: options.pagesInAirOfPlatformMax,
+                slowAfter: options.slowAfter))
     }
 
     func run() async throws {
         try await withThrowingDiscardingTaskGroup { group in
             try await loop.run(until: bell) {
-                guard let claim = nextClaim() else { return false }
-                let pages = try await store.claimPages(claim)
-                for page in pages {
-                    air.take(page)
-                    group.addTask { await carry(page) }
+                var hasFound = false
+                for pace in AirTraffic.Pace.allCases {
+                    guard let claim = nextClaim(pace) else { continue }
+                    for page in try await store.claimPages(claim) {
+                        air.take(page)
+                        group.addTask { await carry(page) }
+                        hasFound = true
+                    }
                 }
-                return !pages.isEmpty
+                return hasFound
             }
         }
     }
 
     private func carry(_ page: Page) async {
+        let takenAt = courier.clock.now
         await courier.carry(page)
-        air.land(page)
+        air.land(page, after: courier.clock.now - takenAt)
         bell.ring()
     }
 
-    /// nil while the air is full.
-    private func nextClaim() -> PageClaim? {
-        let inAir = air.pages
-        let free = pagesInAirMax - inAir.values.reduce(0, +)
-        guard free > 0 else { return nil }
-        let perPlatform = min(options.pagesInAirOfPlatformMax, pagesInAirMax)
-        var room = inAir.mapValues { max(0, perPlatform - $0) }
-        for (platform, devices) in providers.room() where devices <= 0 { room[platform] = 0 }
-        return PageClaim(pagesMax: free, lanes: lanes, room: room, roomElsewhere: perPlatform, lease: options.lease)
+    private func nextClaim(_ pace: AirTraffic.Pace) -> PageClaim? {
+        guard var share = air.share(of: pace) else { return nil }
+        for (platform, devices) in providers.room() where devices <= 0 { share.room[platform] = 0 }
+        return PageClaim(
+            pagesMax: share.pagesMax, lanes: lanes, room: share.room, roomElsewhere: share.roomElsewhere, lease: lease)
     }
 }

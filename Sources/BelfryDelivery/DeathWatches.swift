@@ -10,7 +10,7 @@ final class DeathWatches: Sendable {
 
     /// The settlement, or past the limit of deaths the same with its devices spared and its platform parked.
     func observe(_ settlement: Settlement, on platform: Platform, at now: Instant) -> Settlement {
-        guard !settlement.counts.isEmpty else { return settlement }
+        guard !settlement.counts.isEmpty, !platform.kind.hasFleetingTokens else { return settlement }
         let words = watches.withLock { watches in
             watches[settlement.page.platformKey, default: prototype].observe(settlement)
         }

@@ -16,6 +16,7 @@ package struct CredentialsIntake: ProviderCredentials {
         }
         do {
             let credentials = try provider.init(entered: entered)
+            try credentials.check(for: kind)
             try credentials.check(mode: mode, now: means.clock.now)
             return try credentials.sealed(by: means.vault, platform: platform)
         } catch let error as InvalidInput {
@@ -28,15 +29,19 @@ package struct CredentialsIntake: ProviderCredentials {
     }
 
     package func test(_ platform: Platform) async -> CredentialsTest {
+        let began = means.clock.now
         do {
             let provider = try Providers.make(platform, with: means)
             let result = await provider.test()
             await provider.shutdown(within: .seconds(1))
-            return result
+            guard case .unknown = result else { return result }
+            return means.exits.trouble(of: platform.kind.families, since: began).map { .unknown($0) } ?? result
         } catch {
             return .refused("\(error)")
         }
     }
+
+    package var channels: any BroadcastChannels { APNsChannelOffice(means: means) }
 
     package func expiry(of platform: Platform) throws -> Instant? {
         guard let provider = platform.kind.provider else { return nil }

@@ -10,6 +10,8 @@ package protocol PlatformCredentials: Sendable, Hashable, Codable {
 
     /// Throws `InvalidInput` when the provider could not be reached with these.
     func check(mode: Platform.Mode, now: Instant) throws(InvalidInput)
+    /// Throws `InvalidInput` when these are not what a platform of the kind takes.
+    func check(for kind: PlatformKind) throws(InvalidInput)
     /// When the provider will take them no more, as far as they say.
     func expiry(now: Instant) -> Instant?
     /// What of them anybody may know and an app needs.
@@ -19,6 +21,8 @@ package protocol PlatformCredentials: Sendable, Hashable, Codable {
 }
 
 extension PlatformCredentials {
+    package func check(for kind: PlatformKind) throws(InvalidInput) {}
+
     package func expiry(now: Instant) -> Instant? { nil }
 
     package func published() throws -> [String: String] { [:] }

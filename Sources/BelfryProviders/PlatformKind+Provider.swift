@@ -6,7 +6,7 @@ extension PlatformKind {
     /// What the credentials of its platforms are, and so who delivers to them; nil for a kind that nobody here delivers to.
     package var provider: (any PlatformCredentials.Type)? {
         switch self {
-        case .ios: APNsPlatformCredentials.self
+        case .apple: APNsPlatformCredentials.self
         case .android: AndroidPlatformCredentials.self
         case .androidFCM: FCMPlatformCredentials.self
         case .androidBaidu: nil

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 package import BelfryCore
 package import BelfryProviders
 import BelfryStorePostgres
@@ -10,9 +9,8 @@ import NIOPosix
 /// What a configuration names on this machine, opened: the data directory, the key ring and the database; and what
 /// providers are made with.
 package struct Premises: Sendable {
-    package let keyRing: KeyRing
+    package let keyRing: KeyRingFile
     package let means: ProviderMeans
-    private let guarded: HTTPClient
     package let store: any Store
     /// By which things fall due: the database's, where nodes share one.
     package let clock: any WallClock
@@ -28,30 +26,26 @@ package struct Premises: Sendable {
         // A database without its ring cannot be read; a new ring beside it would only hide that.
         if let url = storage.databaseURL {
             let isNew = try await PostgresStore.schemaVersion(of: url).applied.isEmpty
-            keyRing = try KeyRing.open(at: storage.keyRingFile, createIfMissing: isNew)
+            keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
             let options = PostgresStore.Options(connection: url, connectionsMax: storage.connectionsMax)
             let postgres = try await PostgresStore.open(options, logger: logger, migrate: storage.migrates)
             (store, clock, closeStore) = (postgres, postgres.clock, { await postgres.close() })
         } else {
             let isNew = !FileManager.default.fileExists(atPath: storage.databaseFile)
-            keyRing = try KeyRing.open(at: storage.keyRingFile, createIfMissing: isNew)
+            keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
             let sqlite = try SQLiteStore.open(
                 at: storage.databaseFile, clock: SystemClock(), logger: logger, migrate: storage.migrates)
             (store, clock, closeStore) = (sqlite, SystemClock(), { try await sqlite.close() })
         }
         let group = MultiThreadedEventLoopGroup.singleton
-        guarded = HTTPClient(
-            eventLoopGroupProvider: .shared(group),
-            configuration: ProviderMeans.guardedConfiguration(configuration.providers))
         means = ProviderMeans(
             vault: keyRing, clock: SystemClock(), options: configuration.providers, eventLoopGroup: group,
-            http: HTTPClient(eventLoopGroupProvider: .shared(group), configuration: ProviderMeans.httpConfiguration),
-            guarded: guarded, logger: logger)
+            exits: try await .open(configuration.providers, clock: SystemClock(), on: group, logger: logger),
+            logger: logger)
     }
 
     package func close() async throws {
-        try await means.http.shutdown()
-        try await guarded.shutdown()
+        try await means.exits.close()
         try await closeStore()
     }
 
@@ -69,7 +63,7 @@ package struct Premises: Sendable {
         }
         if files.fileExists(atPath: storage.keyRingFile) || files.fileExists(atPath: storage.databaseFile) {
             do {
-                _ = try KeyRing.open(at: storage.keyRingFile, createIfMissing: false)
+                _ = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: false)
             } catch {
                 faults.append("key.ring.file: \(error)")
             }

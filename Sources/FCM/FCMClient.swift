@@ -1,14 +1,7 @@
-public import AsyncHTTPClient
 public import HTTP2Client
-import HTTPExchange
 public import Logging
 public import NIOCore
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
+public import Outbound
 
 /// Sends messages to FCM, HTTP v1, with one service account.
 ///
@@ -19,7 +12,7 @@ public final class FCMClient: Sendable {
         /// How connections are opened, watched and replaced. What FCM's habits ask for is set by the client.
         public var pool = HTTP2PoolConfiguration()
         /// Unix seconds, for the time of issue of assertions and dates in answers.
-        public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) }
+        public var now: @Sendable () -> Int64 = { Outbound.now() }
 
         public init() {}
     }
@@ -32,20 +25,20 @@ public final class FCMClient: Sendable {
 
     /// - Parameters:
     ///   - quota: one for each project, shared by its clients.
-    ///   - http: asks for tokens. It must follow no redirects, and is shut down by whoever made it.
+    ///   - outbound: asks for tokens.
     /// - Throws: when the trust roots cannot be used by TLS.
     public init(
-        credentials: FCMCredentials, endpoint: FCMEndpoint = .production, quota: FCMQuota = FCMQuota(),
-        configuration: Configuration = Configuration(), http: HTTPClient, eventLoopGroup: any EventLoopGroup,
-        logger: Logger
+        _ outbound: Outbound, credentials: FCMCredentials, endpoint: FCMEndpoint = .production,
+        quota: FCMQuota = FCMQuota(), configuration: Configuration = Configuration(),
+        eventLoopGroup: any EventLoopGroup, logger: Logger
     ) throws(FCMCredentialsError) {
         self.quota = quota
         project = credentials.projectID
         now = configuration.now
         do {
-            let poster = try HTTPPoster(client: http, trustRoots: endpoint.trustRoots)
-            token = AccessToken(
-                fetch: TokenServer(credentials: credentials, poster: poster, now: configuration.now).fetch)
+            let tls = try Outbound.tls(trustRoots: endpoint.trustRoots)
+            let now = now
+            token = AccessToken { await credentials.grant(by: outbound, tls: tls, now: now()) }
             pool = try HTTP2Pool(
                 endpoint: endpoint.http2(), configuration: configuration.prescribed, eventLoopGroup: eventLoopGroup,
                 logger: logger)

@@ -1,31 +1,29 @@
 import HTTP2Client
 import NIOSSL
+import Outbound
 
 /// Which FCM to talk to.
 public struct FCMEndpoint: Sendable, Hashable {
     public var host: String
     public var port: Int
     /// Certificates in PEM to trust instead of the system's, for simulators; the token server's too.
-    public var trustRoots: [UInt8]?
+    public var trustRoots: String?
 
     /// Source: Firebase, REST reference of the FCM HTTP v1 API.
     public static let production = FCMEndpoint(host: "fcm.googleapis.com")
 
-    public init(host: String, port: Int = 443, trustRoots: [UInt8]? = nil) {
+    public init(host: String, port: Int = 443, trustRoots: String? = nil) {
         self.host = host
         self.port = port
         self.trustRoots = trustRoots
     }
 
     func http2() throws(FCMCredentialsError) -> HTTP2Endpoint {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
-        if let trustRoots {
-            guard let roots = try? NIOSSLCertificate.fromPEMBytes(trustRoots), !roots.isEmpty else {
-                throw FCMCredentialsError(.trustRoots, "the trust roots are not PEM certificates")
-            }
-            tls.trustRoots = .certificates(roots)
+        do {
+            return HTTP2Endpoint(
+                host: host, port: port, tls: try Outbound.tls(trustRoots: trustRoots) ?? Outbound.standardTLS)
+        } catch {
+            throw FCMCredentialsError(.trustRoots, "the trust roots are not PEM certificates")
         }
-        return HTTP2Endpoint(host: host, port: port, tls: tls)
     }
 }

@@ -1,4 +1,4 @@
-public import HTTPExchange
+public import Outbound
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -17,11 +17,9 @@ public enum GCMAnswer: Sendable, Hashable {
     /// The whole request was refused.
     case refused(status: Int, retryAfter: Duration?)
     /// Certainly not processed.
-    case unprocessed(HTTPFault)
+    case unprocessed(OutboundFault)
     /// It was sent, and there is no answer that can be understood.
-    case unknown(HTTPFault)
-    /// TLS failed for the sake of the certificates. Not processed; a person must act.
-    case credentialsRefused(HTTPFault)
+    case unknown(OutboundFault)
 }
 
 /// Why a device was not sent to. New words may come; an unknown one is kept as it was.
@@ -54,24 +52,27 @@ public struct GCMError: Sendable, Hashable, CustomStringConvertible {
 
 extension GCMAnswer {
     /// The answers of `count` devices, in their order. Takes any bytes and never fails.
-    public static func answers(_ answer: HTTPAnswer, count: Int) -> [GCMAnswer] {
+    public static func answers(_ answer: OutboundAnswer, count: Int) -> [GCMAnswer] {
         switch answer {
-        case .response(let reply) where reply.status == 200: results(of: reply, count)
-        case .response(let reply): all(count, .refused(status: reply.status, retryAfter: reply.retryAfter))
+        case .response(let response) where response.status == 200: results(of: response, count)
+        case .response(let response):
+            all(count, .refused(status: response.status, retryAfter: response.headers.retryAfter()))
         case .unprocessed(let fault): all(count, .unprocessed(fault))
         case .unknown(let fault): all(count, .unknown(fault))
-        case .credentialsRefused(let fault): all(count, .credentialsRefused(fault))
         }
     }
 
-    private static func results(of reply: HTTPReply, _ count: Int) -> [GCMAnswer] {
-        guard let page = try? JSONDecoder().decode(Page.self, from: Data(reply.body)), page.results.count == count
+    private static func results(of response: OutboundResponse, _ count: Int) -> [GCMAnswer] {
+        guard let page = try? JSONDecoder().decode(Page.self, from: Data(response.body)), page.results.count == count
         else {
-            return all(count, .unknown(HTTPFault("the answer does not hold a result for each of \(count) devices")))
+            return all(
+                count,
+                .unknown(OutboundFault(.unreadable, "the answer does not hold a result for each of \(count) devices")))
         }
+        let retryAfter = response.headers.retryAfter()
         return page.results.map { result in
             if let id = result.messageID { return .accepted(messageID: id, canonical: result.registrationID) }
-            return .rejected(result.error.map { GCMError($0) } ?? .unstated, retryAfter: reply.retryAfter)
+            return .rejected(result.error.map { GCMError($0) } ?? .unstated, retryAfter: retryAfter)
         }
     }
 

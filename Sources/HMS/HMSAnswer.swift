@@ -1,4 +1,4 @@
-public import HTTPExchange
+public import Outbound
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -10,18 +10,36 @@ import Foundation
 public enum HMSAnswer: Sendable, Hashable {
     /// It was taken. It may still never reach the device.
     case accepted(requestID: String)
-    /// Others of the same request were taken, this token was called illegal.
-    case illegalToken
+    /// Others of the same request were taken, this token was not.
+    case illegalToken(HMSCause)
     /// The whole request was not taken.
     case rejected(HMSRejection)
     /// It was not sent: there is no token of ours.
     case unauthorized(AccessTokenError)
     /// Certainly not processed.
-    case unprocessed(HTTPFault)
+    case unprocessed(OutboundFault)
     /// It was sent, and there is no answer that can be understood.
-    case unknown(HTTPFault)
-    /// TLS failed for the sake of the certificates. Not processed; a person must act.
-    case credentialsRefused(HTTPFault)
+    case unknown(OutboundFault)
+}
+
+/// Why one token of several was not taken. v1 and v2 name none.
+///
+/// Source: Huawei, Push Kit for HarmonyOS, "Response codes", 80100000.
+public struct HMSCause: Sendable, Hashable, CustomStringConvertible {
+    public let text: String
+
+    public init(_ text: String) { self.text = text }
+
+    public var description: String { text }
+
+    public static let unstated = Self("illegal_tokens")
+    public static let tokenFormat = Self("tokenFormatError")
+    public static let noRight = Self("noRight")
+    public static let noPushTypeRight = Self("noPushTypeRight")
+    public static let noLiveNotificationRight = Self("noRightToSendThisLiveNotificationEvent")
+    public static let appInformation = Self("appinfoError")
+    public static let country = Self("countryNotSupport")
+    public static let platform = Self("tokenPlatformNotSupport")
 }
 
 public struct HMSRejection: Sendable, Hashable {
@@ -71,43 +89,47 @@ public struct HMSCode: Sendable, Hashable, CustomStringConvertible {
 
 extension HMSAnswer {
     /// The answers of the devices behind `tokens`, in their order. Takes any bytes and never fails.
-    public static func answers(_ answer: HTTPAnswer, tokens: [[UInt8]]) -> [HMSAnswer] {
+    public static func answers(_ answer: OutboundAnswer, tokens: some Collection<[UInt8]>) -> [HMSAnswer] {
         switch answer {
-        case .response(let reply): answers(reply, tokens)
+        case .response(let response): answers(response, tokens)
         case .unprocessed(let fault): all(tokens, .unprocessed(fault))
         case .unknown(let fault): all(tokens, .unknown(fault))
-        case .credentialsRefused(let fault): all(tokens, .credentialsRefused(fault))
         }
     }
 
     /// 200 alone says nothing.
-    private static func answers(_ reply: HTTPReply, _ tokens: [[UInt8]]) -> [HMSAnswer] {
-        let body = try? JSONDecoder().decode(Body.self, from: Data(reply.body))
+    private static func answers(_ response: OutboundResponse, _ tokens: some Collection<[UInt8]>) -> [HMSAnswer] {
+        let body = try? JSONDecoder().decode(Body.self, from: Data(response.body))
         let accepted = HMSAnswer.accepted(requestID: body?.requestID ?? "")
         switch body?.code.map({ HMSCode($0) }) {
         case .success?: return all(tokens, accepted)
         case .partial?:
-            guard let illegal = body?.illegalTokens else {
-                return all(tokens, .unknown(HTTPFault("some tokens are illegal, and the answer does not say which")))
+            guard let illegal = body?.illegalTokens, !illegal.isEmpty else {
+                return all(
+                    tokens,
+                    .unknown(OutboundFault(.unreadable, "some tokens are illegal, and the answer does not say which")))
             }
-            return tokens.map { illegal.contains($0) ? .illegalToken : accepted }
-        case nil where reply.status == 200:
-            return all(tokens, .unknown(HTTPFault("the answer holds no result code")))
+            return tokens.map { token in illegal[token].map { .illegalToken($0) } ?? accepted }
+        case nil where response.status == 200:
+            return all(tokens, .unknown(OutboundFault(.unreadable, "the answer holds no result code")))
         case let code:
             return all(
-                tokens, .rejected(HMSRejection(status: reply.status, code: code, retryAfter: reply.retryAfter)))
+                tokens,
+                .rejected(
+                    HMSRejection(
+                        status: response.status, code: code, retryAfter: response.headers.retryAfter())))
         }
     }
 
-    private static func all(_ tokens: [[UInt8]], _ answer: HMSAnswer) -> [HMSAnswer] {
+    private static func all(_ tokens: some Collection<[UInt8]>, _ answer: HMSAnswer) -> [HMSAnswer] {
         Array(repeating: answer, count: tokens.count)
     }
 
-    /// Our token was not taken.
-    var isUnauthenticated: Bool {
-        guard case .rejected(let rejection) = self else { return false }
-        if let code = rejection.code { return code == .authenticationFailed || code == .tokenExpired }
-        return rejection.status == 401
+    /// Whether our token was not taken.
+    static func refusesToken(_ response: OutboundResponse) -> Bool {
+        let body = try? JSONDecoder().decode(Body.self, from: Data(response.body))
+        guard let code = body?.code.map({ HMSCode($0) }) else { return response.status == 401 }
+        return code == .authenticationFailed || code == .tokenExpired
     }
 }
 
@@ -115,17 +137,38 @@ extension HMSAnswer {
 private struct Body: Decodable {
     let code: String?
     let requestID: String?
-    /// nil if the message does not list any.
-    let illegalTokens: Set<[UInt8]>?
+    /// Those that the message lists, each with what they are listed under.
+    let illegalTokens: [[UInt8]: HMSCause]
 
     private enum Key: String, CodingKey {
         case code, msg
         case requestID = "requestId"
     }
 
-    /// JSON within a string of the JSON.
-    private struct Partial: Decodable {
-        let illegal_tokens: [String]
+    /// JSON within a string of the JSON: lists of tokens, by their causes, at either of two depths.
+    private enum Partial: Decodable {
+        case tokens([String])
+        case causes([String: [String]])
+        case other
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let tokens = try? container.decode([String].self) {
+                self = .tokens(tokens)
+            } else if let causes = try? container.decode([String: [String]].self) {
+                self = .causes(causes)
+            } else {
+                self = .other
+            }
+        }
+
+        func causes(named name: String) -> [String: [String]] {
+            switch self {
+            case .tokens(let tokens): [name: tokens]
+            case .causes(let causes): causes
+            case .other: [:]
+            }
+        }
     }
 
     init(from decoder: any Decoder) throws {
@@ -136,7 +179,14 @@ private struct Body: Decodable {
         }
         requestID = try? container.decode(String.self, forKey: .requestID)
         let text = (try? container.decode(String.self, forKey: .msg)) ?? ""
-        let partial = try? JSONDecoder().decode(Partial.self, from: Data(text.utf8))
-        illegalTokens = partial.map { Set($0.illegal_tokens.map { Array($0.utf8) }) }
+        var illegal: [[UInt8]: HMSCause] = [:]
+        for (name, part) in (try? JSONDecoder().decode([String: Partial].self, from: Data(text.utf8))) ?? [:] {
+            for (cause, tokens) in part.causes(named: name) {
+                for token in tokens where illegal[Array(token.utf8)] ?? .unstated == .unstated {
+                    illegal[Array(token.utf8)] = HMSCause(cause)
+                }
+            }
+        }
+        illegalTokens = illegal
     }
 }

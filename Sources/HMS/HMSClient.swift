@@ -1,68 +1,77 @@
-public import AsyncHTTPClient
-public import HTTPExchange
+import NIOCore
+import NIOHTTP1
+public import NIOSSL
+public import Outbound
 
-/// Sends messages through Huawei's Push Kit, v1, for one app.
+/// Sends messages through Huawei's Push Kit for one app or project.
 ///
 /// A request goes to 1,000 devices; its answer says which of their tokens are illegal. Answers are values, one for each
 /// device in order; `send` never throws and always returns by its deadline.
-public final class HMSClient: Sendable {
-    private let poster: HTTPPoster
-    private let url: String
+public struct HMSClient: Sendable {
+    /// Source: Huawei, Push Kit REST API; Account Kit, "Client Credentials".
+    public struct Configuration: Sendable {
+        /// `https://host` or `https://host:port`.
+        public var pushURL = "https://push-api.cloud.huawei.com"
+        public var tokenURL = "https://oauth-login.cloud.huawei.com/oauth2/v3/token"
+        /// Instead of the HTTP client's own, for simulators.
+        public var tls: TLSConfiguration?
+
+        public init() {}
+    }
+
+    private let outbound: Outbound
     private let token: AccessToken
+    private let url: String
+    private let tls: TLSConfiguration?
 
     /// Source: Huawei, Push Kit, "Downlink Message Sending", `token`.
     public static let devicesMax = 1_000
+    /// An answer may list 1,000 tokens, within a string.
+    private static let answerBytesMax = 1_048_576
 
-    /// - Parameter http: must follow no redirects, and is shut down by whoever made it.
-    public init(
-        credentials: HMSCredentials, endpoint: HMSEndpoint = .production, http: HTTPClient
-    ) throws(HTTPFault) {
-        // The answer may list 1,000 tokens, within a string.
-        poster = try HTTPPoster(client: http, trustRoots: endpoint.trustRoots, bodyBytesMax: 1_048_576)
-        url = "\(endpoint.pushURL)/v1/\(credentials.appID)/messages:send"
-        token = AccessToken(
-            fetch: TokenServer(credentials: credentials, url: endpoint.tokenURL, poster: poster).fetch)
+    public init(_ outbound: Outbound, credentials: HMSCredentials, configuration: Configuration = Configuration()) {
+        self.outbound = outbound
+        url = "\(configuration.pushURL)\(credentials.path)/messages:send"
+        tls = configuration.tls
+        token = AccessToken {
+            switch credentials.proof {
+            case .key(let key): key.grant(at: Outbound.now())
+            case .secret(let clientID, let secret):
+                await outbound.grant(
+                    from: configuration.tokenURL,
+                    form: [
+                        "grant_type": "client_credentials", "client_id": clientID, "client_secret": secret,
+                    ], tls: configuration.tls)
+            }
+        }
     }
 
-    /// Sends to all devices, 1,000 at a time. The deadline is for all of it; what is left then is `unprocessed`.
+    /// Sends to all devices, 1,000 at a time. The deadline is for all of it.
     public func send(
-        _ message: HMSMessage, to tokens: [[UInt8]], deadline: Duration = .seconds(30)
+        _ message: HMSMessage, to tokens: [[UInt8]], within deadline: Duration
     ) async -> [HMSAnswer] {
-        let lapsesAt = ContinuousClock.now + deadline
-        var answers: [HMSAnswer] = []
-        answers.reserveCapacity(tokens.count)
-        while answers.count < tokens.count {
-            let part = Array(tokens[answers.count..<min(answers.count + Self.devicesMax, tokens.count)])
-            var these = await attempt(message, part, until: lapsesAt)
-            // A token may end before its time. The attempt has seen to it that the next gets another.
-            if these.first?.isUnauthenticated == true { these = await attempt(message, part, until: lapsesAt) }
-            answers += these
+        let parts = Outbound.parts(of: tokens, count: Self.devicesMax)
+        let answers = await Outbound.fanOut(
+            parts, width: 1, within: deadline, untried: [HMSAnswer]()
+        ) { await attempt(message, $0, within: deadline) }
+        return zip(answers, parts).flatMap { answers, part in
+            answers.isEmpty ? part.map { _ in .unprocessed(.notBegun) } : answers
         }
-        return answers
     }
 
     private func attempt(
-        _ message: HMSMessage, _ tokens: [[UInt8]], until lapsesAt: ContinuousClock.Instant
+        _ message: HMSMessage, _ tokens: ArraySlice<[UInt8]>, within deadline: Duration
     ) async -> [HMSAnswer] {
+        var request = OutboundRequest(
+            url: url, headers: ["content-type": "application/json"], body: ByteBuffer(bytes: message.body(for: tokens)),
+            tls: tls, answerBytesMax: Self.answerBytesMax)
+        if let pushType = message.pushType { request.headers.add(name: "push-type", value: "\(pushType)") }
         do throws(AccessTokenError) {
-            let (token, generation) = try await token.current()
-            let left = lapsesAt - .now
-            guard left > .zero, !Task.isCancelled else {
-                let late = HTTPAnswer.unprocessed(HTTPFault("the deadline passed before it was sent"))
-                return HMSAnswer.answers(late, tokens: tokens)
-            }
-            let answer = await poster.post(
-                url, headers: [("authorization", "Bearer \(token)"), ("content-type", "application/json")],
-                body: Self.body(message, tokens), deadline: left)
-            let answers = HMSAnswer.answers(answer, tokens: tokens)
-            if answers.first?.isUnauthenticated == true { self.token.reject(generation) }
-            return answers
+            let answer = try await outbound.post(
+                request, with: token, deadline: deadline, isRefused: HMSAnswer.refusesToken)
+            return HMSAnswer.answers(answer, tokens: tokens)
         } catch {
             return tokens.map { _ in .unauthorized(error) }
         }
-    }
-
-    static func body(_ message: HMSMessage, _ tokens: [[UInt8]]) -> [UInt8] {
-        message.head + JSONText.array(tokens) + message.tail
     }
 }

@@ -1,16 +1,20 @@
+import Outbound
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
 #endif
 
-/// What is the same for all devices a message goes to, encoded once: data that the app finds.
+/// What is the same for all devices a message goes to, encoded once.
 ///
-/// Source: Huawei, Push Kit, "Downlink Message Sending", v1.
+/// Source: Huawei, Push Kit, "Downlink Message Sending"; Push Kit for HarmonyOS, "Scenario-based messages", v3.
 public struct HMSMessage: Sendable, Hashable {
     /// What stands before and after the tokens.
-    let head: [UInt8]
-    let tail: [UInt8]
+    private let head: [UInt8]
+    private let tail: [UInt8]
+    /// The header of v3; nil for v1 and v2.
+    let pushType: Int?
 
     /// Of a request without its tokens.
     public static let bytesMax = 4_096
@@ -18,6 +22,8 @@ public struct HMSMessage: Sendable, Hashable {
     public static let secondsMax: Int64 = 1_296_000
     public static let collapseKeys: ClosedRange<Int> = -1...100
 
+    /// Data that the app finds, over v1 and v2.
+    ///
     /// - Parameters:
     ///   - data: the text the app gets, by custom JSON.
     ///   - timeToLive: seconds; nil leaves it at a day.
@@ -27,21 +33,49 @@ public struct HMSMessage: Sendable, Hashable {
         data: String, timeToLive: Int64? = nil, collapseKey: Int? = nil, isHighPriority: Bool = false,
         isValidatedOnly: Bool = false
     ) throws(HMSMessageError) {
-        if let timeToLive, !(1...Self.secondsMax ~= timeToLive) { throw .timeToLive(timeToLive) }
         if let collapseKey, !Self.collapseKeys.contains(collapseKey) { throw .collapseKey(collapseKey) }
         let android = Android(
             collapse_key: collapseKey, ttl: timeToLive.map { "\($0)s" }, urgency: isHighPriority ? "HIGH" : nil)
+        try self.init(
+            before: #"{"validate_only":\#(isValidatedOnly),"message":"#, Message(android: android, data: data),
+            between: ",", after: "}}", pushType: nil, timeToLive: timeToLive)
+    }
+
+    /// Data that the app finds without its user being told, over v3.
+    public init(background data: String, timeToLive: Int64? = nil) throws(HMSMessageError) {
+        try self.init(payload: Background(extraData: data), pushType: 6, timeToLive: timeToLive)
+    }
+
+    /// What the system shows, over v3.
+    public init(notification: HMSNotification, timeToLive: Int64? = nil) throws(HMSMessageError) {
+        try self.init(payload: Alert(notification: notification), pushType: 0, timeToLive: timeToLive)
+    }
+
+    func body(for tokens: some Collection<[UInt8]>) -> [UInt8] { head + JSONText.array(tokens) + tail }
+
+    private init(payload: some Encodable, pushType: Int, timeToLive: Int64?) throws(HMSMessageError) {
+        let options = timeToLive.map { #""pushOptions":{"ttl":\#($0)},"# } ?? ""
+        try self.init(
+            before: #"{"payload":"#, payload, between: #"},\#(options)"target":{"#, after: "}}", pushType: pushType,
+            timeToLive: timeToLive)
+    }
+
+    /// - Parameters:
+    ///   - part: an object, which is left open behind its last member.
+    private init(
+        before: String, _ part: some Encodable, between: String, after: String, pushType: Int?, timeToLive: Int64?
+    ) throws(HMSMessageError) {
+        if let timeToLive, !(1...Self.secondsMax ~= timeToLive) { throw .timeToLive(timeToLive) }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let parts = try? encoder.encode(Parts(android: android, data: data)) else { throw .unwritable }
-        head =
-            Array(#"{"validate_only":\#(isValidatedOnly),"message":"#.utf8) + parts.dropLast()
-            + Array(#","token":"#.utf8)
-        tail = Array("}}".utf8)
+        guard let object = try? encoder.encode(part) else { throw .unwritable }
+        head = Array(before.utf8) + object.dropLast() + Array("\(between)\"token\":".utf8)
+        tail = Array(after.utf8)
+        self.pushType = pushType
         guard head.count + tail.count <= Self.bytesMax else { throw .tooLarge(bytes: head.count + tail.count) }
     }
 
-    private struct Parts: Encodable {
+    private struct Message: Encodable {
         let android: Android
         let data: String
     }
@@ -50,6 +84,38 @@ public struct HMSMessage: Sendable, Hashable {
         let collapse_key: Int?
         let ttl: String?
         let urgency: String?
+    }
+
+    private struct Background: Encodable {
+        let extraData: String
+    }
+
+    private struct Alert: Encodable {
+        let notification: HMSNotification
+    }
+}
+
+/// What HarmonyOS shows. A touch opens the app and hands it the data.
+public struct HMSNotification: Sendable, Hashable, Encodable {
+    let category: String
+    let title: String
+    let body: String
+    let clickAction: ClickAction
+
+    /// The one category that needs no leave of Huawei's.
+    public static let standardCategory = "MARKETING"
+
+    /// - Parameter category: what kind of news it is, by which Huawei shows and counts it.
+    public init(title: String, body: String, category: String = standardCategory, data: [String: String] = [:]) {
+        self.category = category
+        self.title = title
+        self.body = body
+        clickAction = ClickAction(actionType: 0, data: data)
+    }
+
+    struct ClickAction: Sendable, Hashable, Encodable {
+        let actionType: Int
+        let data: [String: String]
     }
 }
 

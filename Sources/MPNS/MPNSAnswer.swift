@@ -16,8 +16,8 @@ public struct MPNSVerdict: Sendable, Hashable {
     public let notification: NotificationStatus?
     public let connection: ConnectionStatus?
     public let subscription: SubscriptionStatus?
-    /// Seconds.
-    public let retryAfter: Int?
+    /// What the answer asks for.
+    public let retryAfter: Duration?
 
     /// `X-NotificationStatus`.
     public enum NotificationStatus: String, Sendable, Hashable, CaseIterable {
@@ -36,7 +36,7 @@ public struct MPNSVerdict: Sendable, Hashable {
 
     public init(
         status: Int, notification: NotificationStatus? = nil, connection: ConnectionStatus? = nil,
-        subscription: SubscriptionStatus? = nil, retryAfter: Int? = nil
+        subscription: SubscriptionStatus? = nil, retryAfter: Duration? = nil
     ) {
         self.status = status
         self.notification = notification

@@ -33,7 +33,7 @@ public struct MPNSClient: Sendable {
         let body = ByteBuffer(bytes: message.body)
         return await Outbound.fanOut(
             channels, width: configuration.width, within: deadline,
-            untried: .unprocessed(OutboundFault(.deadline, "not begun in time"))
+            untried: .unprocessed(.notBegun)
         ) { channel in
             let request = OutboundRequest(url: channel.uri, headers: headers, body: body, tls: configuration.tls)
             return MPNSAnswer(await outbound.post(request, deadline: configuration.requestDeadline))

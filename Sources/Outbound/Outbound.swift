@@ -10,12 +10,18 @@ public struct OutboundRequest: Sendable {
     public var body: ByteBuffer
     /// Instead of the client's own.
     public var tls: TLSConfiguration?
+    /// How much of the answer's body is read.
+    public var answerBytesMax: Int
 
-    public init(url: String, headers: HTTPHeaders = [:], body: ByteBuffer, tls: TLSConfiguration? = nil) {
+    public init(
+        url: String, headers: HTTPHeaders = [:], body: ByteBuffer, tls: TLSConfiguration? = nil,
+        answerBytesMax: Int = 64 * 1_024
+    ) {
         self.url = url
         self.headers = headers
         self.body = body
         self.tls = tls
+        self.answerBytesMax = answerBytesMax
     }
 }
 
@@ -23,17 +29,21 @@ public struct OutboundRequest: Sendable {
 /// the client is set so, and none should be.
 public struct Outbound: Sendable {
     private let client: HTTPClient
+    private let names: AddressGuard?
 
-    /// How much of an answer's body is read.
-    public static let bodyBytesMax = 64 * 1_024
-
-    public init(_ client: HTTPClient) { self.client = client }
+    /// - Parameter names: for a client with a proxy, which connects where we cannot see it: judges the hosts of URLs before
+    ///   anything is sent.
+    public init(_ client: HTTPClient, judgingNamesBy names: AddressGuard? = nil) {
+        self.client = client
+        self.names = names
+    }
 
     /// Never throws, and ends when its task is cancelled.
     ///
-    /// - Parameter deadline: until the head of the answer. What bounds the body is the cancellation of the task, see
-    ///   ``fanOut(_:width:within:untried:_:)``.
+    /// - Parameter deadline: for everything: connecting, waiting, the whole answer.
     public func post(_ request: OutboundRequest, deadline: Duration) async -> OutboundAnswer {
+        if let names, !names.permits(url: request.url) { return OutboundAnswer(AddressRefused()) }
+        let lapsesAt = ContinuousClock.now + deadline
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = .POST
         outgoing.headers = request.headers
@@ -44,24 +54,46 @@ public struct Outbound: Sendable {
             return .response(
                 OutboundResponse(
                     status: Int(response.status.code), headers: response.headers,
-                    body: try await Self.head(of: response.body)))
+                    body: try await Self.body(of: response, upTo: request.answerBytesMax, until: lapsesAt)))
         } catch {
             return OutboundAnswer(error)
         }
     }
 
-    private static func head(of body: HTTPClientResponse.Body) async throws -> [UInt8] {
+    /// The client's own deadline ends with the head of the answer.
+    private static func body(
+        of response: HTTPClientResponse, upTo bytesMax: Int, until lapsesAt: ContinuousClock.Instant
+    ) async throws -> [UInt8] {
+        try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            group.addTask { try await head(of: response.body, bytesMax) }
+            group.addTask {
+                try await Task.sleep(until: lapsesAt, clock: .continuous)
+                throw CancellationError()
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? []
+        }
+    }
+
+    private static func head(of body: HTTPClientResponse.Body, _ bytesMax: Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         for try await chunk in body {
-            bytes.append(contentsOf: chunk.readableBytesView.prefix(bodyBytesMax - bytes.count))
-            guard bytes.count < bodyBytesMax else { break }
+            bytes.append(contentsOf: chunk.readableBytesView.prefix(bytesMax - bytes.count))
+            guard bytes.count < bytesMax else { break }
         }
         return bytes
     }
 }
 
 extension Outbound {
-    /// TLS as the client does it by default, with other roots than the system's and with a certificate of our own.
+    /// TLS 1.2 or above, with the roots of the system.
+    public static var standardTLS: TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        return tls
+    }
+
+    /// ``standardTLS`` with other roots than the system's and with a certificate of our own.
     ///
     /// - Parameters:
     ///   - trustRoots: certificates in PEM.
@@ -72,10 +104,11 @@ extension Outbound {
         -> TLSConfiguration?
     {
         guard trustRoots != nil || certificate != nil else { return nil }
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
+        var tls = standardTLS
         if let trustRoots {
-            tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(trustRoots.utf8)))
+            let roots = try NIOSSLCertificate.fromPEMBytes(Array(trustRoots.utf8))
+            guard !roots.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
+            tls.trustRoots = .certificates(roots)
         }
         if let certificate, let key {
             tls.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8)).map { .certificate($0) }

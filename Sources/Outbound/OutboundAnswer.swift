@@ -44,6 +44,8 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
         public static let deadline = Code(number: 5)
         /// The connection ended, or what came was no HTTP.
         public static let broken = Code(number: 6)
+        /// An answer came, and cannot be understood.
+        public static let unreadable = Code(number: 7)
     }
 
     public let code: Code
@@ -54,6 +56,8 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
         self.code = code
         self.description = description
     }
+
+    public static let notBegun = OutboundFault(.deadline, "not begun in time")
 }
 
 extension OutboundAnswer {

@@ -7,7 +7,7 @@ public enum PAPAnswer: Sendable, Hashable {
     /// - Parameter description: visible ASCII.
     case result(code: Int, description: String)
     /// An answer without a code, 200 or other.
-    case rejected(status: Int, retryAfter: Int?)
+    case rejected(status: Int, retryAfter: Duration?)
     /// Certainly not sent.
     case unprocessed(OutboundFault)
     /// It may have been sent, and no answer came.

@@ -66,7 +66,7 @@ public struct PAPClient: Sendable {
         ]
         return await Outbound.fanOut(
             devices, width: configuration.width, within: deadline,
-            untried: .unprocessed(OutboundFault(.deadline, "not begun in time"))
+            untried: .unprocessed(.notBegun)
         ) { device in
             let body = message.body(for: device, from: credentials.applicationID, boundary: boundary)
             let request = OutboundRequest(

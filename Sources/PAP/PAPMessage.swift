@@ -1,4 +1,8 @@
-import Outbound
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// What is the same for all devices a push goes to.
 public struct PAPMessage: Sendable, Hashable {
@@ -27,7 +31,7 @@ public struct PAPMessage: Sendable, Hashable {
 
     /// The request for one device: the control entity, then the content. Source: WAP-247 PAP §7, §8.
     func body(for device: PAPDevice, from applicationID: String, boundary: String) -> [UInt8] {
-        let before = deliverBefore.map { #" deliver-before-timestamp="\#(Outbound.isoTime($0))""# } ?? ""
+        let before = deliverBefore.map { #" deliver-before-timestamp="\#(Self.timestamp($0))""# } ?? ""
         let control = """
             <?xml version="1.0"?>\r
             <!DOCTYPE pap PUBLIC "-//WAPFORUM//DTD PAP 2.1//EN" "http://www.openmobilealliance.org/tech/DTD/pap_2.1.dtd">\r
@@ -41,6 +45,11 @@ public struct PAPMessage: Sendable, Hashable {
         body += content
         body += Array("\r\n--\(boundary)--\r\n".utf8)
         return body
+    }
+
+    /// `2026-01-01T00:00:00Z`. Source: RFC 3339 §5.6.
+    private static func timestamp(_ seconds: Int64) -> String {
+        Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
     }
 
     private static func escaped(_ text: String) -> String {

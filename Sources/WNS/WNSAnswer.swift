@@ -8,11 +8,11 @@ public enum WNSAnswer: Sendable, Hashable {
     /// WNS took it and threw it away: the device is offline and it was not to be kept, or the user wants none.
     case dropped
     /// WNS threw it away, for the app sends this device too much.
-    case channelThrottled
+    case channelThrottled(retryAfter: Duration?)
     /// WNS answered otherwise than with 200.
     case rejected(WNSRejection)
     /// There is no access token. Nothing was sent.
-    case unauthorized(AccessToken.Fault)
+    case unauthorized(AccessTokenError)
     /// Certainly not sent.
     case unprocessed(OutboundFault)
     /// It may have been sent, and no answer came.
@@ -23,8 +23,8 @@ public struct WNSRejection: Sendable, Hashable {
     public let status: Int
     /// `X-WNS-Error-Description`, in visible ASCII.
     public let description: String?
-    /// Seconds.
-    public let retryAfter: Int?
+    /// What the answer asks for.
+    public let retryAfter: Duration?
 }
 
 extension WNSAnswer {
@@ -49,7 +49,7 @@ extension WNSAnswer {
         }
         switch response.headers.first(name: "x-wns-status")?.lowercased() {
         case "dropped": self = .dropped
-        case "channelthrottled": self = .channelThrottled
+        case "channelthrottled": self = .channelThrottled(retryAfter: response.headers.retryAfter())
         default: self = .received
         }
     }

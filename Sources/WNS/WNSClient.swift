@@ -17,16 +17,20 @@ public struct WNSClient: Sendable {
         public init() {}
     }
 
+    private let outbound: Outbound
     private let token: AccessToken
     private let configuration: Configuration
 
     public init(_ outbound: Outbound, credentials: WNSCredentials, configuration: Configuration = Configuration()) {
-        token = AccessToken(
-            outbound, url: credentials.url,
-            form: [
-                "grant_type": "client_credentials", "client_id": credentials.clientID,
-                "client_secret": credentials.secret, "scope": credentials.scope,
-            ], tls: configuration.tls)
+        self.outbound = outbound
+        token = AccessToken {
+            await outbound.grant(
+                from: credentials.url,
+                form: [
+                    "grant_type": "client_credentials", "client_id": credentials.clientID,
+                    "client_secret": credentials.secret, "scope": credentials.scope,
+                ], tls: configuration.tls)
+        }
         self.configuration = configuration
     }
 
@@ -38,11 +42,12 @@ public struct WNSClient: Sendable {
         let body = ByteBuffer(bytes: message.body)
         return await Outbound.fanOut(
             channels, width: configuration.width, within: deadline,
-            untried: .unprocessed(OutboundFault(.deadline, "not begun in time"))
+            untried: .unprocessed(.notBegun)
         ) { channel in
             let request = OutboundRequest(url: channel.uri, headers: headers, body: body, tls: configuration.tls)
-            do throws(AccessToken.Fault) {
-                return WNSAnswer(try await token.post(request, deadline: configuration.requestDeadline))
+            do throws(AccessTokenError) {
+                return WNSAnswer(
+                    try await outbound.post(request, with: token, deadline: configuration.requestDeadline))
             } catch {
                 return .unauthorized(error)
             }
@@ -50,7 +55,7 @@ public struct WNSClient: Sendable {
     }
 
     /// Asks for an access token, which is all that can be asked without a device.
-    public func authorize() async throws(AccessToken.Fault) { _ = try await token.token() }
+    public func authorize() async throws(AccessTokenError) { _ = try await token.current() }
 }
 
 extension WNSMessage {

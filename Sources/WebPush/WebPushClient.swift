@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 public import NIOSSL
 public import Outbound
+import Synchronization
 
 /// Sends messages to browsers through whatever push service each of them named.
 ///
@@ -35,10 +36,16 @@ public struct WebPushClient: Sendable {
     public func send(
         _ message: WebPushMessage, to subscriptions: [WebPushSubscription], within deadline: Duration
     ) async -> [WebPushAnswer] {
-        await Outbound.fanOut(
-            subscriptions, width: configuration.width, within: deadline,
-            untried: .unprocessed(OutboundFault(.deadline, "not begun in time"))
-        ) { await send(message, to: $0) }
+        let silent = SilentHosts()
+        return await Outbound.fanOut(
+            subscriptions, width: configuration.width, within: deadline, untried: .unprocessed(.notBegun),
+            lane: \.origin
+        ) { subscription in
+            guard !silent.contains(subscription.origin) else { return .unprocessed(.notBegun) }
+            let answer = await send(message, to: subscription)
+            if answer.isSilence { silent.insert(subscription.origin) }
+            return answer
+        }
     }
 
     private func send(_ message: WebPushMessage, to subscription: WebPushSubscription) async -> WebPushAnswer {
@@ -78,6 +85,25 @@ public struct WebPushClient: Sendable {
             headers.add(name: "x-wns-cache-policy", value: message.ttl == 0 ? "no-cache" : "cache")
         }
         return headers
+    }
+}
+
+/// The push services that did not answer a request of the page: the others of theirs are not waited for as well.
+private final class SilentHosts: Sendable {
+    private let origins = Mutex<Set<String>>([])
+
+    func contains(_ origin: String) -> Bool { origins.withLock { $0.contains(origin) } }
+
+    func insert(_ origin: String) { origins.withLock { _ = $0.insert(origin) } }
+}
+
+extension WebPushAnswer {
+    /// No connection, or no answer, in time.
+    fileprivate var isSilence: Bool {
+        switch self {
+        case .unprocessed(let fault), .unknown(let fault): fault.code == .deadline || fault.code == .connect
+        default: false
+        }
     }
 }
 

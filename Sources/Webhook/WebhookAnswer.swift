@@ -11,7 +11,7 @@ public enum WebhookAnswer: Sendable, Hashable {
     /// One for each device, in order.
     case verdicts([WebhookVerdict])
     /// Any other answer than 2xx, for the page as a whole.
-    case rejected(status: Int, retryAfter: Int?)
+    case rejected(status: Int, retryAfter: Duration?)
     /// 2xx, but no list of verdicts that fits the page.
     case unreadable
     /// Certainly not sent.
@@ -27,8 +27,8 @@ public enum WebhookVerdict: Sendable, Hashable {
     case refused
     /// The device is no more.
     case gone
-    /// To be tried again, after so many seconds if any are named.
-    case retry(after: Int?)
+    /// To be tried again, after this wait if one is named.
+    case retry(after: Duration?)
 }
 
 extension WebhookAnswer {
@@ -60,7 +60,7 @@ extension WebhookAnswer {
 
         struct Item: Decodable {
             let outcome: String
-            let retryAfter: Int?
+            let retryAfter: Int64?
 
             /// nil for a word that is none.
             var verdict: WebhookVerdict? {
@@ -68,7 +68,7 @@ extension WebhookAnswer {
                 case "accepted": .accepted
                 case "refused": .refused
                 case "gone": .gone
-                case "retry": .retry(after: retryAfter.map { max($0, 0) })
+                case "retry": .retry(after: retryAfter.map { .seconds(min(max($0, 0), RetryAfter.longest)) })
                 default: nil
                 }
             }

@@ -34,10 +34,6 @@ public struct WebhookClient: Sendable {
         headers.add(contentsOf: signature.headers(of: page.body, time: configuration.now()))
         let request = OutboundRequest(
             url: url, headers: headers, body: ByteBuffer(bytes: page.body), tls: configuration.tls)
-        let answers = await Outbound.fanOut(
-            [request], width: 1, within: deadline,
-            untried: OutboundAnswer.unprocessed(OutboundFault(.deadline, "not begun in time"))
-        ) { await outbound.post($0, deadline: deadline) }
-        return WebhookAnswer(answers[0], devices: page.devices.count)
+        return WebhookAnswer(await outbound.post(request, deadline: deadline), devices: page.devices.count)
     }
 }

@@ -1,3 +1,5 @@
+import Outbound
+
 /// One push and the devices it is for, in one request.
 public struct WebhookPage: Sendable {
     /// Who is to be told.
@@ -25,25 +27,12 @@ public struct WebhookPage: Sendable {
         for (index, device) in devices.enumerated() {
             if index > 0 { body.append(UInt8(ascii: ",")) }
             body += Array(#"{"id":"#.utf8)
-            body += Self.quoted(device.messageID)
+            body += JSONText.quoted(device.messageID.utf8)
             body += Array(#","token":"#.utf8)
-            body += Self.quoted(device.token)
+            body += JSONText.quoted(device.token.utf8)
             body.append(UInt8(ascii: "}"))
         }
         self.body = body + Array("]}".utf8)
         self.devices = devices
-    }
-
-    /// Source: RFC 8259 §7.
-    private static func quoted(_ text: String) -> [UInt8] {
-        var quoted = [UInt8(ascii: "\"")]
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): quoted += [UInt8(ascii: "\\"), byte]
-            case ..<0x20: quoted += Array("\\u00\(byte < 16 ? "0" : "")\(String(byte, radix: 16))".utf8)
-            default: quoted.append(byte)
-            }
-        }
-        return quoted + [UInt8(ascii: "\"")]
     }
 }

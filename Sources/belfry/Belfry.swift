@@ -10,7 +10,8 @@ struct Belfry: AsyncParsableCommand {
             Every setting can be given by flag, by BELFRY_* variable or in a file: docs/Configuration.md.
             """,
         subcommands: [
-            Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self, PushCommand.self,
-            ReceiptCommand.self, TenantCommand.self, AdminCommand.self, Simulate.self,
+            Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self,
+            ChannelCommand.self, PushCommand.self, ReceiptCommand.self, TenantCommand.self, AdminCommand.self,
+            KeysCommand.self, Simulate.self,
         ])
 }

@@ -18,6 +18,13 @@ import Testing
         #expect((9.9...10.1).contains(days))
     }
 
+    /// As Keychain Access exports them, with the authorities' certificates beside the app's own.
+    @Test(arguments: [modern, rc2])
+    func `of several certificates the one of the key is presented`(encryption: [String]) throws {
+        let p12 = try OpenSSL.p12(passphrase: "x", encryption: encryption, parts: .chain)
+        #expect(try APNsCredentials.certificate(p12: p12, passphrase: "x").topic == "com.example.app")
+    }
+
     @Test func `a wrong passphrase is told from a broken file`() throws {
         let p12 = try OpenSSL.p12(passphrase: "right")
         #expect(code(p12, "wrong") == .passphrase)

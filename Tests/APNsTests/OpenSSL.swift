@@ -2,7 +2,7 @@ import Foundation
 
 /// Makes certificates and p12 files with the openssl command.
 enum OpenSSL {
-    enum Parts { case all, certificateOnly, keyOnly, foreignKey }
+    enum Parts { case all, certificateOnly, keyOnly, foreignKey, chain }
 
     struct Failure: Error { let arguments: [String] }
 
@@ -12,12 +12,15 @@ enum OpenSSL {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         try certificate(in: folder, named: "own")
-        if parts == .foreignKey { try certificate(in: folder, named: "other") }
+        if parts == .foreignKey || parts == .chain { try certificate(in: folder, named: "other") }
         let out = folder.appending(path: "out.p12")
         var arguments = ["pkcs12", "-export", "-out", out.path, "-passout", "pass:\(passphrase)"] + encryption
         let key = ["-inkey", folder.appending(path: "own.key").path]
         switch parts {
         case .all: arguments += ["-in", folder.appending(path: "own.pem").path] + key
+        case .chain:
+            arguments += ["-in", folder.appending(path: "own.pem").path] + key
+            arguments += ["-certfile", folder.appending(path: "other.pem").path]
         case .certificateOnly: arguments += ["-in", folder.appending(path: "own.pem").path, "-nokeys"]
         case .keyOnly: arguments += key + ["-nocerts"]
         case .foreignKey: arguments += key + ["-nocerts", "-certfile", folder.appending(path: "other.pem").path]
@@ -27,9 +30,10 @@ enum OpenSSL {
     }
 
     static func certificate(in folder: URL, named name: String) throws {
+        let bundle = name == "own" ? "com.example.app" : "com.example.other"
         try run([
             "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "10",
-            "-subj", "/UID=com.example.app/CN=Apple Push Services: com.example.app",
+            "-subj", "/UID=\(bundle)/CN=Apple Push Services: \(bundle)",
             "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
             "-keyout", folder.appending(path: "\(name).key").path, "-out", folder.appending(path: "\(name).pem").path,
         ])

@@ -36,6 +36,14 @@ import Testing
         #expect(settlement.retryAt == nil)
     }
 
+    @Test func `moved is accepted, with the token it had and the one it has`() {
+        let token = DeviceToken(bytes: [9])
+        let settlement = settle([.accepted, .moved(to: token)])
+        #expect(settlement.answers == [.accepted, .accepted])
+        let from = PageLoad.sample(settlement.page.devices).recipients[1].token
+        #expect(settlement.moves == [Settlement.Move(device: Key(2), from: from, to: token)])
+    }
+
     @Test func `gone without a time deactivates nobody`() {
         let settlement = settle([.gone(since: nil)])
         #expect(settlement.answers == [.gone])

@@ -43,6 +43,27 @@ import Testing
         #expect(try await house.store.receipt(swift.receiptID)?.state == .settled)
     }
 
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `many platforms that stall do not hold up another`(seed: UInt64) async throws {
+        let stalled = 12
+        let house = House(seed: seed, applications: stalled + 1) { platform in
+            FakeProvider.Pace(burst: 500, delay: platform < stalled ? .seconds(60) : .zero)
+        }
+        try await house.open(devices: 10)
+        for number in 1...120 as ClosedRange<UInt64> { _ = try await house.push(number, on: Int(number) % stalled) }
+        house.start(options: DeliveryOptions())
+        // Before their first pages land, and once it is known how long those stay.
+        let rounds: [(number: UInt64, wait: Duration)] = [
+            (200, .seconds(5)), (201, .seconds(65)), (202, .seconds(65)),
+        ]
+        for (number, wait) in rounds {
+            house.run(for: wait)
+            let swift = try await house.push(number, on: stalled)
+            house.run(for: .seconds(5))
+            #expect(try await house.store.receipt(swift.receiptID)?.state == .settled)
+        }
+    }
+
     @Test func `a push that expires while its platform is parked is told to nobody`() async throws {
         let house = House(seed: 1)
         try await house.open(devices: 10)
@@ -78,6 +99,19 @@ import Testing
         #expect(try await house.store.platform(house.platforms[0].key)?.parked?.cause == .deaths)
         #expect(try await house.store.receipt(push.receiptID)?.counts == [.gone: 100])
         #expect(house.store.contents.devices.values.allSatisfy { $0.isActive })
+    }
+
+    @Test func `tokens that die with what they were for park nothing`() async throws {
+        let house = House(seed: 1, plan: OutcomePlan(rates: OutcomePlan.Rates(gone: 1), sinceMax: .zero))
+        try await house.open(devices: 100, kind: .apple(.liveActivity))
+        house.clock.advance(by: .seconds(60))
+        let push = try await house.push(1)
+        var options = DeliveryOptions()
+        options.deathWatch = DeathWatch(shareMax: 0.2, answersMin: 50)
+        house.start(options: options)
+        house.runUntilSettled()
+        #expect(try await house.store.platform(house.platforms[0].key)?.parked == nil)
+        #expect(try await house.store.receipt(push.receiptID)?.counts == [.gone: 100])
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)

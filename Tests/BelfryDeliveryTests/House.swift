@@ -37,10 +37,10 @@ final class House {
     }
 
     /// An application with one platform for each, and so many devices on each platform.
-    func open(devices: Int) async throws {
+    func open(devices: Int, kind: PlatformKind = .ios) async throws {
         for number in 0..<applications {
             let application = try await store.create(.numbered(number))
-            let platform = try await store.create(.numbered(number, of: application.key))
+            let platform = try await store.create(.numbered(number, of: application.key, kind: kind))
             platforms.append(platform)
             for number in 0..<devices { _ = try await store.register(.sample(UInt8(number)), as: nil, on: platform) }
         }

@@ -47,6 +47,17 @@ import Testing
         (ScriptedAnswer("PERMISSION_DENIED"), .barred("FCM answered 403 PERMISSION_DENIED")),
         (ScriptedAnswer("UNAUTHENTICATED"), .barred("FCM answered 401 UNAUTHENTICATED")),
         (ScriptedAnswer("NOT_FOUND"), .barred("FCM answered 404 NOT_FOUND")),
+        (
+            ScriptedAnswer(status: 401, body: #"{"error":{"details":[{"errorCode":"APNS_AUTH_ERROR"}]}}"#),
+            .refused(.forbidden)
+        ),
+        (ScriptedAnswer(status: 400, body: "<p>"), .refused(.other)), (ScriptedAnswer(status: 418), .refused(.other)),
+        (ScriptedAnswer(status: 429, retryAfter: "8"), .throttled(retryAfter: .seconds(8))),
+        (
+            ScriptedAnswer(status: 403, body: #"{"error":{"status":"BRAND_NEW"}}"#),
+            .barred("FCM answered 403 BRAND_NEW")
+        ),
+        (ScriptedAnswer(status: 504), .failed(retryAfter: nil)),
         (ScriptedAnswer(status: 503, retryAfter: "Wed, 21 Oct 2015 07:28:00 GMT"), .failed(retryAfter: .zero)),
     ]
 
@@ -150,6 +161,27 @@ import Testing
                 Issue.record("nobody could be asked")
                 return
             }
+        }
+    }
+
+    @Test(arguments: [
+        (ScriptedAnswer(status: 400, body: #"{"error":"invalid_grant"}"#), true), (ScriptedAnswer(status: 403), true),
+        (ScriptedAnswer(status: 408), false), (ScriptedAnswer(status: 429, retryAfter: "9"), false),
+        (ScriptedAnswer(status: 500), false), (ScriptedAnswer(status: 200, body: "{}"), false),
+    ])
+    func `a token server that refuses bars the platform, one in trouble is failure`(
+        answer: ScriptedAnswer, isRefusal: Bool
+    ) async throws {
+        try await Self.with { simulator, rehearsal in
+            simulator.script.add(ServiceFault(when: .init(path: "/token"), then: .answer(answer)))
+            switch await rehearsal.send(["a"]).first {
+            case .barred?: #expect(isRefusal)
+            case .failed(let wait)?:
+                #expect(!isRefusal)
+                #expect(wait == (answer.retryAfter == nil ? nil : .seconds(9)))
+            case let other: Issue.record("\(String(describing: other))")
+            }
+            #expect(simulator.ledger.totals().told == 0)
         }
     }
 

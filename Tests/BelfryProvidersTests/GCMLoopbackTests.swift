@@ -36,7 +36,8 @@ import Testing
         ("InvalidApnsCredential", .refused(.forbidden)), ("Unavailable", .failed(retryAfter: nil)),
         ("InternalServerError", .failed(retryAfter: nil)),
         ("DeviceMessageRateExceeded", .throttled(retryAfter: .seconds(60))),
-        ("TopicsMessageRateExceeded", .throttled(retryAfter: .seconds(60))), ("Canonical", .accepted),
+        ("TopicsMessageRateExceeded", .throttled(retryAfter: .seconds(60))),
+        ("Canonical", .moved(to: DeviceToken(bytes: Array("new".utf8)))),
     ]
 
     @Test func `each result has its outcome, in the order of the page`() async throws {
@@ -69,6 +70,8 @@ import Testing
         (ScriptedAnswer("InternalServerError"), .failed(retryAfter: nil)),
         (ScriptedAnswer(status: 429, retryAfter: "9"), .throttled(retryAfter: .seconds(9))),
         (ScriptedAnswer(status: 413), .refused(.payloadTooLarge)),
+        (ScriptedAnswer(status: 401), .barred("GCM answered 401")),
+        (ScriptedAnswer(status: 403), .barred("GCM answered 403")), (ScriptedAnswer(status: 418), .refused(.other)),
         (ScriptedAnswer(status: 200, body: "{}"), .unanswered),
     ])
     func `a request that is refused is so for all its devices`(answer: ScriptedAnswer, expected: Outcome) async throws {

@@ -6,22 +6,92 @@ import Testing
 
 /// Every row of the table of Push Kit in docs/Providers.md, over TLS, against the simulator.
 @Suite struct HMSLoopbackTests {
+    /// Which interface is spoken; what each needs is entered as a person would.
+    enum Version: String, CaseIterable {
+        case v1, v2, v3
+    }
+
     private static func with(
-        secret: String? = nil, deadline: Duration = .seconds(20), _ body: (HMSSimulator, Rehearsal) async throws -> Void
+        _ version: Version = .v1, secret: String? = nil, deadline: Duration = .seconds(20),
+        _ body: (HMSSimulator, Rehearsal) async throws -> Void
     ) async throws {
         var configuration = HMSConfiguration()
         configuration.listening.ledgerDetail = .payloads
         let simulator = try await HMSSimulator.start(configuration)
         do {
-            let credentials = HMSPlatformCredentials(
-                appID: configuration.credentials.clientID, appSecret: secret ?? configuration.credentials.clientSecret,
-                endpoint: simulator.url, tokenURL: simulator.tokenURL, trustRootsPEM: simulator.trustRootPEM)
+            let credentials = try HMSPlatformCredentials(entered: entered(version, secret, simulator, configuration))
             try await Rehearsal.with(.huawei, credentials, deadline: deadline) { try await body(simulator, $0) }
         } catch {
             try await simulator.shutdown()
             throw error
         }
         try await simulator.shutdown()
+    }
+
+    private static func entered(
+        _ version: Version, _ secret: String?, _ simulator: HMSSimulator, _ configuration: HMSConfiguration
+    ) -> [String: JSONValue] {
+        var fields: [String: JSONValue] = [
+            "endpoint": .string(simulator.url), "trust_root": .string(simulator.trustRootPEM),
+        ]
+        if version == .v3 {
+            let account = simulator.service.account
+            fields["service_account"] = .object([
+                "project_id": .string(configuration.projectID), "key_id": .string(account.keyID),
+                "sub_account": .string(account.email), "private_key": .string(account.privateKeyPEM),
+            ])
+            return fields
+        }
+        fields["app_id"] = .string(configuration.credentials.clientID)
+        fields["app_secret"] = .string(secret ?? configuration.credentials.clientSecret)
+        fields["token_url"] = .string(simulator.tokenURL)
+        if version == .v2 { fields["project_id"] = .string(configuration.projectID) }
+        return fields
+    }
+
+    @Test(arguments: Version.allCases)
+    func `each interface takes a page, and refuses the illegal tokens`(version: Version) async throws {
+        try await Self.with(version) { simulator, rehearsal in
+            simulator.script.answer(ScriptedAnswer("illegal"), for: ["b"])
+            #expect(await rehearsal.send(["a", "b", "c"]) == [.accepted, .refused(.badToken), .accepted])
+            #expect(simulator.service.accessTokens.issued == (version == .v3 ? 0 : 1))
+        }
+    }
+
+    @Test func `over v3 a push with a title is shown by the system, and any other is for the app`() async throws {
+        try await Self.with(.v3) { simulator, rehearsal in
+            let titled = Push.Content(
+                body: "hello", custom: ["huawei": .object(["title": .string("News"), "category": .string("IM")])])
+            #expect(await rehearsal.send(["a"], content: titled, expiresIn: .seconds(60)) == [.accepted])
+            #expect(await rehearsal.send(["b"]) == [.accepted])
+            let shown = try #require(simulator.ledger.token(Array("a".utf8))?.lastRequest?.payload)
+            #expect(shown.contains(#""title":"News""#) && shown.contains(#""category":"IM""#), "\(shown)")
+            #expect(shown.contains(#""pushOptions":{"ttl":60}"#), "\(shown)")
+            let quiet = try #require(simulator.ledger.token(Array("b".utf8))?.lastRequest?.payload)
+            #expect(quiet.contains(#"{"extraData":"{\"message\":\"hello\""#), "\(quiet)")
+        }
+    }
+
+    @Test func `over v3 what Huawei refuses us bars, what it refuses a device is the device's`() async throws {
+        try await Self.with(.v3) { simulator, rehearsal in
+            for (cause, expected) in [
+                ("noRight", Outcome.barred("HMS answered noRight")), ("tokenFormatError", .refused(.badToken)),
+                ("countryNotSupport", .refused(.forbidden)),
+            ] {
+                let body = #"{"code":"80100000","msg":"{\"illegal_tokens\":{\"\#(cause)\":[\"b\"]}}","requestId":"r"}"#
+                simulator.script.add(ServiceFault(times: 1, then: .answer(ScriptedAnswer(status: 200, body: body))))
+                #expect(await rehearsal.send(["a", "b"]) == [.accepted, expected])
+            }
+        }
+    }
+
+    @Test func `a service account is tried with a token that no device has`() async throws {
+        try await Self.with(.v3) { simulator, rehearsal in
+            simulator.script.answer(ScriptedAnswer("illegal"), for: ["belfry-credentials-test"])
+            #expect(await rehearsal.provider.test() == .works)
+            simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("80200001"))))
+            #expect(await rehearsal.provider.test() == .refused("HMS answered 80200001"))
+        }
     }
 
     @Test func `a page arrives in one request, and its illegal tokens are refused`() async throws {
@@ -47,6 +117,13 @@ import Testing
         (ScriptedAnswer("80300011"), .barred("HMS answered 80300011")),
         (ScriptedAnswer("80600003"), .failed(retryAfter: nil)), (ScriptedAnswer("81000001"), .failed(retryAfter: nil)),
         (ScriptedAnswer("NotFound"), .barred("HMS answered 404")),
+        (ScriptedAnswer(status: 401), .barred("HMS answered 401")),
+        (ScriptedAnswer(status: 403), .barred("HMS answered 403")),
+        (ScriptedAnswer(status: 302), .barred("HMS answered 302")),
+        (ScriptedAnswer(status: 429, retryAfter: "9"), .throttled(retryAfter: .seconds(9))),
+        (ScriptedAnswer(status: 500), .failed(retryAfter: nil)), (ScriptedAnswer(status: 418), .refused(.other)),
+        (ScriptedAnswer(status: 400, body: #"{"code":"89999999"}"#), .refused(.other)),
+        (ScriptedAnswer("80100000", body: #"{"code":"80100000","msg":"some"}"#), .unanswered),
         (ScriptedAnswer("BadGateway"), .failed(retryAfter: nil)),
         (ScriptedAnswer("FlowControl", retryAfter: "4"), .throttled(retryAfter: .seconds(4))),
         (ScriptedAnswer(status: 200, body: "{}"), .unanswered),

@@ -1,9 +1,10 @@
+import ADM
 import BelfryCore
 import FCM
 import GCM
 import HMS
 import HTTP2Client
-import HTTPExchange
+import Outbound
 import Testing
 
 @testable import BelfryProviders
@@ -70,7 +71,8 @@ import Testing
         (.topicsMessageRateExceeded, .throttled(retryAfter: wait)),
     ])
     func `GCM's results`(error: GCMError, expected: Outcome) {
-        #expect(Outcome(GCMAnswer.rejected(error, retryAfter: Self.wait), sentAt: Self.sentAt) == expected)
+        #expect(
+            Outcome(GCMAnswer.rejected(error, retryAfter: Self.wait), kind: .android, sentAt: Self.sentAt) == expected)
     }
 
     @Test(arguments: [
@@ -79,7 +81,32 @@ import Testing
         (429, .throttled(retryAfter: wait)), (500, .failed(retryAfter: wait)), (503, .failed(retryAfter: wait)),
     ])
     func `GCM's refusals of a whole request`(status: Int, expected: Outcome) {
-        #expect(Outcome(GCMAnswer.refused(status: status, retryAfter: Self.wait), sentAt: Self.sentAt) == expected)
+        let answer = GCMAnswer.refused(status: status, retryAfter: Self.wait)
+        #expect(Outcome(answer, kind: .android, sentAt: Self.sentAt) == expected)
+    }
+
+    @Test(
+        arguments: [
+            (nil, .accepted), ("new", .moved(to: DeviceToken(bytes: Array("new".utf8)))), ("a b", .accepted),
+            ("", .accepted),
+        ] as [(String?, Outcome)])
+    func `a canonical id that a device could register moves it`(canonical: String?, expected: Outcome) {
+        let answer = GCMAnswer.accepted(messageID: "1", canonical: canonical)
+        #expect(Outcome(answer, kind: .android, sentAt: Self.sentAt) == expected)
+        #expect(Outcome(ADMAnswer.accepted(replacement: canonical), sentAt: Self.sentAt) == expected)
+    }
+
+    @Test func `GCM's and HMS's silences`() {
+        let outcomes: [(OutboundFault.Code, Outcome)] = [
+            (.connect, .failed(retryAfter: nil)), (.deadline, .failed(retryAfter: nil)), (.tls, .barred("GCM: x")),
+            (.addressRefused, .barred("GCM: the address is not public, see providers.addresses.allow")),
+        ]
+        for (code, expected) in outcomes {
+            let answer = GCMAnswer.unprocessed(OutboundFault(code, "x"))
+            #expect(Outcome(answer, kind: .android, sentAt: Self.sentAt) == expected)
+        }
+        let answer = GCMAnswer.unknown(OutboundFault(.deadline, "x"))
+        #expect(Outcome(answer, kind: .android, sentAt: Self.sentAt) == .unanswered)
     }
 
     @Test(arguments: [
@@ -108,8 +135,14 @@ import Testing
 
     @Test func `Push Kit's other answers`() {
         #expect(Outcome(HMSAnswer.accepted(requestID: "r")) == .accepted)
-        #expect(Outcome(HMSAnswer.illegalToken) == .refused(.badToken))
-        #expect(Outcome(HMSAnswer.unknown(HTTPFault("x"))) == .unanswered)
-        #expect(Outcome(HMSAnswer.unprocessed(HTTPFault("x"))) == .failed(retryAfter: nil))
+        let causes: [(HMSCause, Outcome)] = [
+            (.unstated, .refused(.badToken)), (.tokenFormat, .refused(.badToken)),
+            (HMSCause("new"), .refused(.badToken)), (.country, .refused(.forbidden)), (.platform, .refused(.forbidden)),
+            (.noRight, .barred("HMS answered noRight")), (.noPushTypeRight, .barred("HMS answered noPushTypeRight")),
+            (.appInformation, .barred("HMS answered appinfoError")),
+        ]
+        for (cause, expected) in causes { #expect(Outcome(HMSAnswer.illegalToken(cause)) == expected) }
+        #expect(Outcome(HMSAnswer.unknown(OutboundFault(.connect, "x"))) == .unanswered)
+        #expect(Outcome(HMSAnswer.unprocessed(OutboundFault(.connect, "x"))) == .failed(retryAfter: nil))
     }
 }

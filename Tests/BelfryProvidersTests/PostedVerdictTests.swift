@@ -55,7 +55,7 @@ import Webhook
         }
     }
 
-    @Test func `a wait is an hour at most, whoever asks for it`() {
+    @Test func `a wait that a stranger asks for is an hour at most`() {
         let answer = WebPushAnswer(Self.response(429, [("Retry-After", "31536000")]))
         #expect(Outcome(answer, isApple: false, sentAt: Self.sentAt) == .throttled(retryAfter: .seconds(3_600)))
         let short = WebPushAnswer(Self.response(503, [("Retry-After", "7")]))
@@ -86,6 +86,11 @@ import Webhook
         arguments: [
             (200, ["X-WNS-Status": "received"], .accepted), (200, ["X-WNS-Status": "dropped"], .refused(.dropped)),
             (200, ["X-WNS-Status": "channelthrottled"], .throttled(retryAfter: .seconds(600))),
+            (
+                200, ["X-WNS-Status": "channelthrottled", "Retry-After": "90"], .throttled(retryAfter: .seconds(90))
+            ),
+            (406, ["Retry-After": "7200"], .throttled(retryAfter: .seconds(7_200))),
+            (412, ["Retry-After": "7200"], .throttled(retryAfter: .seconds(7_200))),
             (400, [:], .refused(.other)), (401, [:], .barred("WNS refuses the access token: 401")),
             (403, [:], .refused(.tokenOfAnotherApplication)), (404, [:], .gone(since: sentAt)),
             (405, [:], .refused(.methodNotAllowed)), (406, [:], .throttled(retryAfter: .seconds(3_600))),
@@ -117,6 +122,17 @@ import Webhook
                 MPNSVerdict(status: 412, notification: .dropped, connection: .inactive),
                 .throttled(retryAfter: .seconds(3_660))
             ),
+            (
+                MPNSVerdict(status: 412, retryAfter: .seconds(60)), .throttled(retryAfter: .seconds(3_660))
+            ),
+            (
+                MPNSVerdict(status: 412, retryAfter: .seconds(7_200)), .throttled(retryAfter: .seconds(7_200))
+            ),
+            (
+                MPNSVerdict(status: 200, notification: .queueFull, retryAfter: .seconds(30)),
+                .throttled(retryAfter: .seconds(30))
+            ),
+            (MPNSVerdict(status: 406, retryAfter: .seconds(7_200)), .throttled(retryAfter: .seconds(7_200))),
             (MPNSVerdict(status: 503), .failed(retryAfter: nil)),
         ] as [(MPNSVerdict, Outcome)])
     func `each answer of MPNS has its outcome`(verdict: MPNSVerdict, outcome: Outcome) {
@@ -125,7 +141,8 @@ import Webhook
 
     @Test(
         arguments: [
-            (200, #"{"registrationID":"r"}"#, .accepted), (200, #"{"registrationID":"new"}"#, .accepted),
+            (200, #"{"registrationID":"r"}"#, .accepted),
+            (200, #"{"registrationID":"new"}"#, .moved(to: DeviceToken(bytes: Array("new".utf8)))),
             (400, #"{"reason":"Unregistered"}"#, .gone(since: sentAt)),
             (400, #"{"reason":"InvalidRegistrationId"}"#, .refused(.badToken)),
             (400, #"{"reason":"InvalidData"}"#, .refused(.other)),
@@ -170,7 +187,9 @@ import Webhook
     }
 
     @Test func `a webhook answers for each device`() {
-        let verdicts = WebhookAnswer.verdicts([.accepted, .refused, .gone, .retry(after: nil), .retry(after: 9)])
+        let verdicts = WebhookAnswer.verdicts([
+            .accepted, .refused, .gone, .retry(after: nil), .retry(after: .seconds(9)),
+        ])
         #expect(
             Outcome.table(verdicts, devices: 5, sentAt: Self.sentAt) == [
                 .accepted, .refused(.other), .gone(since: Self.sentAt), .failed(retryAfter: nil),
@@ -186,7 +205,7 @@ import Webhook
             (.rejected(status: 404, retryAfter: nil), .barred("the webhook answered 404")),
             (.rejected(status: 400, retryAfter: nil), .refused(.other)),
             (.rejected(status: 413, retryAfter: nil), .refused(.payloadTooLarge)),
-            (.rejected(status: 429, retryAfter: 3), .throttled(retryAfter: .seconds(3))),
+            (.rejected(status: 429, retryAfter: .seconds(3)), .throttled(retryAfter: .seconds(3))),
             (.rejected(status: 500, retryAfter: nil), .failed(retryAfter: nil)),
         ] as [(WebhookAnswer, Outcome)])
     func `any other answer of a webhook is one for the page`(answer: WebhookAnswer, outcome: Outcome) {
@@ -194,7 +213,8 @@ import Webhook
     }
 
     @Test func `a refused client secret parks the platform, a token service in trouble does not`() {
-        #expect(Outcome(AccessToken.Fault.refused("no")) == .barred("no"))
-        #expect(Outcome(AccessToken.Fault.unavailable(retryAfter: 4)) == .failed(retryAfter: .seconds(4)))
+        #expect(Outcome(AccessTokenError(isRefusal: true, "no")) == .barred("no"))
+        let trouble = AccessTokenError(isRefusal: false, "down", retryAfter: .seconds(4))
+        #expect(Outcome(trouble) == .failed(retryAfter: .seconds(4)))
     }
 }

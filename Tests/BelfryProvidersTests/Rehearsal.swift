@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import BelfryCore
 import BelfryTesting
 import FoundationEssentials
@@ -19,16 +18,15 @@ struct Rehearsal: Sendable {
         _ kind: PlatformKind, _ credentials: any PlatformCredentials, deadline: Duration = .seconds(20),
         change: (inout ProviderOptions) -> Void = { _ in }, _ body: (Rehearsal) async throws -> Void
     ) async throws {
-        let http = HTTPClient(
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton),
-            configuration: ProviderMeans.httpConfiguration)
         var options = ProviderOptions()
         (options.fcm.deadline, options.gcm.deadline, options.hms.deadline) = (deadline, deadline, deadline)
         change(&options)
         let clock = HandClock()
+        let logger = Logger(label: "rehearsal") { _ in SwiftLogNoOpLogHandler() }
+        let group = MultiThreadedEventLoopGroup.singleton
+        let exits = try await Exits.open(options, clock: clock, on: group, logger: logger)
         let means = ProviderMeans(
-            vault: GlassVault(), clock: clock, options: options, eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            http: http, guarded: http, logger: Logger(label: "rehearsal") { _ in SwiftLogNoOpLogHandler() })
+            vault: GlassVault(), clock: clock, options: options, eventLoopGroup: group, exits: exits, logger: logger)
         do {
             let intake = CredentialsIntake(means: means)
             let uuid = UUID()
@@ -46,10 +44,10 @@ struct Rehearsal: Sendable {
             }
             await provider.shutdown(within: .seconds(1))
         } catch {
-            try await http.shutdown()
+            try await exits.close()
             throw error
         }
-        try await http.shutdown()
+        try await exits.close()
     }
 
     /// Sends one page to the devices behind the tokens.

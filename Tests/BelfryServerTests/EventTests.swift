@@ -92,7 +92,7 @@ extension ServerTests.EventTests {
 
 extension House {
     /// A key of the operator, or one that may read an application alone.
-    fileprivate func adminKey(of application: UUID? = nil) async throws -> Admin.KeyText {
+    func adminKey(of application: UUID? = nil) async throws -> Admin.KeyText {
         try await administration.createKey(
             name: Name("test"), scope: application == nil ? .operator : .readOnly, tenant: nil,
             application: application

@@ -1,6 +1,5 @@
 import CryptoExtras
 import Foundation
-import HTTPExchange
 import Testing
 
 @testable import FCM
@@ -46,10 +45,39 @@ struct SampleAccount {
                 signature, for: Data("\(parts[0]).\(parts[1])".utf8), padding: .insecurePKCS1v1_5))
     }
 
-    @Test func `the request for a token is a form of two fields`() {
-        #expect(
-            String(decoding: TokenServer.body("aa.bb.cc"), as: UTF8.self)
-                == "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=aa.bb.cc")
+    /// RSASSA-PKCS1-v1_5 draws nothing, so the signature comes out byte for byte. Source: RFC 7515 Appendix A.2.
+    @Test func `the RS256 example of RFC 7515 comes out byte for byte`() throws {
+        let der = """
+            MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCh+BYK4uPJtGXOjS1lYmM2K5J9vinh8CR3/BYlzJChNuOL2TSX\
+            xbbqY913EeZ8dCn5VrD7io8ImtxLaYk8wTM/U+3QGbh3hCUv7JFP5IV3aVlL6kKA0ywPVb9ilE8TA5a8bpvfbr3SvaNnjuygxmj3\
+            AbONv/s4yDQs4v5tJ/reSlpIdJed1LnPmt7Ex1sFhSwsD174pcF1A5L5ROjtZMEQxrZHYJqkeDrrnGya11UxMFBji4NmXG9veoKj\
+            lnAqH2QbgtPr8jkiGUkftoaHLFcW9Qr4NY2ai50Xw0Byj3+H2JoY2PyrZ62EWQwuz3WTOTY8BwNNb2BvniHgVFbK5emhAgMBAAEC\
+            ggEAEq5xpGnNCivDflJsRQBXHx1hdR1k6Ulwe2JZD50LpXyWPEAeP88vLNO97IjlA7/GQ5sLKMgvfTeXZx9SE+7YwVol2NXOoAJe\
+            46sui395IW/GO+pWJ1O0BkTGoVEn2bKVRUCgu+GjBVaYLU6f3l9kJfFNS3E0QbVdxzubSu3Mkqzjkn439X0M/V51gfpRLI9JYanr\
+            C4D4qAdGcopV/0ZHHzQlBjudU2QvXt4ehNYTCBr6XCLQUShb1juUO1ZdiYoFaFQT5Tw8bGUl/x/jTj3ccPDVZFD9pIuhLhBOneuf\
+            uBiB4cS98l2SR/RQyGWSeWjnczT0QU91p1DhOVRuOopznQKBgQDgHMQQ60imZV1URk0KpLttoLhyt3SmqdEf/kgHePDdtzEafpAu\
+            +cS191R2JiuoF2yzWXnwFDcqGigp5BNr0AHQfD8/Lk8l1Mk09jxxCfui5nYooNyac8YFjm3vItzVCVDnEd3BbVWG8qf6deqElMGA\
+            g+C2V0L4oNXnP7LZcPAZRwKBgQC5A8R+CZW2MvRTLLHzwZkUXV866cff7tx6kqa0finGG0KgeqlaZPxgCZnFp7AeAcCMtiynVlJ7\
+            vMVgePsLq6XtON4tB5kP9jAPrq3rbAOal78eUH5OcED6eNuCV8ixEu1eWcPNCS/l1OW1EnXUEoEHKl54Xrrz2uNwkgMTP1FZ1wKB\
+            gAcCn1dwJKufzBWQxWQp1vsM5fggqPN1qGb5y0MAk3g7/Ls5bkUp5u9SN0Ai3Ya6hNnvWJMb7sXQX6U/zyO2M/hTip7tUeh7CXgw\
+            o59dkpN75gJLVds29+DAncu3KXU4f2Fa+7bLNrur53k8KwPOq2bbuTG69QtV7Jr5MR0AHWKNAoGBAIf/evpitUf+4JYbLpvNXWcY\
+            052Mpz22aR84mY3nh3F2LF2mjMJDpTg7FmuyPcVw6EcGyoAe9fa65iNqCq+jdw6PVNGo2hxfjSiZ8IIzHdsPXI89//pMjZcQK9r+\
+            CCoRjaZjOYiIDktVWZzmevJuv6WywUqd57LE3Zar3dLSIkx1AoGAIYd7DHOhrWvxkwPQsRM2tOgrjbcrfvtQJipd+DlcxyVuuM9s\
+            QLdgjVk2oy26F0EmpScGLq2MowX7fhd/QJQ3ydy5cY7YIBi87w93IKLEdfnbJtoOPLUW0ITrJReOgo1cq9SbsxYawBgfp/gh6A56\
+            03k2+ZQwVK0JKSHuLFkuQ3U=
+            """
+        let pem = "-----BEGIN PRIVATE KEY-----\n\(der)\n-----END PRIVATE KEY-----\n"
+        let key = try ServiceAccountKey(pem: pem, keyID: nil, clientEmail: "joe", audience: "https://example.com")
+        let signed =
+            "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290"
+            + "Ijp0cnVlfQ"
+        let signature = """
+            cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9\
+            uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB\
+            _eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rq\
+            Vt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw
+            """
+        #expect(try key.signature(of: signed) == signature)
     }
 
     @Test(arguments: [
@@ -68,34 +96,5 @@ struct SampleAccount {
     @Test(arguments: ["", "{", "[]", "{}", #"{"project_id":1}"#, #"{"project_id":"p","client_email":"e"}"#])
     func `bytes that are no service account are refused`(text: String) {
         #expect(throws: FCMCredentialsError.self) { try FCMCredentials(serviceAccount: Array(text.utf8)) }
-    }
-
-    private static func grant(_ status: Int, _ body: String) -> Result<AccessGrant, AccessTokenError> {
-        TokenServer.grant(.response(HTTPReply(status: status, body: Array(body.utf8))), url: "https://o")
-    }
-
-    @Test func `a token is taken with its life`() {
-        #expect(
-            Self.grant(200, #"{"access_token":"ya29.x","expires_in":3599,"token_type":"Bearer"}"#)
-                == .success(AccessGrant(token: "ya29.x", lifetime: .seconds(3_599))))
-        #expect(
-            Self.grant(200, #"{"access_token":"x"}"#) == .success(AccessGrant(token: "x", lifetime: .seconds(3_600))))
-    }
-
-    @Test(arguments: [
-        (400, #"{"error":"invalid_grant","error_description":"Invalid JWT"}"#, true), (401, "", true),
-        (403, "<p>", true),
-        (429, "", false), (500, "", false), (503, "{}", false), (200, "{}", false), (200, "", false),
-        (200, #"{"access_token":"a\r\nb"}"#, false), (302, "", false),
-    ])
-    func `who is refused by the token server must act, who finds it in trouble tries again`(
-        status: Int, body: String, isRefusal: Bool
-    ) throws {
-        guard case .failure(let error) = Self.grant(status, body) else {
-            Issue.record("a token came of \(status) \(body)")
-            return
-        }
-        #expect(error.isRefusal == isRefusal)
-        #expect(error.reason.contains("\(status)"))
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
-import HTTPExchange
+import NIOHTTP1
+import Outbound
 import Testing
 
 @testable import GCM
@@ -7,7 +8,8 @@ import Testing
 @Suite struct GCMTests {
     private static func answers(_ status: Int, _ body: String, count: Int = 1) -> [GCMAnswer] {
         GCMAnswer.answers(
-            .response(HTTPReply(status: status, body: Array(body.utf8), retryAfter: .seconds(7))), count: count)
+            .response(OutboundResponse(status: status, headers: ["Retry-After": "7"], body: Array(body.utf8))),
+            count: count)
     }
 
     @Test func `a request names all its devices around what they share`() throws {
@@ -15,11 +17,11 @@ import Testing
             data: ["a": "1"], collapseKey: "k", timeToLive: 60, isHighPriority: true, isDryRun: true)
         let tokens = ["t1", "t\"2"].map { Array($0.utf8) }
         #expect(
-            String(decoding: GCMClient.body(message, tokens[...]), as: UTF8.self)
+            String(decoding: message.body(for: tokens), as: UTF8.self)
                 == #"{"registration_ids":["t1","t\"2"],"collapse_key":"k","data":{"a":"1"},"dry_run":true,"#
                 + #""priority":"high","time_to_live":60}"#)
         let empty = try GCMMessage(data: [:])
-        #expect(String(decoding: GCMClient.body(empty, tokens[..<1]), as: UTF8.self) == #"{"registration_ids":["t1"]}"#)
+        #expect(String(decoding: empty.body(for: tokens[..<1]), as: UTF8.self) == #"{"registration_ids":["t1"]}"#)
     }
 
     /// The example of the legacy HTTP reference, with each kind of result.

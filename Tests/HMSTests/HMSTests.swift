@@ -1,5 +1,6 @@
+import CryptoExtras
 import Foundation
-import HTTPExchange
+import Outbound
 import Testing
 
 @testable import HMS
@@ -8,7 +9,7 @@ import Testing
     private static let tokens = ["a", "b"].map { Array($0.utf8) }
 
     private static func answers(_ status: Int, _ body: String) -> [HMSAnswer] {
-        HMSAnswer.answers(.response(HTTPReply(status: status, body: Array(body.utf8))), tokens: tokens)
+        HMSAnswer.answers(.response(OutboundResponse(status: status, body: Array(body.utf8))), tokens: tokens)
     }
 
     private static func page(_ code: String, _ message: String = "m") -> String {
@@ -18,10 +19,10 @@ import Testing
     @Test func `a request names all its devices within the message`() throws {
         let message = try HMSMessage(data: #"{"k":"v"}"#, timeToLive: 60, collapseKey: 3, isHighPriority: true)
         #expect(
-            String(decoding: HMSClient.body(message, Self.tokens), as: UTF8.self)
+            String(decoding: message.body(for: Self.tokens), as: UTF8.self)
                 == #"{"validate_only":false,"message":{"android":{"collapse_key":3,"ttl":"60s","urgency":"HIGH"},"#
                 + #""data":"{\"k\":\"v\"}","token":["a","b"]}}"#)
-        let checked = HMSClient.body(try HMSMessage(data: "x", isValidatedOnly: true), [])
+        let checked = try HMSMessage(data: "x", isValidatedOnly: true).body(for: [])
         #expect(
             String(decoding: checked, as: UTF8.self)
                 == #"{"validate_only":true,"message":{"android":{},"data":"x","token":[]}}"#)
@@ -33,21 +34,71 @@ import Testing
         #expect(throws: HMSMessageError.self) { try HMSMessage(data: String(repeating: "x", count: 4_096)) }
     }
 
-    @Test func `the form of a request for a token escapes what it has to`() throws {
-        let credentials = try HMSCredentials(appID: "100", appSecret: "a+b&c=/~")
-        let poster = TokenServer.body(of: credentials)
-        #expect(
-            String(decoding: poster, as: UTF8.self)
-                == "grant_type=client_credentials&client_id=100&client_secret=a%2Bb%26c%3D%2F%7E")
-    }
-
     @Test func `success is for all`() {
         #expect(Self.answers(200, Self.page("80000000")) == Array(repeating: .accepted(requestID: "r"), count: 2))
     }
 
     @Test func `of a partial success those called illegal are not taken`() {
         let message = #"{\"success\":1,\"failure\":1,\"illegal_tokens\":[\"b\"]}"#
-        #expect(Self.answers(200, Self.page("80100000", message)) == [.accepted(requestID: "r"), .illegalToken])
+        #expect(
+            Self.answers(200, Self.page("80100000", message)) == [.accepted(requestID: "r"), .illegalToken(.unstated)])
+    }
+
+    @Test(arguments: [
+        #"{\"noRight\":[\"b\"]}"#, #"{\"illegal_tokens\":{\"noRight\":[\"b\"]}}"#,
+        #"{\"illegal_tokens\":[\"b\"],\"noRight\":[\"b\"],\"success\":1}"#,
+    ])
+    func `v3 says why a token was not taken`(message: String) {
+        let answers = Self.answers(200, Self.page("80100000", message))
+        #expect(answers == [.accepted(requestID: "r"), .illegalToken(.noRight)])
+    }
+
+    @Test func `the two messages of v3 name their devices as the target`() throws {
+        let background = try HMSMessage(background: #"{"k":"v"}"#, timeToLive: 60)
+        #expect(background.pushType == 6)
+        #expect(
+            String(decoding: background.body(for: Self.tokens), as: UTF8.self)
+                == #"{"payload":{"extraData":"{\"k\":\"v\"}"},"pushOptions":{"ttl":60},"target":{"token":["a","b"]}}"#)
+        let alert = try HMSMessage(notification: HMSNotification(title: "t", body: "b", data: ["k": "v"]))
+        #expect(alert.pushType == 0)
+        #expect(
+            String(decoding: alert.body(for: Self.tokens), as: UTF8.self)
+                == #"{"payload":{"notification":{"body":"b","category":"MARKETING","#
+                + #""clickAction":{"actionType":0,"data":{"k":"v"}},"title":"t"}},"target":{"token":["a","b"]}}"#)
+    }
+
+    @Test func `a service account signs its own tokens with PS256, which its public key verifies`() throws {
+        let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let file = ["project_id": "77", "key_id": "k1", "sub_account": "s1", "private_key": key.pkcs8PEMRepresentation]
+        let credentials = try HMSCredentials(serviceAccount: Array(try JSONEncoder().encode(file)))
+        #expect(credentials.path == "/v3/77" && credentials.isServiceAccount)
+        guard case .key(let signer) = credentials.proof, case .success(let grant) = signer.grant(at: 1_700_000_000)
+        else {
+            Issue.record("nothing was signed")
+            return
+        }
+        let parts = grant.token.split(separator: ".").map(String.init)
+        try #require(parts.count == 3)
+        let texts = parts.prefix(2).map { String(decoding: Base64URL.decode($0.utf8) ?? [], as: UTF8.self) }
+        #expect(texts[0] == #"{"alg":"PS256","kid":"k1","typ":"JWT"}"#)
+        #expect(
+            texts[1] == #"{"aud":"https://oauth-login.cloud.huawei.com/oauth2/v3/token","exp":1700003600,"#
+                + #""iat":1700000000,"iss":"s1"}"#)
+        let signature = _RSA.Signing.RSASignature(rawRepresentation: Base64URL.decode(parts[2].utf8) ?? [])
+        #expect(
+            key.publicKey.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8), padding: .PSS))
+        #expect(grant.lifetime == .seconds(3_600))
+    }
+
+    @Test(arguments: ["", "{}", #"{"project_id":"7","key_id":"k","sub_account":"s","private_key":"none"}"#])
+    func `what is no service account is refused`(text: String) {
+        #expect(throws: HMSCredentialsError.self) { try HMSCredentials(serviceAccount: Array(text.utf8)) }
+    }
+
+    @Test func `an app is spoken for by v1, a project by v2`() throws {
+        #expect(try HMSCredentials(appID: "1", appSecret: "s").path == "/v1/1")
+        #expect(try HMSCredentials(appID: "1", appSecret: "s", projectID: "2").path == "/v2/2")
+        #expect(throws: HMSCredentialsError.self) { try HMSCredentials(appID: "1", appSecret: "s", projectID: "x") }
     }
 
     @Test(arguments: ["", "{}", "[]", #"{"code":80000000}"#, #"{"code":"x"}"#, page("80100000", "no list")])
@@ -70,20 +121,7 @@ import Testing
         (200, page("80000000"), false),
     ])
     func `some answers say that our token was not taken`(status: Int, body: String, isOurs: Bool) {
-        #expect(Self.answers(status, body).first?.isUnauthenticated == isOurs)
-    }
-
-    @Test(arguments: [
-        (200, #"{"access_token":"x\/y","expires_in":3600}"#, nil), (400, #"{"error":1101,"sub_error":20001}"#, true),
-        (200, #"{"error":1101}"#, true), (500, "", false), (429, "", false), (200, "{}", false),
-    ])
-    func `who is refused by the token server must act`(status: Int, body: String, isRefusal: Bool?) {
-        switch TokenServer.grant(.response(HTTPReply(status: status, body: Array(body.utf8))), url: "https://o") {
-        case .success(let grant):
-            #expect(isRefusal == nil)
-            #expect(grant == AccessGrant(token: "x/y", lifetime: .seconds(3_600)))
-        case .failure(let error): #expect(error.isRefusal == isRefusal)
-        }
+        #expect(HMSAnswer.refusesToken(OutboundResponse(status: status, body: Array(body.utf8))) == isOurs)
     }
 
     @Test(arguments: [("", "s"), ("12a", "s"), ("1", ""), ("1", "a b")])

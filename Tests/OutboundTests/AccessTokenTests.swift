@@ -7,9 +7,11 @@ import Testing
 
 @Suite struct AccessTokenTests {
     private func token(_ outbound: Outbound, _ host: ScriptedHost) -> AccessToken {
-        AccessToken(
-            outbound, url: "\(host.url)/token",
-            form: ["grant_type": "client_credentials", "client_secret": "a+b/c= d"])
+        AccessToken {
+            await outbound.grant(
+                from: "\(host.url)/token",
+                form: ["grant_type": "client_credentials", "client_secret": "a+b/c= d"])
+        }
     }
 
     /// Grants tokens `t1`, `t2`… and takes only those that `isTaken` names.
@@ -35,10 +37,10 @@ import Testing
     @Test func `of many who need a token at once one fetches it`() async throws {
         try await ScriptedHost.run(answer: Office().answer) { host, outbound in
             let token = token(outbound, host)
-            let headers = await Outbound.fanOut(
+            let tokens = await Outbound.fanOut(
                 Array(0..<50), width: 50, within: .seconds(30), untried: nil as String?
-            ) { _ in (try? await token.token())?.header }
-            #expect(headers.allSatisfy { $0 == "Bearer t1" })
+            ) { _ in (try? await token.current())?.token }
+            #expect(tokens.allSatisfy { $0 == "t1" })
             #expect(host.requests.count == 1)
             #expect(host.requests.first?.body == "grant_type=client_credentials&client_secret=a%2Bb%2Fc%3D%20d")
         }
@@ -51,9 +53,8 @@ import Testing
             let statuses = await Outbound.fanOut(
                 Array(0..<20), width: 8, within: .seconds(30), untried: 0
             ) { _ in
-                guard case .response(let response)? = try? await token.post(request, deadline: .seconds(30)) else {
-                    return -1
-                }
+                let answer = try? await outbound.post(request, with: token, deadline: .seconds(30))
+                guard case .response(let response)? = answer else { return -1 }
                 return response.status
             }
             #expect(statuses.allSatisfy { $0 == 200 })
@@ -64,7 +65,7 @@ import Testing
     @Test func `a second refusal is the answer`() async throws {
         try await ScriptedHost.run(answer: Office { _ in false }.answer) { host, outbound in
             let request = OutboundRequest(url: "\(host.url)/send", body: ByteBuffer(string: "x"))
-            let answer = try await token(outbound, host).post(request, deadline: .seconds(30))
+            let answer = try await outbound.post(request, with: token(outbound, host), deadline: .seconds(30))
             guard case .response(let response) = answer else {
                 Issue.record("\(answer)")
                 return
@@ -73,27 +74,98 @@ import Testing
         }
     }
 
+    @Test func `a hundred that need a token at once cause one request`() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let fetches = Mutex(0)
+        let token = AccessToken(now: { .zero }) {
+            fetches.withLock { $0 += 1 }
+            for await _ in gate { break }
+            return .success(AccessGrant(token: "a", lifetime: .seconds(3_600)))
+        }
+        let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<100 { group.addTask { try await token.current().token } }
+            open.yield()
+            open.finish()
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(tokens == ["a"])
+        #expect(fetches.withLock(\.self) == 1)
+    }
+
+    @Test func `all that wait learn of a refusal`() async {
+        let refusal = AccessTokenError(isRefusal: true, "invalid_grant")
+        let fetches = Mutex(0)
+        let token = AccessToken(now: { .zero }) {
+            fetches.withLock { $0 += 1 }
+            return .failure(refusal)
+        }
+        for _ in 0..<3 {
+            await #expect(throws: refusal) { _ = try await token.current() }
+        }
+        #expect(fetches.withLock(\.self) == 1)
+    }
+}
+
+@Suite struct AccessGrantTests {
+    private func grant(
+        _ status: Int, _ body: String, _ headers: HTTPHeaders = [:]
+    ) -> Result<AccessGrant, AccessTokenError> {
+        Outbound.grant(
+            .response(OutboundResponse(status: status, headers: headers, body: Array(body.utf8))), from: "https://o")
+    }
+
+    @Test(arguments: [
+        (#"{"access_token":"ya29.x","expires_in":3599,"token_type":"Bearer"}"#, "ya29.x", 3_599),
+        (#"{"access_token":"x\/y"}"#, "x/y", 3_600), (#"{"access_token":"x","expires_in":"60"}"#, "x", 60),
+        (#"{"access_token":"x","expires_in":-1}"#, "x", 0), (#"{"access_token":"x","expires_in":1e18}"#, "x", 86_400),
+    ])
+    func `a token is taken with its life`(body: String, token: String, seconds: Int) {
+        #expect(grant(200, body) == .success(AccessGrant(token: token, lifetime: .seconds(seconds))))
+    }
+
     @Test(
         arguments: [
             (
-                400, #"{"error":"invalid_client","error_description":"no\nsuch"}"#,
-                "the token service answered 400 invalid_client: no such"
+                400, #"{"error":"invalid_client","error_description":"no\nsuch"}"#, true,
+                "https://o answered 400: invalid_client, no such"
             ),
-            (401, "<html>", "the token service answered 401 "), (500, "", nil), (429, "", nil), (200, "{}", nil),
-            (200, "", nil),
-            (200, #"{"access_token":"a b"}"#, nil),
-        ] as [(Int, String, String?)])
-    func `trouble is the credentials' or the service's`(status: Int, body: String, words: String?) async throws {
+            (401, "<html>", true, "https://o answered 401"), (403, "<p>", true, "https://o answered 403"),
+            (400, #"{"error":1101,"sub_error":20001}"#, true, "https://o answered 400: 1101, 20001"),
+            (200, #"{"error":1101}"#, true, "https://o answered 200: 1101"),
+            (408, "", false, "https://o answered 408"), (429, "", false, "https://o answered 429"),
+            (500, "", false, "https://o answered 500"), (503, "{}", false, "https://o answered 503"),
+            (302, "", false, "https://o answered 302"), (200, "{}", false, "https://o answered 200"),
+            (200, "", false, "https://o answered 200"),
+            (200, #"{"access_token":"a b"}"#, false, "https://o answered 200"),
+            (200, #"{"access_token":"a\r\nb"}"#, false, "https://o answered 200"),
+        ])
+    func `who is refused must act, who finds the server in trouble tries again`(
+        status: Int, body: String, isRefusal: Bool, reason: String
+    ) {
+        let expected = AccessTokenError(isRefusal: isRefusal, reason, retryAfter: .seconds(9))
+        #expect(grant(status, body, ["Retry-After": "9"]) == .failure(expected))
+    }
+
+    @Test(arguments: [(OutboundFault.Code.tls, true), (.connect, false), (.deadline, false)])
+    func `a certificate that is not trusted is for a person, no connection is not`(
+        code: OutboundFault.Code, isRefusal: Bool
+    ) {
+        let error = AccessTokenError(isRefusal: isRefusal, "")
+        guard case .failure(let found) = Outbound.grant(.unprocessed(OutboundFault(code, "x")), from: "https://o")
+        else {
+            Issue.record("a token came of nothing")
+            return
+        }
+        #expect(found.isRefusal == error.isRefusal)
+    }
+
+    @Test func `a token server that never ends its answer holds nobody up`() async throws {
         try await ScriptedHost.run { _ in
-            ScriptedHost.Answer(status: status, body: body)
+            ScriptedHost.Answer(hangs: true)
         } _: { host, outbound in
-            do {
-                let found = try await token(outbound, host).token()
-                Issue.record("\(found)")
-            } catch {
-                let expected: AccessToken.Fault = words.map { .refused($0) } ?? .unavailable(retryAfter: nil)
-                #expect(error as? AccessToken.Fault == expected)
-            }
+            let request = OutboundRequest(url: host.url, body: ByteBuffer(string: "x"))
+            let answer = await outbound.post(request, deadline: .milliseconds(300))
+            #expect(answer == .late)
         }
     }
 }

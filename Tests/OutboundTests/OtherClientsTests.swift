@@ -50,12 +50,15 @@ import Testing
     @Test(
         arguments: [
             (200, [("X-WNS-Status", "received")], .received), (200, [("X-WNS-Status", "dropped")], .dropped),
-            (200, [("x-wns-status", "channelthrottled")], .channelThrottled), (200, [], .received),
+            (200, [("x-wns-status", "channelthrottled")], .channelThrottled(retryAfter: nil)), (200, [], .received),
             (
                 410, [("X-WNS-Error-Description", "Channel\u{1}expired")],
                 .rejected(WNSRejection(status: 410, description: "Channel expired", retryAfter: nil))
             ),
-            (406, [("Retry-After", "60")], .rejected(WNSRejection(status: 406, description: nil, retryAfter: 60))),
+            (
+                406, [("Retry-After", "60")],
+                .rejected(WNSRejection(status: 406, description: nil, retryAfter: .seconds(60)))
+            ),
         ] as [(Int, [(String, String)], WNSAnswer)])
     func `the answer stands in the headers`(status: Int, headers: [(String, String)], answer: WNSAnswer) {
         #expect(WNSAnswer(OutboundResponse(status: status, headers: HTTPHeaders(headers))) == answer)
@@ -205,7 +208,7 @@ import Testing
             (204, "", .verdicts([.accepted, .accepted])),
             (
                 200, #"{"outcomes":[{"outcome":"gone"},{"outcome":"retry","retryAfter":5}]}"#,
-                .verdicts([.gone, .retry(after: 5)])
+                .verdicts([.gone, .retry(after: .seconds(5))])
             ),
             (
                 200, #"{"outcomes":[{"outcome":"refused"},{"outcome":"retry"}],"x":1}"#,

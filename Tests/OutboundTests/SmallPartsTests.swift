@@ -4,28 +4,34 @@ import Testing
 @testable import Outbound
 
 @Suite struct RetryAfterTests {
-    @Test(
-        arguments: [
-            ("0", 0), ("120", 120), ("-1", nil), ("", nil), ("soon", nil), ("1.5", nil),
-            ("Sun, 06 Nov 1994 08:49:37 GMT", 37), ("Sun, 06 Nov 1994 08:48:00 GMT", 0),
-            ("Thu, 32 Nov 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:49:37 CET", nil),
-            ("99999999999999999999999", nil),
-        ] as [(String, Int?)])
-    func `a wait is seconds or a date`(text: String, seconds: Int?) {
-        #expect(HTTPHeaders([("Retry-After", text)]).retryAfter(now: 784_111_740) == seconds)
+    @Test(arguments: [
+        ("120", Duration.seconds(120)), ("0", .zero), ("99999999", .seconds(86_400)),
+        ("99999999999999999999", .seconds(86_400)), ("Sun, 06 Nov 1994 08:49:37 GMT", .seconds(37)),
+        ("Sun, 06 Nov 1994 08:00:00 GMT", .zero), ("Sun, 06 Nov 1994 08:49:37", nil), ("-1", nil), ("", nil),
+        ("1.5", nil),
+        ("soon", nil), ("Sun, 06 Nov 1994 08:49:xx GMT", nil), ("Sun, 06 Foo 1994 08:49:37 GMT", nil),
+        ("Tue, 29 Feb 2028 00:00:00 GMT", .seconds(86_400)),
+    ])
+    func `seconds and dates are read, all else is nothing`(text: String, wait: Duration?) {
+        // Source: RFC 9110 §5.6.7, 784,111,777 is the date of its example.
+        #expect(RetryAfter.duration(text, now: 784_111_740) == wait)
     }
 
-    @Test(
-        arguments: [
-            ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Tue, 29 Feb 2000 23:59:59 GMT", 951_868_799),
-            ("Fri, 01 Jan 2100 00:00:00 GMT", 4_102_444_800),
-        ] as [(String, Int64)])
-    func `dates are read by the calendar`(text: String, seconds: Int64) {
-        #expect(Outbound.unixSeconds(httpDate: text) == seconds)
+    @Test func `dates after a leap day are right`() {
+        #expect(RetryAfter.duration("Wed, 01 Mar 2028 00:00:10 GMT", now: 1_835_481_600) == .seconds(10))
     }
 
-    @Test func `a time is written as RFC 3339 has it`() {
-        #expect(Outbound.isoTime(951_868_799) == "2000-02-29T23:59:59Z")
+    @Test func `a header is read as its value`() {
+        #expect(HTTPHeaders([("Retry-After", "7")]).retryAfter() == .seconds(7))
+        #expect(HTTPHeaders().retryAfter() == nil)
+    }
+}
+
+@Suite struct JSONTextTests {
+    @Test func `what JSON has to escape is escaped`() {
+        #expect(JSONText.quoted("a\"\\\u{1}\u{1F}ü".utf8) == Array(#""a\"\\\u0001\u001fü""#.utf8))
+        #expect(JSONText.array([Array("a".utf8), Array("b".utf8)]) == Array(#"["a","b"]"#.utf8))
+        #expect(JSONText.array([[UInt8]]()) == Array("[]".utf8))
     }
 }
 
@@ -55,6 +61,39 @@ import Testing
     @Test func `all but the unreserved is escaped`() {
         #expect(Outbound.percentEncoded("a/b?c=ü~".utf8) == "a%2Fb%3Fc%3D%C3%BC~")
         #expect(Outbound.percentEncoded("p+q/=".utf8, keeping: "*-._") == "p%2Bq%2F%3D")
+    }
+}
+
+@Suite struct FanQueueTests {
+    @Test func `items of one lane come in their order, as many as there is width`() {
+        var queue = FanQueue(["a", "a", "a"], width: 2)
+        #expect([queue.next(), queue.next(), queue.next()] == [0, 1, nil])
+        queue.finish(0)
+        #expect([queue.next(), queue.next()] == [2, nil])
+    }
+
+    @Test func `lanes take turns, and none has more than half of the width while others wait`() {
+        var queue = FanQueue(Array(repeating: "slow", count: 6) + ["a", "b", "a", "b"], width: 4)
+        #expect((0..<5).map { _ in queue.next() } == [0, 6, 7, 1, nil])
+        queue.finish(6)
+        queue.finish(7)
+        #expect((0..<3).map { _ in queue.next() } == [8, 9, nil])
+        queue.finish(8)
+        queue.finish(9)
+        // The others are done: what is left may use the whole width.
+        #expect((0..<3).map { _ in queue.next() } == [2, 3, nil])
+    }
+
+    @Test func `any items in any lanes are each begun once`() {
+        for width in 1...5 {
+            var queue = FanQueue((0..<50).map { $0 * $0 % 7 }, width: width)
+            var seen: [Int] = []
+            while let item = queue.next() {
+                seen.append(item)
+                queue.finish(item)
+            }
+            #expect(seen.sorted() == Array(0..<50))
+        }
     }
 }
 

@@ -109,6 +109,47 @@ extension WebPushSubscription {
 }
 
 @Suite struct VAPIDTests {
+    private static func verifies(_ token: String, by publicKey: [UInt8]) throws -> Bool {
+        let parts = token.split(separator: ".").map(String.init)
+        let key = try P256.Signing.PublicKey(x963Representation: publicKey)
+        let signature = try P256.Signing.ECDSASignature(rawRepresentation: bytes(parts[2]))
+        return key.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8))
+    }
+
+    /// Signatures are drawn, so what is signed is compared, and the RFC's signature and ours are verified by one means.
+    /// Source: RFC 8292 §2.4.
+    @Test func `the example of RFC 8292 is what we sign`() throws {
+        let head = "eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9"
+        let claims =
+            "eyJhdWQiOiJodHRwczovL3B1c2guZXhhbXBsZS5uZXQiLCJleHAiOjE0NTM1MjM3NjgsInN1YiI6Im1haWx0bzpwdXNoQGV4YW1wbGUu"
+            + "Y29tIn0"
+        let signature = "i3CYb7t4xfxCDquptFOepC9GAu_HLGkMlMuCGSK2rpiUfnK9ojFwDXb1JrErtmysazNjjvW2L9OkSSHzvoD1oA"
+        let key = "BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs"
+        let isVerified = try Self.verifies("\(head).\(claims).\(signature)", by: bytes(key))
+        #expect(isVerified)
+        let own = VAPIDKey()
+        let token = try own.token(
+            audience: "https://push.example.net", subject: "mailto:push@example.com", expiresAt: 1_453_523_768)
+        #expect(token.hasPrefix("\(head).\(claims)."))
+        let isOwnVerified = try Self.verifies(token, by: bytes(own.publicText))
+        #expect(isOwnVerified)
+    }
+
+    /// Source: RFC 7515 Appendix A.3.
+    @Test func `the ES256 example of RFC 7515 is verified by the key we make of it`() throws {
+        let key = try VAPIDKey("jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI")
+        let point =
+            [4] + bytes("f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU")
+            + bytes("x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0")
+        #expect(bytes(key.publicText) == point)
+        let signed =
+            "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290"
+            + "Ijp0cnVlfQ"
+        let signature = "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q"
+        #expect(key.verifies(bytes(signature), of: signed))
+        #expect(!key.verifies(bytes(signature), of: "\(signed)A"))
+    }
+
     @Test func `a token says for whom, until when and from whom, and its key verifies it`() throws {
         let key = VAPIDKey()
         let header = try VAPID(key: key, subject: "mailto:ops@example.com")

@@ -4,5 +4,6 @@ import ArgumentParser
 struct BelfryBenchmarks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measure Belfry against references within one run, and print one table.",
-        subcommands: [Measure.self, ClientRole.self, DecoderRole.self], defaultSubcommand: Measure.self)
+        subcommands: [Measure.self, ClientRole.self, FCMClientRole.self, WebPushRole.self, DecoderRole.self],
+        defaultSubcommand: Measure.self)
 }

@@ -7,6 +7,7 @@ struct Measure: AsyncParsableCommand {
     enum Name: String, CaseIterable, ExpressibleByArgument {
         case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations, schedules
         case audience, search
+        case fcm, webPush = "web-push", mixed, isolation
     }
 
     @Flag(help: "100,000 devices instead of 1,000,000, and fewer rounds.") var quick = false
@@ -53,6 +54,10 @@ struct Measure: AsyncParsableCommand {
         case .audience: try await AudienceRow(stage: stage).measure()
         case .search: try await SearchRow(stage: stage).measure()
         case .registrations: try await RegistrationRow(stage: stage).measure()
+        case .fcm: try await FCMClientRows(stage: stage).measure()
+        case .webPush: try await WebPushRows(stage: stage).measure()
+        case .mixed: try await MixedRows(stage: stage).measure()
+        case .isolation: try await IsolationRow(stage: stage).measure()
         case .schedules: try await ScheduleRow(stage: stage).measure()
         }
     }

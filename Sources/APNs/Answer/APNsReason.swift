@@ -40,6 +40,16 @@ public struct APNsReason: Sendable, Hashable, CustomStringConvertible {
     public static let internalServerError = Self("InternalServerError")
     public static let serviceUnavailable = Self("ServiceUnavailable")
     public static let shutdown = Self("Shutdown")
+    // Of broadcast channels. Source: Apple, "Handling error responses from Apple Push Notification service".
+    public static let featureNotEnabled = Self("FeatureNotEnabled")
+    public static let missingChannelID = Self("MissingChannelId")
+    public static let badChannelID = Self("BadChannelId")
+    public static let channelNotRegistered = Self("ChannelNotRegistered")
+    public static let badRequestParameters = Self("BadRequestParams")
+    public static let badRequestPayload = Self("BadRequestPayload")
+    public static let missingPushType = Self("MissingPushType")
+    public static let cannotCreateChannelConfig = Self("CannotCreateChannelConfig")
+    public static let topicMismatch = Self("TopicMismatch")
     /// Not APNs' word: a status that names no reason came without one.
     public static let unstated = Self("Unstated")
 

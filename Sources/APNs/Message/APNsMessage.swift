@@ -67,6 +67,7 @@ public enum APNsMessageError: Error, Sendable, Hashable, CustomStringConvertible
     case payloadEmpty
     case payloadTooLarge(bytes: Int, limit: Int)
     case deviceToken(bytes: Int)
+    case channelID
 
     public var description: String {
         switch self {
@@ -81,6 +82,7 @@ public enum APNsMessageError: Error, Sendable, Hashable, CustomStringConvertible
         case .collapseIDMalformed: "collapse id is empty, begins or ends with a space, or holds control characters"
         case .payloadEmpty: "payload is empty"
         case .payloadTooLarge(let bytes, let limit): "payload is \(bytes) bytes, APNs takes \(limit)"
+        case .channelID: "channel id is empty, over \(APNsChannelID.bytesMax) bytes, or holds other than visible ASCII"
         case .deviceToken(let bytes):
             "device token is \(bytes) bytes, \(APNsDevice.tokenBytes.lowerBound) to \(APNsDevice.tokenBytes.upperBound) are taken"
         }

@@ -15,6 +15,11 @@ extension Admin {
         /// The UUID in a part of the path; nil when it is no UUID.
         func uuid(_ part: String) -> UUID? { parameters.get(part).flatMap(UUID.init(uuidString:)) }
 
+        /// A part of the path, without its percent-encoding.
+        func text(_ part: String) -> String? {
+            parameters.get(part).map { String(percentDecoding: $0[...], plusIsSpace: false) }
+        }
+
         /// Throws a 403 when the key may not do this, and a 404 when to its holder the thing does not exist.
         ///
         /// - Parameter thing: what it is called where it exists.

@@ -26,11 +26,15 @@ extension Admin {
             }
         }
 
-        func order() throws(InvalidInput) -> Order {
+        /// The broadcast channels that are meant; nil where devices are.
+        var channels: [String]? { target?.channels }
+
+        /// - Parameter devices: those that the channels are.
+        func order(channels devices: [UUID]?) throws(InvalidInput) -> Order {
             guard let content else { throw InvalidInput.missing("message") }
             guard let target else { throw InvalidInput.missing("target") }
             return Order(
-                content: content, target: try target.checked(), lane: urgency.map(Lane.init),
+                content: content, target: try target.checked(channels: devices), lane: urgency.map(Lane.init),
                 guarantee: isAtMostOnce ? .atMostOnce : .atLeastOnce, expiresAt: expiresAt)
         }
 
@@ -39,26 +43,37 @@ extension Admin {
         ) throws(InvalidInput) -> Push.Content {
             var body: String?
             var custom: [String: JSONValue] = [:]
-            try reader.object(field, of: ["body", "custom"]) { reader, name throws(InvalidInput) in
-                guard name == "custom" else { return body = try reader.string("message.body") }
-                try reader.object("message.custom") { reader, platform throws(InvalidInput) in
-                    custom[platform] = try reader.value("message.custom.\(platform)")
+            var apple: ApplePush?
+            try reader.object(field, of: ["body", "custom", "apns"]) { reader, name throws(InvalidInput) in
+                switch name {
+                case "body": body = try reader.string("message.body")
+                case "apns":
+                    let value = try reader.value("message.apns")
+                    apple = value.isNull ? nil : try ApplePush(value)
+                default:
+                    try reader.object("message.custom") { reader, platform throws(InvalidInput) in
+                        custom[platform] = try reader.value("message.custom.\(platform)")
+                    }
                 }
             }
-            guard body != nil || !custom.isEmpty else {
-                throw InvalidInput(field: field, "has neither body nor custom")
+            guard body != nil || !custom.isEmpty || apple != nil else {
+                throw InvalidInput(field: field, "has neither body nor custom nor apns")
             }
-            return Push.Content(body: body, custom: custom)
+            guard apple == nil || custom["ios"].map(\.isNull) ?? true else {
+                throw InvalidInput(field: "message.apns", "and message.custom.ios exclude each other")
+            }
+            return Push.Content(body: body, custom: custom, apple: apple)
         }
     }
 
     /// Whom a push is for. Everyone has to be said: a forgotten field must not reach them.
     private struct TargetBody {
         private static let fields = [
-            "everyone", "devices", "topics", "custom_user_ids", "platforms", "interactive_only",
+            "everyone", "devices", "channels", "topics", "custom_user_ids", "platforms", "interactive_only",
         ]
         private var isEveryone = false
         private var devices: [UUID]?
+        private(set) var channels: [String]?
         private var topics: [String] = []
         private var customUserIDs: [String] = []
         private var platforms: [PlatformKind]?
@@ -78,6 +93,7 @@ extension Admin {
             switch name {
             case "everyone": isEveryone = try reader.bool(field) ?? false
             case "devices": devices = try reader.uuids(field)
+            case "channels": channels = try reader.strings(field)
             case "topics": topics = try reader.strings(field) ?? []
             case "custom_user_ids": customUserIDs = try reader.strings(field) ?? []
             case "platforms": platforms = try Self.kinds(try reader.strings(field), field)
@@ -94,17 +110,22 @@ extension Admin {
             return kinds
         }
 
-        func checked() throws(InvalidInput) -> Target {
+        func checked(channels known: [UUID]?) throws(InvalidInput) -> Target {
+            guard channels == nil || devices == nil else {
+                throw InvalidInput(field: "target.channels", "goes with no other names")
+            }
+            let devices = known ?? devices
             let isNamed = devices != nil || !topics.isEmpty || !customUserIDs.isEmpty
             guard isNamed != isEveryone else {
                 throw InvalidInput(
                     field: "target",
                     isNamed
                         ? "names somebody, so everyone cannot be meant"
-                        : "has to name devices, topics or custom_user_ids, or say everyone: true")
+                        : "has to name devices, channels, topics or custom_user_ids, or say everyone: true")
             }
             guard devices == nil || topics.isEmpty && customUserIDs.isEmpty && platforms == nil else {
-                throw InvalidInput(field: "target.devices", "goes with no other names")
+                throw InvalidInput(
+                    field: channels == nil ? "target.devices" : "target.channels", "goes with no other names")
             }
             return try Target(
                 devices: devices, topics: topics, customUserIDs: customUserIDs, platforms: platforms,

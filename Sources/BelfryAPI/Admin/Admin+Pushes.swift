@@ -17,6 +17,7 @@ extension Admin {
                 desk.application(.get, "apps/:app_uuid/pushes", .read, list),
                 desk.application(.post, "apps/:app_uuid/pushes", .send, create).repeatable,
                 desk.receipt(.get, "pushes/:receipt_id", .read, show),
+                desk.receipt(.get, "pushes/:receipt_id/platforms", .read, platforms),
                 desk.receipt(.get, "pushes/:receipt_id/devices", .read, devices),
                 desk.receipt(.get, "pushes/:receipt_id/devices/:device_uuid", .read, answer),
             ]
@@ -37,7 +38,9 @@ extension Admin {
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: PushBody.self)
-            let order = try body.order()
+            // Refused before a channel is taken in, and once more with those that are.
+            _ = try body.order(channels: body.channels.map { _ in [] })
+            let order = try body.order(channels: try await devices(of: body.channels, application))
             if let dueAt = body.sendAt, dueAt > desk.clock.now {
                 return try await schedule(order, at: dueAt, call, application)
             }
@@ -49,6 +52,11 @@ extension Admin {
             var json = JSONWriter()
             json.object { $0.uuid("receipt_id", push.receiptID) }
             return .created(json.buffer)
+        }
+
+        private func devices(of channels: [String]?, _ application: Application) async throws -> [UUID]? {
+            guard let channels else { return nil }
+            return try await ChannelRoll(store: desk.store).devices(of: channels, of: application.key)
         }
 
         private func schedule(
@@ -67,6 +75,30 @@ extension Admin {
         private func show(_ call: Call, _ receipt: Receipt, _ application: Application) -> Response {
             var json = JSONWriter()
             json.object { $0.receipt(receipt, of: application) }
+            return Response(json: json.buffer)
+        }
+
+        /// What became of it on each platform, in the order they were made; what was on deleted ones comes last.
+        private func platforms(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
+            let counts = try await desk.store.answerCounts(of: receipt.push.key)
+            let platforms = try await desk.store.platforms(of: application.key)
+            let alive = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
+            let rows = platforms.map { ($0, counts[$0.key] ?? [:]) }.filter { !$0.1.isEmpty }
+            let deleted = counts.filter { alive[$0.key] == nil }.values.reduce(into: [Answer: Int]()) { sum, counts in
+                sum.merge(counts, uniquingKeysWith: +)
+            }
+            var json = JSONWriter()
+            json.object { json in
+                json.array("platforms", rows + (deleted.isEmpty ? [] : [(nil, deleted)])) { json, row in
+                    json.object { json in
+                        let (platform, counts) = row
+                        json.string("platform_uuid", platform?.uuid.lowercased)
+                        json.string("type", platform?.kind.rawValue)
+                        json.string("name", platform?.name)
+                        json.counts(counts)
+                    }
+                }
+            }
             return Response(json: json.buffer)
         }
 
@@ -116,14 +148,20 @@ extension JSONWriter {
         uuid("app_uuid", application.uuid)
         string("state", receipt.state.rawValue)
         string("lane", "\(receipt.push.lane)")
-        integer("devices", Int64(receipt.devices))
-        let counts = receipt.counts.filter { $0.value > 0 }.map { ($0.key.name, Int64($0.value)) }
-        integers("counts", counts.sorted { $0.0 < $1.0 })
+        counts(receipt.counts)
         string("accepted_at", receipt.push.acceptedAt.text)
         string("expires_at", receipt.push.expiresAt?.text)
         string("first_answer_at", receipt.firstAnswerAt?.text)
         string("settled_at", receipt.settledAt?.text)
         array("parked", receipt.parked) { $0.parking($1) }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func counts(_ counts: [Answer: Int]) {
+        integer("devices", Int64(counts.values.reduce(0, +)))
+        let named = counts.filter { $0.value > 0 }.map { ($0.key.name, Int64($0.value)) }
+        integers("counts", named.sorted { $0.0 < $1.0 })
     }
 }
 

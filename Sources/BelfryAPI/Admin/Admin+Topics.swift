@@ -49,7 +49,7 @@ extension Admin {
 
         /// Its devices are unsubscribed.
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
-            guard let name = call.parameters.get("topic"),
+            guard let name = call.text("topic"),
                 let topic = try await desk.store.topic(
                     named: try Topic.normalized(name, field: "topic"), of: application.key)
             else { throw APIError.missing("topic") }

@@ -42,7 +42,8 @@ package struct AdminRoutes: Sendable {
     /// All of them, for whoever adds them to a router, describes them or tries them.
     var routes: [Admin.Route] {
         Admin.Tenants(desk: desk).routes + Admin.Keys(desk: desk).routes + Admin.Apps(desk: desk).routes
-            + Admin.Platforms(desk: desk).routes + Admin.Devices(desk: desk).routes + Admin.Pushes(desk: desk).routes
+            + Admin.Platforms(desk: desk).routes + Admin.Channels(desk: desk).routes + Admin.Devices(desk: desk).routes
+            + Admin.Pushes(desk: desk).routes
             + Admin.Topics(desk: desk).routes + Admin.Schedules(desk: desk).routes
             + Admin.Locations(desk: desk).routes + Admin.LocationGroups(desk: desk).routes
             + Admin.Geofences(desk: desk).routes + Admin.Analytics(desk: desk).routes

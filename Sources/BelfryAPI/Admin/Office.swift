@@ -84,6 +84,9 @@ package struct Office: Sendable {
     /// Asks the provider whether it takes the platform's credentials; no device is told anything.
     package func testCredentials(of platform: Platform) async -> CredentialsTest { await credentials.test(platform) }
 
+    /// The broadcast channels of platforms whose provider has such.
+    package var channels: any BroadcastChannels { credentials.channels }
+
     /// When the provider will take a platform's credentials no more; nil where they do not say, or cannot be read.
     package func credentialsExpiry(of platform: Platform) -> Instant? { try? credentials.expiry(of: platform) }
 

@@ -9,8 +9,18 @@ extension APIError {
         case let error as APIError: self = error
         case let error as InvalidInput: self.init(.badRequest, error.description)
         case let error as StoreError: self.init(error)
+        case let error as BroadcastChannelError: self.init(error)
         case let error as any HTTPResponseError: self.init(error.status, error.status.reasonPhrase)
         default: self.init(.internalServerError, "The server failed; its log says why")
+        }
+    }
+
+    /// What the provider of a platform would not do is no fault of ours, and the caller's to mend.
+    private init(_ error: BroadcastChannelError) {
+        switch error {
+        case .unsupported(let words), .refused(let words): self.init(.conflict, words)
+        case .unknown: self.init(.notFound, "There is no such channel")
+        case .unavailable(let words): self.init(.serviceUnavailable, words, headers: [.retryAfter: "30"])
         }
     }
 

@@ -11,7 +11,7 @@ package enum CredentialsTest: Sendable, Hashable {
     package init(_ outcome: Outcome?) {
         self =
             switch outcome {
-            case .accepted, .refused, .gone: .works
+            case .accepted, .moved, .refused, .gone: .works
             case .barred(let words): .refused(words)
             case .throttled: .unknown("the provider asks for patience")
             case .failed: .unknown("the provider cannot be reached, or is in trouble")

@@ -12,7 +12,7 @@ package struct Device: Sendable, Hashable {
     package let customUserID: String?
     /// Topic names in lower case, sorted.
     package let topics: [String]
-    /// When the app last told us this token, by our clock. A provider's verdict older than this does not count.
+    /// When the app, or the provider, last told us this token, by our clock. A provider's verdict older than this does not count.
     package let registeredAt: Instant
 
     /// What an app says of the machine it runs on. Nothing but `osVersion` is ever interpreted.

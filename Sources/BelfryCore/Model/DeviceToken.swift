@@ -20,7 +20,8 @@ package struct DeviceToken: Sendable, Hashable {
             throw Self.invalid("is \(text.utf8.count) bytes, the limit is \(Self.bytesMax)")
         }
         switch kind {
-        case .ios: bytes = try Self.apns(text)
+        case .apple(.broadcast): bytes = try Self.visible(text)
+        case .apple: bytes = try Self.apns(text)
         case .android, .androidFCM, .androidBaidu, .huawei, .amazon, .bb10:
             bytes = try Self.visible(text)
         case .windows8: bytes = try Self.url(text, ["https"])
@@ -69,7 +70,7 @@ package struct DeviceToken: Sendable, Hashable {
 
     /// The spelling that apps and back ends see.
     package func text(for kind: PlatformKind) -> String {
-        kind == .ios ? bytes.hex : String(decoding: bytes, as: UTF8.self)
+        kind.spellsTokensInHex ? bytes.hex : String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -2,6 +2,8 @@
 package enum Outcome: Sendable, Hashable {
     /// The provider took the message. It may still never reach the device.
     case accepted
+    /// Accepted, and by now the provider knows the device by another token; the one used will be refused some day.
+    case moved(to: DeviceToken)
     /// Refused for good: the same bytes would be refused again.
     case refused(Refusal)
     /// The token is dead. Devices that registered before `since` are deactivated; without it, nobody is.

@@ -42,12 +42,13 @@ package struct Platform: Sendable, Hashable {
 }
 
 /// The kinds of platform, by the names that PCF's `os` and `platforms` fields use.
-/// Source: PCF Push API 1.6–1.9, "Push a message" and "Register a device"; those from `web` on are our own.
-package enum PlatformKind: String, Sendable, Hashable, CaseIterable, Codable {
-    case ios
+/// Source: PCF Push API 1.6–1.9, "Push a message" and "Register a device"; those from `web` on are our own, and so are
+/// those of Apple's that are not `ios`.
+package enum PlatformKind: Sendable, Hashable {
+    case apple(AppleTokenUse)
     case android
-    case androidFCM = "android-fcm"
-    case androidBaidu = "android-baidu"
+    case androidFCM
+    case androidBaidu
     case windows8
     case windowsPhone
     case bb10
@@ -55,6 +56,9 @@ package enum PlatformKind: String, Sendable, Hashable, CaseIterable, Codable {
     case huawei
     case amazon
     case webhook
+
+    /// The one that PCF knows.
+    package static let ios = PlatformKind.apple(.app)
 
     /// A kind by its name; throws with all the names there are.
     ///
@@ -65,6 +69,48 @@ package enum PlatformKind: String, Sendable, Hashable, CaseIterable, Codable {
             throw InvalidInput(field: field, "is '\(name)', it has to be one of \(known)")
         }
         self = kind
+    }
+
+    package var isApple: Bool {
+        if case .apple = self { true } else { false }
+    }
+
+    /// Whether its tokens die with what they are for, so that many deaths are no sign of a wrong setting.
+    package var hasFleetingTokens: Bool { self == .apple(.liveActivity) || self == .apple(.pushToTalk) }
+
+    /// Whether its tokens are bytes that the outside spells as hex digits.
+    package var spellsTokensInHex: Bool { isApple && self != .apple(.broadcast) }
+}
+
+extension PlatformKind: RawRepresentable, CaseIterable, Codable {
+    package static let allCases: [PlatformKind] =
+        [
+            .ios, .android, .androidFCM, .androidBaidu, .windows8, .windowsPhone, .bb10, .web, .huawei, .amazon,
+            .webhook,
+        ] + AppleTokenUse.allCases.filter { $0 != .app }.map(PlatformKind.apple)
+
+    private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
+
+    package init?(rawValue: String) {
+        guard let kind = Self.byName[rawValue] else { return nil }
+        self = kind
+    }
+
+    package var rawValue: String {
+        switch self {
+        case .apple(.app): "ios"
+        case .apple(let use): "ios-\(use.rawValue)"
+        case .android: "android"
+        case .androidFCM: "android-fcm"
+        case .androidBaidu: "android-baidu"
+        case .windows8: "windows8"
+        case .windowsPhone: "windowsPhone"
+        case .bb10: "bb10"
+        case .web: "web"
+        case .huawei: "huawei"
+        case .amazon: "amazon"
+        case .webhook: "webhook"
+        }
     }
 }
 

@@ -20,10 +20,13 @@ package struct Push: Sendable, Hashable {
         package let body: String?
         /// What the sender wrote for a platform, by the sender's key: `ios`, `android`, `windows8`, ...
         package let custom: [String: JSONValue]
+        /// What Apple's devices get, in Apple's own words, instead of what `custom` says for them.
+        package let apple: ApplePush?
 
-        package init(body: String?, custom: [String: JSONValue] = [:]) {
+        package init(body: String?, custom: [String: JSONValue] = [:], apple: ApplePush? = nil) {
             self.body = body
             self.custom = custom
+            self.apple = apple
         }
     }
 

@@ -12,8 +12,14 @@ package protocol ProviderCredentials: Sendable {
     func parking(of kind: PlatformKind) -> Parking?
     /// Asks the provider whether it takes the platform's credentials, in a way that reaches no device.
     func test(_ platform: Platform) async -> CredentialsTest
+    /// The broadcast channels of platforms whose provider has such.
+    var channels: any BroadcastChannels { get }
     /// When the credentials will be taken no more, as far as they say. Throws when the seal does not open.
     func expiry(of platform: Platform) throws -> Instant?
     /// What of the credentials anybody may know and an app needs, by name. Throws when the seal does not open.
     func published(of platform: Platform) throws -> [String: String]
+}
+
+extension ProviderCredentials {
+    package var channels: any BroadcastChannels { NoChannels() }
 }

@@ -4,6 +4,9 @@ package import FoundationEssentials
 package protocol ReceiptStore: Sendable {
     /// The application's pushes, newest first, before `before`.
     func receipts(of application: Key<Application>, before: Key<Push>?, limit: Int) async throws -> [Receipt]
+    /// What became of a push on each platform, deleted ones too; `pending` holds those that still wait. Reads all pages
+    /// of the push.
+    func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]]
     /// The devices of a push with an answer of one kind, by platform and device, after `after`.
     ///
     /// A store looks at a bounded number of pages: it may find fewer than `limit`, or none, and still give a `next`.

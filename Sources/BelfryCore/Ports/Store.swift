@@ -8,7 +8,7 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & LocationStore & GeofenceStore & AnalyticsStore
     & RegistryUpkeep & ReceiptStore
     & TenantStore & AdminKeyStore & AuditStore
-    & IdempotencyStore
+    & IdempotencyStore & SealStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {

@@ -7,7 +7,7 @@ package struct DeviceText: Sendable {
     package init(uuid: UUID, token: DeviceToken?, kind: PlatformKind, customUserID: String?, alias: String?) {
         fields.reserveCapacity(4)
         fields.append(uuid.lowercasedBytes)
-        if let token { fields.append(kind == .ios ? token.bytes.hexBytes : token.bytes.lowercasedUTF8) }
+        if let token { fields.append(kind.spellsTokensInHex ? token.bytes.hexBytes : token.bytes.lowercasedUTF8) }
         if let customUserID { fields.append(Array(customUserID.utf8).lowercasedUTF8) }
         if let alias { fields.append(Array(alias.utf8).lowercasedUTF8) }
     }

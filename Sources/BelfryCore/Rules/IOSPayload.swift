@@ -5,14 +5,25 @@ package import FoundationEssentials
 /// Source: Apple, "Generating a remote notification"; PCF Push API, "Custom fields for iOS pushes".
 package struct IOSPayload: Sendable, Hashable {
     package let bytes: [UInt8]
-    /// Nothing to show, play or count: a background update, which APNs takes at priority 5 only.
-    package let isBackground: Bool
+    /// What the bytes are: by what the sender says, or else by whether there is anything to show, play or count.
+    package let type: ApplePush.Kind
 
     package static let bytesMax = 4_096
 
-    /// - Parameter receiptID: goes to the root of the payload, where the client SDKs look for it; nil leaves it out.
-    /// - Throws: `InvalidInput` when a field has the wrong type, a key is reserved, or the whole is over 4,096 bytes.
-    package init(_ content: Push.Content, receiptID: UUID?) throws(InvalidInput) {
+    /// A background update, which APNs takes at priority 5 only.
+    package var isBackground: Bool { type == .background }
+
+    /// - Parameters:
+    ///   - use: of the tokens that the bytes go to.
+    ///   - receiptID: goes to the root of the payload, where the client SDKs look for it; nil leaves it out.
+    /// - Throws: `InvalidInput` when a field has the wrong type, a key is reserved, or the whole is over APNs' limit.
+    package init(_ content: Push.Content, for use: AppleTokenUse = .app, receiptID: UUID?) throws(InvalidInput) {
+        if let apple = content.apple {
+            type = apple.type
+            bytes = try Self.root(of: apple, body: content.body, receiptID: receiptID).encoded(field: "message.apns")
+            try check("message.apns.payload", limit: type.payloadBytesMax(for: use))
+            return
+        }
         let custom = try content.iosMembers()
         var aps = try Self.aps(custom, body: content.body)
         if aps["alert"] == nil, let body = content.body { aps["alert"] = .string(body) }
@@ -20,12 +31,35 @@ package struct IOSPayload: Sendable, Hashable {
         root["aps"] = .object(aps)
         if let receiptID { root["receiptId"] = .string(receiptID.lowercased) }
         bytes = try JSONValue.object(root).encoded(field: "message")
-        isBackground =
-            aps["content-available"] == .integer(1) && aps["alert"] == nil && aps["badge"] == nil && aps["sound"] == nil
-        guard bytes.count <= Self.bytesMax else {
-            throw InvalidInput(
-                field: "message", "makes an iOS payload of \(bytes.count) bytes, APNs takes \(Self.bytesMax)")
+        let isSilent = aps["alert"] == nil && aps["badge"] == nil && aps["sound"] == nil
+        type = isSilent && aps["content-available"] == .integer(1) ? .background : .alert
+        try check("message", limit: Self.bytesMax)
+    }
+
+    private func check(_ field: String, limit: Int) throws(InvalidInput) {
+        guard bytes.count <= limit else {
+            throw InvalidInput(field: field, "makes an iOS payload of \(bytes.count) bytes, APNs takes \(limit)")
         }
+    }
+
+    /// What a sender wrote in Apple's words, with the push's text where an alert has none of its own.
+    private static func root(
+        of apple: ApplePush, body: String?, receiptID: UUID?
+    ) throws(InvalidInput) -> JSONValue {
+        var root = apple.payload
+        guard apple.tokenUses == [.app] else { return .object(root) }
+        if let receiptID { root["receiptId"] = .string(receiptID.lowercased) }
+        guard apple.type == .alert, case .object(var aps)? = root["aps"] else { return .object(root) }
+        if let body { aps["alert"] = aps["alert"].map { $0.alert(saying: body) } ?? .string(body) }
+        guard aps["alert"] != nil || aps["badge"] != nil || aps["sound"] != nil else {
+            throw InvalidInput(
+                field: "message.apns.payload.aps", "has no alert, badge or sound, which type alert needs")
+        }
+        guard aps["mutable-content"] == nil || aps["alert"] != nil else {
+            throw InvalidInput(field: "message.apns.payload.aps.mutable-content", "needs an alert")
+        }
+        root["aps"] = .object(aps)
+        return .object(root)
     }
 
     private static func aps(_ custom: [String: JSONValue], body: String?) throws(InvalidInput) -> [String: JSONValue] {
@@ -122,6 +156,13 @@ extension Push.Content {
 }
 
 extension JSONValue {
+    /// An alert's dictionary with this text, unless it says something itself.
+    fileprivate func alert(saying body: String) -> JSONValue {
+        guard case .object(var members) = self, members["body"] == nil, members["loc-key"] == nil else { return self }
+        members["body"] = .string(body)
+        return .object(members)
+    }
+
     /// Compact, with sorted keys: the same value makes the same bytes.
     package func encoded(field: String) throws(InvalidInput) -> [UInt8] {
         let encoder = JSONEncoder()

@@ -6,7 +6,7 @@ extension Reach {
         let version = osVersion.flatMap(OSVersion.init)
         let least: OSVersion? =
             switch kind {
-            case .ios: OSVersion(8, 0)
+            case .apple: OSVersion(8, 0)
             case .android, .androidFCM, .androidBaidu, .amazon: OSVersion(4, 1)
             case .windows8, .windowsPhone, .bb10, .web, .huawei, .webhook: nil
             }

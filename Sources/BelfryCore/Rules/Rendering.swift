@@ -5,9 +5,15 @@ extension Push.Content {
     ///
     /// Throws `InvalidInput` with the field that a kind cannot take, or with the size that it makes.
     package func check(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) {
+        if let apple, !kinds.contains(where: \.isApple) {
+            let known = apple.tokenUses.map { PlatformKind.apple($0).rawValue }.sorted().joined(separator: " or ")
+            throw InvalidInput(
+                field: "message.apns",
+                "is of type \(apple.type.rawValue), and no platform that is meant is of type \(known)")
+        }
         for kind in PlatformKind.allCases where kinds.contains(kind) {
             switch kind {
-            case .ios: _ = try IOSPayload(self, receiptID: receiptID)
+            case .apple(let use): _ = try IOSPayload(self, for: use, receiptID: receiptID)
             case .android, .androidFCM, .androidBaidu, .huawei, .amazon:
                 _ = try AndroidPayload(self, kind: kind, receiptID: receiptID, sentAt: .distantFuture)
             case .windows8: _ = try Windows8Payload(self)
@@ -17,6 +23,13 @@ extension Push.Content {
             case .webhook: continue
             }
         }
+    }
+
+    /// Whether it says anything to devices of a kind. What is written for Apple's devices alone goes to no other, and to
+    /// those tokens only that APNs takes it for; what is not written for them goes to the apps themselves.
+    package func isMeant(for kind: PlatformKind) -> Bool {
+        if case .apple(let use) = kind { return (apple?.tokenUses ?? [.app]).contains(use) }
+        return apple == nil || body != nil || !custom.isEmpty
     }
 
     /// Wakes the app without a word to its user: the app finds the data and nothing is shown.

@@ -29,6 +29,6 @@ package struct RetryPolicy: Sendable, Hashable {
 
     /// The moment from which on a device of the push is not told any more.
     package func end(of push: Push) -> Instant {
-        push.expiresAt ?? push.acceptedAt + patience
+        push.expiresAt ?? push.acceptedAt + (push.content.apple?.patience ?? patience)
     }
 }

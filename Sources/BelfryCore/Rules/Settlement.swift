@@ -1,6 +1,6 @@
 /// What the outcomes of a page change: one consequence for each outcome.
 ///
-/// accepted, refused → the device's answer. gone → the answer, and deactivation if the verdict names a time. throttled,
+/// accepted, refused → the device's answer. moved → the same as accepted, and the device's token is replaced. gone → the answer, and deactivation if the verdict names a time. throttled,
 /// failed → tried again. unanswered → tried again, or `unknown`, as the push asks. barred → tried again once the platform
 /// is mended; the platform is parked.
 package struct Settlement: Sendable, Hashable {
@@ -10,6 +10,7 @@ package struct Settlement: Sendable, Hashable {
     /// When the pending devices are to be tried again; nil when none is.
     package let retryAt: Instant?
     package let deaths: [Death]
+    package let moves: [Move]
     package let halt: Halt?
 
     /// A device whose token is dead, by a verdict that names a time.
@@ -21,6 +22,20 @@ package struct Settlement: Sendable, Hashable {
         package init(device: Key<Device>, since: Instant) {
             self.device = device
             self.since = since
+        }
+    }
+
+    /// A device that its provider knows by another token now. `TokenMove` says what becomes of it.
+    package struct Move: Sendable, Hashable {
+        package let device: Key<Device>
+        /// What it was told by.
+        package let from: DeviceToken
+        package let to: DeviceToken
+
+        package init(device: Key<Device>, from: DeviceToken, to: DeviceToken) {
+            self.device = device
+            self.from = from
+            self.to = to
         }
     }
 
@@ -36,13 +51,16 @@ package struct Settlement: Sendable, Hashable {
         }
     }
 
-    package init(page: Page, answers: [Answer], retryAt: Instant?, deaths: [Death] = [], halt: Halt? = nil) {
+    package init(
+        page: Page, answers: [Answer], retryAt: Instant?, deaths: [Death] = [], moves: [Move] = [], halt: Halt? = nil
+    ) {
         precondition(answers.count == page.devices.count, "each device of a page has an answer")
         precondition((retryAt == nil) == !answers.contains(.pending), "pending devices have a time, others have none")
         self.page = page
         self.answers = answers
         self.retryAt = retryAt
         self.deaths = deaths
+        self.moves = moves
         self.halt = halt
     }
 
@@ -71,7 +89,7 @@ extension Settlement {
         var rest = page.devices[...]
         for (recipient, outcome) in zip(load.recipients, outcomes) {
             guard let index = rest.firstIndex(of: recipient.device) else { continue }
-            draft.apply(outcome, at: index, guarantee: load.push.guarantee, now: now)
+            draft.apply(outcome, of: recipient, at: index, guarantee: load.push.guarantee, now: now)
             rest = rest[(index + 1)...]
         }
         self = draft.finish(policy: policy, end: policy.end(of: load.push), now: now, jitter: jitter)
@@ -103,6 +121,7 @@ private struct Draft {
     let platform: Platform
     var answers: [Answer]
     var deaths: [Settlement.Death] = []
+    var moves: [Settlement.Move] = []
     var longestWait: Duration?
     var hasFailures = false
     var trouble: String?
@@ -125,10 +144,15 @@ private struct Draft {
         }
     }
 
-    mutating func apply(_ outcome: Outcome, at index: Int, guarantee: Push.Guarantee, now: Instant) {
+    mutating func apply(
+        _ outcome: Outcome, of recipient: Recipient, at index: Int, guarantee: Push.Guarantee, now: Instant
+    ) {
         switch outcome {
         case .accepted:
             answers[index] = .accepted
+        case .moved(let token):
+            answers[index] = .accepted
+            moves.append(Settlement.Move(device: recipient.device, from: recipient.token, to: token))
         case .refused(let refusal):
             answers[index] = .refused(refusal)
         case .gone(let since):
@@ -147,15 +171,15 @@ private struct Draft {
     func finish(policy: RetryPolicy, end: Instant, now: Instant, jitter: Double) -> Settlement {
         let halt = trouble.map { Settlement.Halt(Parking(cause: .credentials, detail: $0, since: now), of: platform) }
         guard answers.contains(.pending) else {
-            return Settlement(page: page, answers: answers, retryAt: nil, deaths: deaths, halt: halt)
+            return Settlement(page: page, answers: answers, retryAt: nil, deaths: deaths, moves: moves, halt: halt)
         }
         let wait =
             hasFailures ? policy.delay(after: page.attempt, asked: longestWait, jitter: jitter) : .zero
         let retryAt = now + wait
         guard retryAt < end || trouble != nil else {
             let ended = answers.map { $0 == .pending ? Answer.expired : $0 }
-            return Settlement(page: page, answers: ended, retryAt: nil, deaths: deaths, halt: halt)
+            return Settlement(page: page, answers: ended, retryAt: nil, deaths: deaths, moves: moves, halt: halt)
         }
-        return Settlement(page: page, answers: answers, retryAt: retryAt, deaths: deaths, halt: halt)
+        return Settlement(page: page, answers: answers, retryAt: retryAt, deaths: deaths, moves: moves, halt: halt)
     }
 }

@@ -18,7 +18,7 @@ struct ADMProvider: PostingProvider {
         if let endpoint = credentials.endpoint { configuration.endpoint = endpoint }
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         client = ADMClient(
-            means.guarded,
+            means.exits.outbound(for: .adm),
             credentials: ADMCredentials(clientID: credentials.clientID, clientSecret: credentials.clientSecret),
             configuration: configuration)
     }
@@ -35,6 +35,6 @@ struct ADMProvider: PostingProvider {
     }
 
     func test() async -> CredentialsTest {
-        await CredentialsTest { () async throws(AccessToken.Fault) in try await client.authorize() }
+        await CredentialsTest { () async throws(AccessTokenError) in try await client.authorize() }
     }
 }

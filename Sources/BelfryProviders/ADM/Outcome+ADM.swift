@@ -8,11 +8,10 @@ extension Outcome {
     /// - Parameter sentAt: a device that registered since is alive again.
     init(_ answer: ADMAnswer, sentAt: Instant) {
         switch answer {
-        // With another id Amazon asks for the new one to be used; the app registers it itself when it next starts.
-        case .accepted: self = .accepted
+        case .accepted(let replacement): self.init(movedTo: replacement, kind: .amazon)
         case .rejected(let rejection): self.init(rejection, sentAt: sentAt)
         case .unauthorized(let fault): self.init(fault)
-        case .unprocessed(let fault): self.init(unprocessed: fault)
+        case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "ADM")
         case .unknown: self = .unanswered
         }
     }
@@ -25,11 +24,11 @@ extension Outcome {
         case .invalidExpiration?: self = .refused(.badExpiration)
         case .messageTooLarge?: self = .refused(.payloadTooLarge)
         case .invalidData?, .invalidChecksum?, .invalidType?: self = .refused(.other)
-        case .maxRateExceeded?: self = .throttled(retryAfter: Self.wait(rejection.retryAfter))
+        case .maxRateExceeded?: self = .throttled(retryAfter: rejection.retryAfter)
         case .accessTokenExpired?: self = .barred("ADM refuses the access token")
         case nil where rejection.status == 401: self = .barred("ADM refuses the access token")
         case nil where rejection.status == 403: self = .refused(.forbidden)
-        case nil: self.init(status: rejection.status, retryAfter: rejection.retryAfter)
+        case nil: self.init(unlisted: rejection.status, retryAfter: rejection.retryAfter)
         }
     }
 }

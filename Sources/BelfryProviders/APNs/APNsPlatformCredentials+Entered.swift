@@ -4,10 +4,12 @@ import Foundation
 extension APNsPlatformCredentials {
     private static let fields = [
         "topic", "apns_key", "key_id", "team_id", "apns_certificate", "passphrase", "endpoint", "trust_root",
+        "channels_endpoint",
     ]
 
     /// From fields as a person enters them: `topic` with `apns_key` (PEM), `key_id` and `team_id`, or with
-    /// `apns_certificate` (a p12 in Base64) and `passphrase`. `endpoint` and `trust_root` (PEM) are for tests.
+    /// `apns_certificate` (a p12 in Base64) and `passphrase`. `endpoint`, `channels_endpoint` and
+    /// `trust_root` (PEM) are for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
         var values: [String: String] = [:]
         for (field, value) in entered where value != .null {
@@ -23,7 +25,7 @@ extension APNsPlatformCredentials {
         guard let topic = values["topic"] else { throw InvalidInput(field: "topic", "is missing") }
         self.init(
             identity: try Identity(values), topic: topic, endpoint: values["endpoint"],
-            trustRootsPEM: values["trust_root"])
+            trustRootsPEM: values["trust_root"], channelsEndpoint: values["channels_endpoint"])
     }
 
     /// The fields that make these credentials again.
@@ -31,6 +33,7 @@ extension APNsPlatformCredentials {
         var values = ["topic": topic]
         values["endpoint"] = endpoint
         values["trust_root"] = trustRootsPEM
+        values["channels_endpoint"] = channelsEndpoint
         switch identity {
         case .key(let p8, let keyID, let teamID):
             values["apns_key"] = p8

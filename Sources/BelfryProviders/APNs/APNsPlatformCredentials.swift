@@ -11,17 +11,23 @@ package struct APNsPlatformCredentials: PlatformCredentials {
     package let endpoint: String?
     /// Certificates in PEM to trust instead of the system's.
     package let trustRootsPEM: String?
+    /// Where broadcast channels are managed, as `endpoint`.
+    package let channelsEndpoint: String?
 
     package enum Identity: Sendable, Hashable, Codable {
         case key(p8: String, keyID: String, teamID: String)
         case certificate(p12: [UInt8], passphrase: String)
     }
 
-    package init(identity: Identity, topic: String, endpoint: String? = nil, trustRootsPEM: String? = nil) {
+    package init(
+        identity: Identity, topic: String, endpoint: String? = nil, trustRootsPEM: String? = nil,
+        channelsEndpoint: String? = nil
+    ) {
         self.identity = identity
         self.topic = topic
         self.endpoint = endpoint
         self.trustRootsPEM = trustRootsPEM
+        self.channelsEndpoint = channelsEndpoint
     }
 
     /// Throws `InvalidInput` with the reason when APNs could not be reached with these.
@@ -30,10 +36,26 @@ package struct APNsPlatformCredentials: PlatformCredentials {
             throw InvalidInput(field: "topic", "has to be a bundle id, without spaces")
         }
         let credentials = try open(now: now)
-        if let named = credentials.topic, named != topic {
+        // A certificate for VoIP alone names the topic with its suffix.
+        if let named = credentials.topic, !APNsPushType.allCases.contains(where: { named == topic + $0.topicSuffix }) {
             throw InvalidInput(field: "topic", "is \(topic), the certificate is for \(named)")
         }
         _ = try address(mode: mode)
+        _ = try channelsAddress(mode: mode)
+    }
+
+    package func check(for kind: PlatformKind) throws(InvalidInput) {
+        let isMDM = topic.hasPrefix("com.apple.mgmt.")
+        guard isMDM == (kind == .apple(.mdm)) else {
+            throw InvalidInput(
+                field: "topic",
+                isMDM
+                    ? "is \(topic), which is for platforms of type ios-mdm"
+                    : "is \(topic), type ios-mdm takes one that begins with com.apple.mgmt.")
+        }
+        guard case .certificate = identity, kind == .apple(.location) else { return }
+        throw InvalidInput(
+            field: "apns_certificate", "is no way in for location pushes: APNs takes them with a key alone")
     }
 
     package func expiry(now: Instant) -> Instant? {
@@ -60,12 +82,22 @@ package struct APNsPlatformCredentials: PlatformCredentials {
     }
 
     func address(mode: Platform.Mode) throws(InvalidInput) -> APNsEndpoint {
-        var address: APNsEndpoint = mode == .production ? .production : .sandbox
-        if let endpoint {
-            guard let url = URL(string: endpoint), url.scheme == "https", let host = url.host(), url.path().count <= 1
+        try address(endpoint, field: "endpoint", or: mode == .production ? .production : .sandbox)
+    }
+
+    func channelsAddress(mode: Platform.Mode) throws(InvalidInput) -> APNsEndpoint {
+        try address(
+            channelsEndpoint, field: "channels_endpoint", or: mode == .production ? .channels : .sandboxChannels)
+    }
+
+    private func address(
+        _ entered: String?, field: String, or standard: APNsEndpoint
+    ) throws(InvalidInput) -> APNsEndpoint {
+        var address = standard
+        if let entered {
+            guard let url = URL(string: entered), url.scheme == "https", let host = url.host(), url.path().count <= 1
             else {
-                throw InvalidInput(
-                    field: "endpoint", "is `\(endpoint)`, it has to be https://host or https://host:port")
+                throw InvalidInput(field: field, "is `\(entered)`, it has to be https://host or https://host:port")
             }
             address = APNsEndpoint(host: host, port: url.port ?? 443)
         }

@@ -4,10 +4,12 @@ import Foundation
 import HTTP2Client
 import Logging
 
-/// Sends the pushes of one iOS platform through APNs.
+/// Sends the pushes of one platform of Apple's devices through APNs.
 struct APNsProvider: DrainableProvider {
     private let client: APNsClient
     private let topic: String
+    private let use: AppleTokenUse
+    private let clock: any WallClock
     private let options: APNsOptions
     private let logger: Logger
 
@@ -17,9 +19,12 @@ struct APNsProvider: DrainableProvider {
     init(_ platform: Platform, _ credentials: APNsPlatformCredentials, with means: ProviderMeans) throws {
         options = means.options.apns
         logger = means.logger
+        clock = means.clock
         topic = credentials.topic
+        use = if case .apple(let use) = platform.kind { use } else { .app }
         var configuration = APNsClient.Configuration()
         configuration.pool.connectionsMax = options.connectionsMax
+        configuration.pool.connection.tunnel = means.exits.tunnel(for: .apns)
         client = try APNsClient(
             credentials: try credentials.open(now: means.clock.now),
             endpoint: try credentials.address(mode: platform.mode), configuration: configuration,
@@ -29,27 +34,26 @@ struct APNsProvider: DrainableProvider {
     var room: Int { client.room }
 
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
-        let batch: APNsBatch
+        let sentAt = clock.now
         do {
-            batch = try makeBatch(push, recipients)
+            let answers = try await answers(to: push, recipients)
+            return answers.map { Outcome($0, sentAt: sentAt, serverErrorWait: options.serverErrorWait) }
         } catch {
             logger.error(
                 "push cannot be rendered for APNs", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
             return recipients.map { _ in .refused(.other) }
         }
-        let answers = await client.send(batch, urgent: push.lane == .urgent, deadline: options.deadline)
-        return answers.map(Outcome.init)
     }
 
     /// A token that no device has: APNs looks at the credentials before it looks for the device.
     func test() async -> CredentialsTest {
         do {
             let message = try APNsMessage(
-                topic: topic, pushType: .background, expiration: 0,
-                payload: Array(#"{"aps":{"content-available":1}}"#.utf8))
+                topic: topic, pushType: use.emptyPush.type, expiration: 0, payload: Array(use.emptyPush.payload.utf8))
             let nobody = try APNsDevice(token: [UInt8](repeating: 0, count: 32))
             let answers = await client.send(APNsBatch(message: message, devices: [nobody]), deadline: options.deadline)
-            return CredentialsTest(answers.map { Outcome($0) }.first)
+            return CredentialsTest(
+                answers.map { Outcome($0, sentAt: clock.now, serverErrorWait: options.serverErrorWait) }.first)
         } catch {
             return .refused("\(error)")
         }
@@ -59,17 +63,88 @@ struct APNsProvider: DrainableProvider {
 
     func shutdown(within deadline: Duration) async { await client.shutdown(within: deadline) }
 
+    private func answers(to push: Push, _ recipients: [Recipient]) async throws -> [APNsAnswer] {
+        let isUrgent = push.lane == .urgent
+        guard use == .broadcast else {
+            return await client.send(try makeBatch(push, recipients), urgent: isUrgent, deadline: options.deadline)
+        }
+        let broadcast = try makeBroadcast(push, recipients)
+        return await client.broadcast(broadcast, urgent: isUrgent, deadline: options.deadline)
+    }
+
     private func makeBatch(_ push: Push, _ recipients: [Recipient]) throws -> APNsBatch {
-        let payload = try IOSPayload(push.content, receiptID: options.sendsReceiptID ? push.receiptID : nil)
+        let payload = try IOSPayload(push.content, for: use, receiptID: options.sendsReceiptID ? push.receiptID : nil)
+        let apple = push.content.apple
         let message = try APNsMessage(
-            topic: topic, pushType: payload.isBackground ? .background : .alert,
-            expiration: push.expiresAt.map { $0.milliseconds / 1_000 } ?? Self.farFuture,
-            collapseID: push.receiptID.lowercased, payload: payload.bytes)
+            topic: topic, pushType: APNsPushType(payload.type), priority: apple?.priority.map(APNsPriority.init),
+            expiration: apple?.isStored == false ? 0 : Self.seconds(push.expiresAt) ?? Self.farFuture,
+            collapseID: apple?.collapseID ?? push.receiptID.lowercased, payload: payload.bytes)
         let ids = MessageID(push: push.receiptID)
         let devices = try recipients.map { recipient in
             let (high, low) = ids.words(for: recipient.device)
             return try APNsDevice(token: recipient.token.bytes, id: APNsID(high: high, low: low))
         }
         return APNsBatch(message: message, devices: devices)
+    }
+
+    /// A channel that stores nothing takes no expiry, so a push that names none has none.
+    private func makeBroadcast(_ push: Push, _ recipients: [Recipient]) throws -> APNsBroadcast {
+        let payload = try IOSPayload(push.content, for: use, receiptID: nil)
+        let apple = push.content.apple
+        return try APNsBroadcast(
+            bundleID: topic, priority: apple?.priority.map(APNsPriority.init) ?? .immediate,
+            expiration: apple?.isStored == false ? 0 : Self.seconds(push.expiresAt) ?? 0, payload: payload.bytes,
+            channels: try recipients.map { try APNsChannelID(String(decoding: $0.token.bytes, as: UTF8.self)) })
+    }
+
+    private static func seconds(_ moment: Instant?) -> Int64? { moment.map { $0.milliseconds / 1_000 } }
+}
+
+extension APNsPushType {
+    init(_ kind: ApplePush.Kind) {
+        self =
+            switch kind {
+            case .alert: .alert
+            case .background: .background
+            case .voip: .voip
+            case .complication: .complication
+            case .fileProvider: .fileProvider
+            case .location: .location
+            case .mdm: .mdm
+            case .liveActivity: .liveActivity
+            case .pushToTalk: .pushToTalk
+            case .widgets: .widgets
+            case .controls: .controls
+            }
+    }
+}
+
+extension APNsPriority {
+    init(_ priority: ApplePush.Priority) {
+        self =
+            switch priority {
+            case .immediate: .immediate
+            case .considerate: .considerate
+            case .low: .low
+            }
+    }
+}
+
+extension AppleTokenUse {
+    /// A push of its type that would show nothing, if there were a device for it.
+    fileprivate var emptyPush: (type: APNsPushType, payload: String) {
+        switch self {
+        case .app: (.background, #"{"aps":{"content-available":1}}"#)
+        case .voip: (.voip, "{}")
+        case .complication: (.complication, "{}")
+        case .fileProvider: (.fileProvider, "{}")
+        case .location: (.location, #"{"aps":{}}"#)
+        case .mdm: (.mdm, #"{"mdm":"-"}"#)
+        case .liveActivity, .liveActivityStart, .broadcast:
+            (.liveActivity, #"{"aps":{"timestamp":0,"event":"end","content-state":{}}}"#)
+        case .pushToTalk: (.pushToTalk, #"{"aps":{}}"#)
+        case .widgets: (.widgets, #"{"aps":{"content-changed":true}}"#)
+        case .controls: (.controls, #"{"aps":{"content-changed":true}}"#)
+        }
     }
 }

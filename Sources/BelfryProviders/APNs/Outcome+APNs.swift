@@ -5,52 +5,56 @@ import BelfryCore
 // Source: Apple, "Handling notification responses from APNs".
 
 extension Outcome {
-    init(_ answer: APNsAnswer) {
+    /// - Parameters:
+    ///   - sentAt: since when a channel that APNs does not know is gone, for APNs names no time.
+    ///   - serverErrorWait: how long a message waits that met an error of APNs' own.
+    init(_ answer: APNsAnswer, sentAt: Instant, serverErrorWait: Duration) {
         switch answer {
         case .accepted: self = .accepted
-        case .rejected(let rejection): self.init(rejection)
+        case .rejected(let rejection): self.init(rejection, sentAt, serverErrorWait)
         case .unprocessed: self = .failed(retryAfter: nil)
         case .unknown: self = .unanswered
         case .credentialsRefused(let fault): self = .barred("APNs refused the TLS handshake: \(fault)")
         }
     }
 
-    private init(_ rejection: APNsRejection) {
+    private init(_ rejection: APNsRejection, _ sentAt: Instant, _ serverErrorWait: Duration) {
         let retryAfter = rejection.retryAfter.map { Duration.seconds($0) }
         switch rejection.reason {
         case .unregistered, .expiredToken:
             self = .gone(since: rejection.timestamp.map(Instant.init(milliseconds:)))
-        case .badDeviceToken: self = .refused(.badToken)
+        case .channelNotRegistered: self = .gone(since: sentAt)
+        case .badDeviceToken, .badChannelID: self = .refused(.badToken)
         case .deviceTokenNotForTopic: self = .refused(.tokenOfAnotherApplication)
-        case .missingDeviceToken: self = .refused(.missingToken)
+        case .missingDeviceToken, .missingChannelID: self = .refused(.missingToken)
         case .payloadTooLarge: self = .refused(.payloadTooLarge)
         case .payloadEmpty: self = .refused(.payloadEmpty)
         case .badCollapseID: self = .refused(.badCollapseID)
         case .badExpirationDate: self = .refused(.badExpiration)
         case .badMessageID: self = .refused(.badMessageID)
         case .badPriority: self = .refused(.badPriority)
-        case .invalidPushType: self = .refused(.badPushType)
+        case .invalidPushType, .missingPushType: self = .refused(.badPushType)
         case .duplicateHeaders: self = .refused(.duplicateHeaders)
         case .forbidden: self = .refused(.forbidden)
         case .badPath: self = .refused(.badPath)
         case .methodNotAllowed: self = .refused(.methodNotAllowed)
         case .badTopic, .missingTopic, .topicDisallowed, .badCertificate, .badCertificateEnvironment,
             .invalidProviderToken, .missingProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken,
-            .expiredProviderToken:
+            .expiredProviderToken, .featureNotEnabled, .topicMismatch:
             self = .barred("APNs answered \(rejection.status) \(rejection.reason)")
         case .tooManyRequests, .tooManyProviderTokenUpdates: self = .throttled(retryAfter: retryAfter)
+        // Of the connection, which is replaced.
         case .idleTimeout, .shutdown: self = .failed(retryAfter: retryAfter)
-        case .internalServerError, .serviceUnavailable: self = .failed(retryAfter: retryAfter)
-        default: self.init(status: rejection.status, retryAfter: retryAfter)
+        default: self.init(status: rejection.status, retryAfter, serverErrorWait)
         }
     }
 
-    /// A reason that Apple had not named when this was written: its status speaks.
-    private init(status: Int, retryAfter: Duration?) {
+    /// Where the status speaks: errors of APNs' own, and reasons that Apple had not named when this was written.
+    private init(status: Int, _ retryAfter: Duration?, _ serverErrorWait: Duration) {
         switch status {
         case 410: self = .gone(since: nil)
         case 429: self = .throttled(retryAfter: retryAfter)
-        case 500...: self = .failed(retryAfter: retryAfter)
+        case 500...: self = .failed(retryAfter: max(retryAfter ?? .zero, serverErrorWait))
         default: self = .refused(.other)
         }
     }

@@ -22,11 +22,10 @@ package struct FCMPlatformCredentials: PlatformCredentials {
     /// From `service_account`, the file as a text or as an object. `endpoint` and `trust_root` (PEM) are for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
         let fields = try EnteredFields(entered, of: "FCM", known: Self.fields)
-        if let account = fields["service_account"], case .object = account {
-            serviceAccount = String(decoding: try account.encoded(field: "service_account"), as: UTF8.self)
-        } else {
-            serviceAccount = try fields.text("service_account")
+        guard let account = try fields.documentIfAny("service_account") else {
+            throw InvalidInput(field: "service_account", "is missing")
         }
+        serviceAccount = account
         endpoint = try fields.textIfAny("endpoint")
         trustRootsPEM = try fields.textIfAny("trust_root")
     }
@@ -59,7 +58,7 @@ package struct FCMPlatformCredentials: PlatformCredentials {
             let origin = try Origin(endpoint, field: "endpoint")
             address = FCMEndpoint(host: origin.host, port: origin.port)
         }
-        address.trustRoots = trustRootsPEM.map { Array($0.utf8) }
+        address.trustRoots = trustRootsPEM
         return address
     }
 }

@@ -2,6 +2,7 @@ import BelfryCore
 import FCM
 import HTTP2Client
 import Logging
+import Outbound
 
 /// Sends the pushes of one Android platform through FCM.
 struct FCMProvider: DrainableProvider {
@@ -19,10 +20,11 @@ struct FCMProvider: DrainableProvider {
         let account = try credentials.open()
         var configuration = FCMClient.Configuration()
         configuration.pool.connectionsMax = options.connectionsMax
+        configuration.pool.connection.tunnel = means.exits.tunnel(for: .fcm)
         client = try FCMClient(
-            credentials: account, endpoint: try credentials.address(),
+            means.exits.trusted(for: .fcm), credentials: account, endpoint: try credentials.address(),
             quota: means.fcmQuotas.quota(of: account.projectID, perMinute: options.messagesPerMinute),
-            configuration: configuration, http: means.http, eventLoopGroup: means.eventLoopGroup, logger: logger)
+            configuration: configuration, eventLoopGroup: means.eventLoopGroup, logger: logger)
     }
 
     var room: Int { client.room }

@@ -1,6 +1,6 @@
 package import BelfryCore
-import Foundation
 import GCM
+import Outbound
 
 /// What a platform needs to send over `gcm/send`: the server key, and to whom. Kept sealed.
 package struct GCMPlatformCredentials: PlatformCredentials {
@@ -20,7 +20,7 @@ package struct GCMPlatformCredentials: PlatformCredentials {
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
         let fields = try EnteredFields(entered, of: "GCM", known: ["gcm_api_key", "endpoint", "trust_root"])
         key = try fields.text("gcm_api_key")
-        endpoint = try fields.textIfAny("endpoint")
+        endpoint = try fields.urlIfAny("endpoint")
         trustRootsPEM = try fields.textIfAny("trust_root")
     }
 
@@ -30,13 +30,10 @@ package struct GCMPlatformCredentials: PlatformCredentials {
     }
 
     package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
-        guard key.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+        guard Outbound.isWord(key) else {
             throw InvalidInput(field: "gcm_api_key", "holds other than visible ASCII")
         }
-        guard let endpoint else { return }
-        guard let url = URL(string: endpoint), url.scheme == "https", url.host() != nil else {
-            throw InvalidInput(field: "endpoint", "is `\(endpoint)`, it has to be https://host/path")
-        }
+        _ = try Outbound.checkedTLS(trustRoots: trustRootsPEM)
     }
 
     package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {

@@ -1,57 +1,40 @@
 import BelfryCore
 import GCM
-import Logging
+import Outbound
 
 /// Sends the pushes of one Android platform over `gcm/send`.
-struct GCMProvider: DrainableProvider {
+struct GCMProvider: PostingProvider {
+    let desk: PostingDesk
     private let client: GCMClient
     private let kind: PlatformKind
     private let options: MulticastOptions
-    private let inAir: InAir
     private let clock: any WallClock
-    private let logger: Logger
 
     init(_ platform: Platform, _ credentials: GCMPlatformCredentials, with means: ProviderMeans) throws {
         options = means.options.gcm
-        inAir = InAir(max: options.devicesMax)
         kind = platform.kind
         clock = means.clock
-        logger = means.logger
-        client = try GCMClient(
-            key: credentials.key, url: credentials.endpoint ?? GCMClient.standardURL,
-            trustRoots: credentials.trustRootsPEM.map { Array($0.utf8) }, http: means.http)
+        desk = PostingDesk(devicesMax: options.devicesMax, logger: means.logger)
+        var configuration = GCMClient.Configuration()
+        if let endpoint = credentials.endpoint { configuration.url = endpoint }
+        configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRootsPEM)
+        client = GCMClient(means.exits.trusted(for: .gcm), key: credentials.key, configuration: configuration)
     }
 
-    var room: Int { inAir.room }
-
-    func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
-        let now = clock.now
-        let message: GCMMessage
-        do {
-            message = try GCMMessage(push, on: kind, now: now)
-        } catch {
-            logger.error(
-                "push cannot be rendered for GCM", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
-            return recipients.map { _ in .refused(.other) }
-        }
-        let answers = await inAir.holding(recipients.count) {
-            await client.send(message, to: recipients.map(\.token.bytes), deadline: options.deadline)
-        }
-        return answers.map { Outcome($0, sentAt: now) }
+    func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
+        let sentAt = clock.now
+        let message = try GCMMessage(push, on: kind, now: sentAt)
+        let answers = await client.send(message, to: recipients.map(\.token.bytes), within: options.deadline)
+        return answers.map { Outcome($0, kind: kind, sentAt: sentAt) }
     }
 
     /// A token that no device has, and a message that is only checked.
     func test() async -> CredentialsTest {
         guard let message = try? GCMMessage(data: ["test": "1"], isDryRun: true) else { return CredentialsTest(nil) }
         let answers = await client.send(
-            message, to: [Array("belfry-credentials-test".utf8)], deadline: options.deadline)
-        return CredentialsTest(answers.first.map { Outcome($0, sentAt: clock.now) })
+            message, to: [Array("belfry-credentials-test".utf8)], within: options.deadline)
+        return CredentialsTest(answers.first.map { Outcome($0, kind: kind, sentAt: clock.now) })
     }
-
-    /// It has no connections of its own; what is in the air has its deadline.
-    func retire() async {}
-
-    func shutdown(within deadline: Duration) async {}
 }
 
 extension GCMMessage {

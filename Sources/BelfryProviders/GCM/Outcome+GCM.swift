@@ -5,15 +5,16 @@ import GCM
 // Source: Firebase, "Firebase Cloud Messaging HTTP protocol" (legacy).
 
 extension Outcome {
-    /// - Parameter sentAt: when the page was taken up; no time comes with a death.
-    init(_ answer: GCMAnswer, sentAt: Instant) {
+    /// - Parameters:
+    ///   - kind: whose tokens it sends to.
+    ///   - sentAt: when the page was taken up; no time comes with a death.
+    init(_ answer: GCMAnswer, kind: PlatformKind, sentAt: Instant) {
         switch answer {
-        case .accepted: self = .accepted
+        case .accepted(_, let canonical): self.init(movedTo: canonical, kind: kind)
         case .rejected(let error, let retryAfter): self.init(error, retryAfter, sentAt)
         case .refused(let status, let retryAfter): self.init(gcmStatus: status, retryAfter)
-        case .unprocessed: self = .failed(retryAfter: nil)
+        case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "GCM")
         case .unknown: self = .unanswered
-        case .credentialsRefused(let fault): self = .barred("GCM refused the TLS handshake: \(fault)")
         }
     }
 

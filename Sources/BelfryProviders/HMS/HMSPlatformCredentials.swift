@@ -1,42 +1,64 @@
 package import BelfryCore
 import HMS
+import Outbound
 
-/// What a platform needs to send through Huawei's Push Kit: the app's id and secret. Kept sealed.
+/// What a platform needs to send through Huawei's Push Kit: the app's id and secret, or a service account. Kept sealed.
 package struct HMSPlatformCredentials: PlatformCredentials {
-    package let appID: String
-    package let appSecret: String
+    /// With `appSecret`, for HMS on Android.
+    package let appID: String?
+    package let appSecret: String?
+    /// Of the project, where it is to be sent for by v2.
+    package let projectID: String?
+    /// The JSON that Huawei's API console hands out, for HarmonyOS 5 and later.
+    package let serviceAccount: String?
     /// `https://host` or `https://host:port`; nil for Huawei's.
     package let endpoint: String?
     package let tokenURL: String?
     /// Certificates in PEM to trust instead of the system's.
     package let trustRootsPEM: String?
 
+    private static let fields = [
+        "app_id", "app_secret", "project_id", "service_account", "endpoint", "token_url", "trust_root",
+    ]
+
+    /// For v1, or with a project for v2.
     package init(
-        appID: String, appSecret: String, endpoint: String? = nil, tokenURL: String? = nil,
+        appID: String, appSecret: String, projectID: String? = nil, endpoint: String? = nil, tokenURL: String? = nil,
         trustRootsPEM: String? = nil
     ) {
         self.appID = appID
         self.appSecret = appSecret
+        self.projectID = projectID
+        serviceAccount = nil
         self.endpoint = endpoint
         self.tokenURL = tokenURL
         self.trustRootsPEM = trustRootsPEM
     }
 
-    /// From `app_id` and `app_secret`. `endpoint`, `token_url` and `trust_root` (PEM) are for tests.
+    /// From `app_id` and `app_secret`, with `project_id` or without; or from `service_account`, the file as a text or as an
+    /// object. `endpoint`, `token_url` and `trust_root` (PEM) are for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
-        let fields = try EnteredFields(
-            entered, of: "HMS", known: ["app_id", "app_secret", "endpoint", "token_url", "trust_root"])
-        appID = try fields.text("app_id")
-        appSecret = try fields.text("app_secret")
+        let fields = try EnteredFields(entered, of: "HMS", known: Self.fields)
+        serviceAccount = try fields.documentIfAny("service_account")
+        if serviceAccount == nil {
+            appID = try fields.text("app_id")
+            appSecret = try fields.text("app_secret")
+            projectID = try fields.textIfAny("project_id")
+        } else {
+            for field in ["app_id", "app_secret", "project_id"] where fields[field] != nil {
+                throw InvalidInput(field: field, "and service_account exclude each other")
+            }
+            (appID, appSecret, projectID) = (nil, nil, nil)
+        }
         endpoint = try fields.textIfAny("endpoint")
-        tokenURL = try fields.textIfAny("token_url")
+        tokenURL = try fields.urlIfAny("token_url")
         trustRootsPEM = try fields.textIfAny("trust_root")
     }
 
     package var entered: [String: JSONValue] {
         [
-            "app_id": appID, "app_secret": appSecret, "endpoint": endpoint, "token_url": tokenURL,
-            "trust_root": trustRootsPEM,
+            "app_id": appID, "app_secret": appSecret, "project_id": projectID, "service_account": serviceAccount,
+            "endpoint": endpoint, "token_url": tokenURL, "trust_root": trustRootsPEM,
         ].compactMapValues { $0.map { .string($0) } }
     }
 
@@ -46,27 +68,26 @@ package struct HMSPlatformCredentials: PlatformCredentials {
     }
 
     package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
-        try HMSProvider(platform, self, with: means)
+        try HMSProvider(self, with: means)
     }
 
     func open() throws(InvalidInput) -> HMSCredentials {
         do throws(HMSCredentialsError) {
-            return try HMSCredentials(appID: appID, appSecret: appSecret)
+            if let serviceAccount { return try HMSCredentials(serviceAccount: Array(serviceAccount.utf8)) }
+            return try HMSCredentials(appID: appID ?? "", appSecret: appSecret ?? "", projectID: projectID)
         } catch {
+            guard serviceAccount == nil else {
+                throw InvalidInput(field: "service_account", "cannot be used: \(error.reason)")
+            }
             throw InvalidInput(field: "app_id", "or app_secret cannot be used: \(error.reason)")
         }
     }
 
-    func address() throws(InvalidInput) -> HMSEndpoint {
-        var address = HMSEndpoint.production
+    func address() throws(InvalidInput) -> HMSClient.Configuration {
+        var address = HMSClient.Configuration()
         if let endpoint { address.pushURL = try Origin(endpoint, field: "endpoint").text }
-        if let tokenURL {
-            guard tokenURL.hasPrefix("https://") else {
-                throw InvalidInput(field: "token_url", "has to be an https URL")
-            }
-            address.tokenURL = tokenURL
-        }
-        address.trustRoots = trustRootsPEM.map { Array($0.utf8) }
+        if let tokenURL { address.tokenURL = tokenURL }
+        address.tls = try Outbound.checkedTLS(trustRoots: trustRootsPEM)
         return address
     }
 }

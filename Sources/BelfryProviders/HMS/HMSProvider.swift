@@ -1,63 +1,69 @@
 import BelfryCore
 import HMS
-import Logging
+import Outbound
 
 /// Sends the pushes of one Huawei platform through Push Kit.
-struct HMSProvider: DrainableProvider {
+struct HMSProvider: PostingProvider {
+    let desk: PostingDesk
     private let client: HMSClient
+    private let isServiceAccount: Bool
     private let options: MulticastOptions
-    private let inAir: InAir
     private let clock: any WallClock
-    private let logger: Logger
 
-    init(_ platform: Platform, _ credentials: HMSPlatformCredentials, with means: ProviderMeans) throws {
+    init(_ credentials: HMSPlatformCredentials, with means: ProviderMeans) throws {
         options = means.options.hms
-        inAir = InAir(max: options.devicesMax)
         clock = means.clock
-        logger = means.logger
-        client = try HMSClient(
-            credentials: try credentials.open(), endpoint: try credentials.address(), http: means.http)
+        desk = PostingDesk(devicesMax: options.devicesMax, logger: means.logger)
+        let opened = try credentials.open()
+        isServiceAccount = opened.isServiceAccount
+        client = HMSClient(
+            means.exits.trusted(for: .hms), credentials: opened, configuration: try credentials.address())
     }
 
-    var room: Int { inAir.room }
-
-    func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
-        let message: HMSMessage
-        do {
-            message = try HMSMessage(push, now: clock.now)
-        } catch {
-            logger.error(
-                "push cannot be rendered for HMS", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
-            return recipients.map { _ in .refused(.other) }
-        }
-        let answers = await inAir.holding(recipients.count) {
-            await client.send(message, to: recipients.map(\.token.bytes), deadline: options.deadline)
-        }
+    func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
+        let message = try HMSMessage(push, forHarmonyOS: isServiceAccount, now: clock.now)
+        let answers = await client.send(message, to: recipients.map(\.token.bytes), within: options.deadline)
         return answers.map { Outcome($0) }
     }
 
-    /// A token that no device has, and a message that is only checked.
+    /// A token that no device has, and a message that is only checked, or would be shown to nobody.
     func test() async -> CredentialsTest {
-        guard let message = try? HMSMessage(data: "test", isValidatedOnly: true) else { return CredentialsTest(nil) }
+        let message =
+            isServiceAccount
+            ? try? HMSMessage(background: "test") : try? HMSMessage(data: "test", isValidatedOnly: true)
+        guard let message else { return CredentialsTest(nil) }
         let answers = await client.send(
-            message, to: [Array("belfry-credentials-test".utf8)], deadline: options.deadline)
+            message, to: [Array("belfry-credentials-test".utf8)], within: options.deadline)
         return CredentialsTest(answers.first.map { Outcome($0) })
     }
-
-    /// It has no connections of its own; what is in the air has its deadline.
-    func retire() async {}
-
-    func shutdown(within deadline: Duration) async {}
 }
 
 extension HMSMessage {
-    /// The same flat map as on Android, as one text.
-    init(_ push: Push, now: Instant) throws {
+    /// The same flat map as on Android, as one text. HarmonyOS 5 shows what has a title by itself; anything else is for
+    /// the app to show.
+    init(_ push: Push, forHarmonyOS isHarmonyOS: Bool, now: Instant) throws {
         let payload = try AndroidPayload(push.content, kind: .huawei, receiptID: push.receiptID, sentAt: now)
-        let data = try JSONValue.object(payload.data.mapValues { .string($0) }).encoded(field: "message")
-        try self.init(
-            data: String(decoding: data, as: UTF8.self),
-            timeToLive: push.secondsToLive(at: now, max: Self.secondsMax).map { max(1, $0) },
-            collapseKey: payload.collapseKey.flatMap { Int($0) }.flatMap { Self.collapseKeys.contains($0) ? $0 : nil })
+        let timeToLive = push.secondsToLive(at: now, max: Self.secondsMax).map { max(1, $0) }
+        if isHarmonyOS, let body = payload.notice, let title = payload.data["title"] {
+            let notification = HMSNotification(
+                title: title, body: body, category: payload.data["category"] ?? HMSNotification.standardCategory,
+                data: payload.data)
+            try self.init(notification: notification, timeToLive: timeToLive)
+            return
+        }
+        let object = try JSONValue.object(payload.data.mapValues { .string($0) }).encoded(field: "message")
+        let data = String(decoding: object, as: UTF8.self)
+        if isHarmonyOS {
+            try self.init(background: data, timeToLive: timeToLive)
+        } else {
+            try self.init(data: data, timeToLive: timeToLive, collapseKey: payload.hmsCollapseKey)
+        }
+    }
+}
+
+extension AndroidPayload {
+    /// Push Kit takes numbers only.
+    fileprivate var hmsCollapseKey: Int? {
+        collapseKey.flatMap { Int($0) }.flatMap { HMSMessage.collapseKeys.contains($0) ? $0 : nil }
     }
 }

@@ -8,13 +8,22 @@ extension Outcome {
     init(_ answer: HMSAnswer) {
         switch answer {
         case .accepted: self = .accepted
-        // Also said of a token of another app: never a reason to prune.
-        case .illegalToken: self = .refused(.badToken)
+        case .illegalToken(let cause): self.init(cause)
         case .rejected(let rejection): self.init(rejection)
         case .unauthorized(let error): self.init(error)
-        case .unprocessed: self = .failed(retryAfter: nil)
+        case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "HMS")
         case .unknown: self = .unanswered
-        case .credentialsRefused(let fault): self = .barred("HMS refused the TLS handshake: \(fault)")
+        }
+    }
+
+    /// What Huawei refuses us bars; what it refuses a device, or has no word for, is that device's.
+    private init(_ cause: HMSCause) {
+        switch cause {
+        case .noRight, .noPushTypeRight, .noLiveNotificationRight, .appInformation:
+            self = .barred("HMS answered \(cause)")
+        case .country, .platform: self = .refused(.forbidden)
+        // Also said of a token of another app: never a reason to prune.
+        default: self = .refused(.badToken)
         }
     }
 

@@ -11,23 +11,35 @@ extension Outcome {
         }
     }
 
-    /// There is no access token.
-    init(_ fault: AccessToken.Fault) {
-        switch fault {
-        case .refused(let words): self = .barred(words)
-        case .unavailable(let seconds): self = .failed(retryAfter: Self.wait(seconds))
+    /// Nothing was sent to a host that an operator or a provider names: what is wrong with it, a person must mend.
+    init(unprocessed fault: OutboundFault, byHostOf name: String) {
+        switch fault.code {
+        case .addressRefused: self = .barred("\(name): the address is not public, see providers.addresses.allow")
+        case .tls: self = .barred("\(name): \(fault)")
+        default: self = .failed(retryAfter: nil)
         }
     }
 
-    /// A wait that was asked for, an hour at most: who answers may be a stranger, and a page waits for the longest.
-    static func wait(_ seconds: Int?) -> Duration? { seconds.map { .seconds(min($0, 3_600)) } }
+    /// There is no access token.
+    init(_ error: AccessTokenError) {
+        self = error.isRefusal ? .barred(error.reason) : .failed(retryAfter: error.retryAfter)
+    }
+
+    /// Accepted, perhaps with another token to use from now on; one that no device could register does not count.
+    init(movedTo token: String?, kind: PlatformKind) {
+        let token = token.flatMap { try? DeviceToken($0, for: kind) }
+        self = token.map { .moved(to: $0) } ?? .accepted
+    }
+
+    /// A wait that a stranger may have asked for, an hour at most: a page waits for the longest.
+    static func wait(_ asked: Duration?) -> Duration? { asked.map { min($0, .seconds(3_600)) } }
 
     /// An answer that no table names: its status speaks.
-    init(status: Int, retryAfter: Int?) {
+    init(unlisted status: Int, retryAfter: Duration?) {
         switch status {
-        case 408, 500...: self = .failed(retryAfter: Self.wait(retryAfter))
+        case 408, 500...: self = .failed(retryAfter: retryAfter)
         case 413: self = .refused(.payloadTooLarge)
-        case 429: self = .throttled(retryAfter: Self.wait(retryAfter))
+        case 429: self = .throttled(retryAfter: retryAfter)
         default: self = .refused(.other)
         }
     }
@@ -35,7 +47,7 @@ extension Outcome {
 
 extension CredentialsTest {
     /// From a request for an access token, which reaches no device.
-    init(_ authorize: () async throws(AccessToken.Fault) -> Void) async {
+    init(_ authorize: () async throws(AccessTokenError) -> Void) async {
         do {
             try await authorize()
             self = .works

@@ -34,14 +34,16 @@ extension PostingProvider {
 /// How many devices a provider is busy with.
 final class PostingDesk: Sendable {
     let logger: Logger
+    private let devicesMax: Int
     private let busy = Mutex(0)
 
-    /// Some pages: more wait in the database, where an urgent one overtakes them.
-    private static let roomMax = 4 * Page.devicesMax
+    /// - Parameter devicesMax: some pages: more wait in the database, where an urgent one overtakes them.
+    init(devicesMax: Int = 4 * Page.devicesMax, logger: Logger) {
+        self.devicesMax = devicesMax
+        self.logger = logger
+    }
 
-    init(logger: Logger) { self.logger = logger }
-
-    var room: Int { max(Self.roomMax - busy.withLock { $0 }, 0) }
+    var room: Int { max(devicesMax - busy.withLock { $0 }, 0) }
 
     func take(_ count: Int) { busy.withLock { $0 += count } }
 }

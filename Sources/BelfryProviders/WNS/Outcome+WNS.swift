@@ -10,7 +10,7 @@ extension Outcome {
         switch answer {
         case .received: self = .accepted
         case .dropped: self = .refused(.dropped)
-        case .channelThrottled: self = .throttled(retryAfter: .seconds(600))
+        case .channelThrottled(let retryAfter): self = .throttled(retryAfter: retryAfter ?? .seconds(600))
         case .rejected(let rejection): self.init(rejection, sentAt: sentAt)
         case .unauthorized(let fault): self.init(fault)
         case .unprocessed(let fault): self.init(unprocessed: fault)
@@ -19,7 +19,7 @@ extension Outcome {
     }
 
     private init(_ rejection: WNSRejection, sentAt: Instant) {
-        let retryAfter = Self.wait(rejection.retryAfter)
+        let retryAfter = rejection.retryAfter
         switch rejection.status {
         // The client has already tried with a new token.
         case 401: self = .barred("WNS refuses the access token: \(rejection.description ?? "401")")
@@ -29,10 +29,20 @@ extension Outcome {
             self = .barred("WNS blocks this app: \(rejection.description ?? "410")")
         case 404, 410: self = .gone(since: sentAt)
         case 405: self = .refused(.methodNotAllowed)
-        case 406, 429: self = .throttled(retryAfter: retryAfter ?? .seconds(3_600))
+        case 406, 429: self = .throttled(retryAfter: retryAfter ?? Self.standardWait)
         // The device cannot be reached at present.
-        case 412: self = .throttled(retryAfter: retryAfter ?? .seconds(3_600))
-        default: self.init(status: rejection.status, retryAfter: rejection.retryAfter)
+        case 412: self = .throttled(retryAfter: retryAfter ?? Self.standardWait)
+        default: self.init(unlisted: rejection.status, retryAfter: retryAfter)
         }
+    }
+
+    fileprivate static let standardWait = Duration.seconds(3_600)
+}
+
+extension WNSAnswer {
+    /// How long the sender as a whole is to wait, whatever the channel.
+    var senderWait: Duration? {
+        guard case .rejected(let rejection) = self, [406, 429].contains(rejection.status) else { return nil }
+        return rejection.retryAfter ?? Outcome.standardWait
     }
 }

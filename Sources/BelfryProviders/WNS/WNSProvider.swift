@@ -9,6 +9,7 @@ struct WNSProvider: PostingProvider {
     private let domain: String
     private let clock: any WallClock
     private let options: PostingOptions
+    private let patience = Patience()
 
     init(_ credentials: WNSPlatformCredentials, with means: ProviderMeans) throws {
         options = means.options.posting
@@ -18,8 +19,12 @@ struct WNSProvider: PostingProvider {
         var configuration = WNSClient.Configuration()
         configuration.width = options.width
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
-        client = WNSClient(means.guarded, credentials: credentials.credentials, configuration: configuration)
+        client = WNSClient(
+            means.exits.outbound(for: .wns), credentials: credentials.credentials, configuration: configuration)
     }
+
+    /// WNS throttles a sender as a whole.
+    var room: Int { patience.isTried(at: clock.now) ? 0 : desk.room }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
         guard let payload = try Windows8Payload(push.content) else { return nil }
@@ -27,11 +32,12 @@ struct WNSProvider: PostingProvider {
         let message = try WNSMessage(payload, lifetime: push.lifetime(at: sentAt), isUrgent: push.lane == .urgent)
         let page = Addressed(recipients) { try WNSChannel($0.text, domain: domain) }
         let answers = await client.send(message, to: page.addresses, within: options.deadline)
+        patience.heed(answers.compactMap(\.senderWait), of: answers.count, at: clock.now)
         return page.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
     }
 
     func test() async -> CredentialsTest {
-        await CredentialsTest { () async throws(AccessToken.Fault) in try await client.authorize() }
+        await CredentialsTest { () async throws(AccessTokenError) in try await client.authorize() }
     }
 }
 

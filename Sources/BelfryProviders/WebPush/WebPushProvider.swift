@@ -21,10 +21,12 @@ struct WebPushProvider: PostingProvider {
         vapid = try credentials.identity()
         var configuration = WebPushClient.Configuration()
         configuration.width = options.width
+        // Of a service that hangs, the first requests are waited for and the others are not begun.
+        configuration.requestDeadline = options.deadline / 3
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         let clock = clock
         configuration.now = { clock.now.milliseconds / 1_000 }
-        client = WebPushClient(means.guarded, vapid: vapid, configuration: configuration)
+        client = WebPushClient(means.exits.outbound(for: .webpush), vapid: vapid, configuration: configuration)
     }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {

@@ -20,7 +20,7 @@ extension Outcome {
         case .accepted: self = .accepted
         case .refused: self = .refused(.other)
         case .gone: self = .gone(since: sentAt)
-        case .retry(let seconds): self = .failed(retryAfter: Self.wait(seconds))
+        case .retry(let wait): self = .failed(retryAfter: Self.wait(wait))
         }
     }
 
@@ -31,13 +31,9 @@ extension Outcome {
         case .rejected(let status, let retryAfter):
             switch status {
             case 300..<400, 401, 403, 404, 410: self = .barred("the webhook answered \(status)")
-            default: self.init(status: status, retryAfter: retryAfter)
+            default: self.init(unlisted: status, retryAfter: Self.wait(retryAfter))
             }
-        case .unprocessed(let fault):
-            self =
-                fault.code == .addressRefused
-                ? .barred("the webhook's address is not public, see providers.addresses.allow")
-                : Outcome(unprocessed: fault)
+        case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "the webhook")
         }
     }
 }

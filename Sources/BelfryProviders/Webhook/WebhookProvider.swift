@@ -19,7 +19,8 @@ struct WebhookProvider: PostingProvider {
         let clock = clock
         configuration.now = { clock.now.milliseconds / 1_000 }
         client = WebhookClient(
-            means.guarded, url: credentials.url, signature: try credentials.signature(), configuration: configuration)
+            means.exits.outbound(for: .webhook), url: credentials.url, signature: try credentials.signature(),
+            configuration: configuration)
     }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {

@@ -51,12 +51,4 @@ package struct Administration: Sendable {
         }
         return platform
     }
-
-    /// Sends to a topic, or to everyone when none is named.
-    package func push(_ body: String, to topics: [String], of application: BelfryCore.Application) async throws -> Push
-    {
-        let target = try Target(topics: topics)
-        return try await PushDesk(store: store).send(
-            Order(content: Push.Content(body: body), target: target), for: application.key)
-    }
 }

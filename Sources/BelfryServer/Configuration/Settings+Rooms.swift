@@ -53,6 +53,7 @@ extension PCFv1.Options {
 extension ProviderOptions {
     init(_ settings: Settings) {
         self.init()
+        proxies = ProxyPlan(settings)
         apns = APNsOptions(settings)
         posting = PostingOptions(settings)
         fcm = FCMOptions(settings)
@@ -99,6 +100,7 @@ extension APNsOptions {
         self.init(
             connectionsMax: settings.int("apns.connections.max", default: standard.connectionsMax, in: 1...100),
             deadline: settings.seconds("apns.deadline.seconds", default: 20, in: 1...300),
-            sendsReceiptID: settings.bool("apns.send.receipt", default: true, oldName: "push_apns_sendReceipt"))
+            sendsReceiptID: settings.bool("apns.send.receipt", default: true, oldName: "push_apns_sendReceipt"),
+            serverErrorWait: settings.seconds("apns.server.error.wait.seconds", default: 900, in: 1...3_600))
     }
 }

@@ -21,6 +21,15 @@ final class Settings {
 
     func optionalString(_ key: String) -> String? { raw(key, nil) }
 
+    /// A text that may hold a password; not for the access log of the reader, nor for a fault.
+    func secret(_ key: String) -> String? {
+        known.insert(key)
+        return reader.string(forKey: ConfigKey(key), isSecret: true)
+    }
+
+    /// What an old name was given in the environment; nil when it is empty.
+    func oldValue(_ name: String) -> String? { oldNames[name].flatMap { $0.isEmpty ? nil : $0 } }
+
     /// Words with commas between them.
     func words(_ key: String) -> [String] {
         (raw(key, nil) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }

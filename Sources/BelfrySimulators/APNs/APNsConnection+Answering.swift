@@ -21,6 +21,7 @@ extension APNsConnection {
     /// The usual answer; nil is 200. See `Validation` for the order.
     func verdict(on exchange: UnsafeMutablePointer<Exchange>) -> APNsVerdict? {
         let facts = exchange.pointee.facts
+        if facts.path == .broadcast { return verdictOnBroadcast(exchange) }
         if let complaint = station.validation.complaintAboutForm(of: facts) { return APNsVerdict(complaint) }
         if let scripted = playbook.verdict(for: exchange.pointee.token), scripted.status != 200 { return scripted }
         if let complaint = station.validation.complaintAboutSender(of: facts) { return APNsVerdict(complaint) }
@@ -41,7 +42,7 @@ extension APNsConnection {
 
     /// Counts the device as told.
     func tell(_ exchange: UnsafeMutablePointer<Exchange>) {
-        guard exchange.pointee.facts.path == .device else { return }
+        guard exchange.pointee.facts.path == .device || exchange.pointee.facts.path == .broadcast else { return }
         let ledger = station.ledger
         exchange.pointee.isTold = true
         ledger.recordTold(
@@ -73,6 +74,9 @@ extension APNsConnection {
         for exchange: UnsafeMutablePointer<Exchange>, status: Int
     ) -> UnsafeMutableBufferPointer<nghttp2_nv> {
         if exchange.pointee.facts.id != .good { exchange.pointee.writeID(from: answers.nextRandom()) }
+        if exchange.pointee.facts.path == .broadcast {
+            return answers.fieldsOfBroadcast(status: status, id: exchange.pointee.id)
+        }
         return answers.fields(
             status: status, id: exchange.pointee.id, withUniqueID: station.configuration.isSandbox)
     }

@@ -30,6 +30,13 @@ extension APNsConnection {
         case 15 where name.equals("apns-expiration"):
             note(.expiration, for: reading)
             reading.pointee.facts.expiration = Self.isExpiration(value) ? .good : .bad
+            reading.pointee.facts.expiresAtOnce = value.equals("0")
+        case 15 where name.equals("apns-channel-id"):
+            note(.channelID, for: reading)
+            readChannel(value, for: reading)
+        case 15 where name.equals("apns-request-id"):
+            note(.id, for: reading)
+            reading.pointee.facts.id = reading.pointee.readID(value) ? .good : .bad
         case 16 where name.equals("apns-collapse-id"):
             note(.collapseID, for: reading)
             reading.pointee.facts.collapseIDBytes = value.count
@@ -79,6 +86,7 @@ extension APNsConnection {
 
     private func readPath(_ value: UnsafeRawBufferPointer, for exchange: UnsafeMutablePointer<Exchange>) {
         guard value.starts(with: "/3/device/") else {
+            if value.starts(with: Self.broadcastPath) { return readBroadcastPath(value, for: exchange) }
             exchange.pointee.facts.path = value.equals("/3/device") ? .withoutToken : .foreign
             return
         }

@@ -3,7 +3,9 @@ import Foundation
 
 /// The header fields of an answer in memory that nghttp2 can read, made once for each connection.
 final class AnswerHeaders {
-    private static let texts: [StaticString] = [":status", "apns-id", "apns-unique-id"]
+    private static let texts: [StaticString] = [
+        ":status", "apns-id", "apns-unique-id", "apns-request-id",
+    ]
     private let fields = UnsafeMutablePointer<nghttp2_nv>.allocate(capacity: 3)
     private let names: [UnsafeMutablePointer<UInt8>]
     private let status = UnsafeMutablePointer<UInt8>.allocate(capacity: 3)
@@ -37,6 +39,15 @@ final class AnswerHeaders {
         return (StableHash.mix(random), StableHash.mix(random &+ 1))
     }
 
+    /// The fields of an answer to a broadcast; valid until the next call.
+    func fieldsOfBroadcast(
+        status code: Int, id: UnsafeMutablePointer<UInt8>
+    ) -> UnsafeMutableBufferPointer<nghttp2_nv> {
+        let all = fields(status: code, id: id, withUniqueID: true)
+        (all[1].name, all[1].namelen) = (names[3], 15)
+        return UnsafeMutableBufferPointer(rebasing: all[..<(code == 200 ? 3 : 2)])
+    }
+
     /// The fields of an answer; valid until the next call.
     func fields(
         status code: Int, id: UnsafeMutablePointer<UInt8>, withUniqueID: Bool
@@ -45,6 +56,7 @@ final class AnswerHeaders {
         status[1] = UInt8(ascii: "0") + UInt8(code / 10 % 10)
         status[2] = UInt8(ascii: "0") + UInt8(code % 10)
         fields[1].value = id
+        (fields[1].name, fields[1].namelen) = (names[1], 7)
         if withUniqueID { UUIDText.write(nextRandom(), to: uniqueID) }
         return UnsafeMutableBufferPointer(start: fields, count: withUniqueID ? 3 : 2)
     }

@@ -82,6 +82,15 @@ struct Exchange {
         return true
     }
 
+    /// Keeps bytes that stand for a token as they are; false when they are too many.
+    mutating func keepToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count <= tokenStore.count else { return false }
+        tokenStore.copyMemory(from: bytes)
+        tokenCount = bytes.count
+        tokenHash = StableHash.hash(token)
+        return true
+    }
+
     /// Keeps an `apns-id` if it has the canonical form, 8-4-4-4-12 hex digits.
     mutating func readID(_ value: UnsafeRawBufferPointer) -> Bool {
         guard value.count == Self.idBytes, let start = value.baseAddress else { return false }
@@ -129,4 +138,5 @@ struct HeaderSet: OptionSet {
     static let priority = HeaderSet(rawValue: 1 << 4)
     static let expiration = HeaderSet(rawValue: 1 << 5)
     static let collapseID = HeaderSet(rawValue: 1 << 6)
+    static let channelID = HeaderSet(rawValue: 1 << 7)
 }

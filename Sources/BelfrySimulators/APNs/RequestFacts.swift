@@ -1,7 +1,7 @@
 /// What the simulator noticed about one request while its headers went by: everything validation looks at.
 struct RequestFacts: Equatable {
     enum Method: Equatable { case missing, post, other }
-    enum Path: Equatable { case missing, foreign, withoutToken, badToken, device }
+    enum Path: Equatable { case missing, foreign, withoutToken, badToken, device, broadcast }
     enum Form: Equatable { case absent, good, bad }
     enum Kind: Equatable { case absent, unknown, known(PushType) }
 
@@ -21,6 +21,10 @@ struct RequestFacts: Equatable {
     /// The figure of `apns-priority`; meaningful when `priority` is good.
     var priorityLevel: UInt8 = 10
     var expiration = Form.absent
+    /// Whether `apns-expiration` is 0.
+    var expiresAtOnce = false
+    /// `apns-channel-id`, of a broadcast.
+    var channel = Form.absent
     var collapseIDBytes = 0
     var repeatsHeader = false
     var authorization = Authorization.absent

@@ -59,7 +59,7 @@ struct Validation {
         case .withoutToken: .missingDeviceToken
         case .missing, .foreign: .badPath
         case .badToken: .badDeviceToken
-        case .device: nil
+        case .device, .broadcast: nil
         }
     }
 }

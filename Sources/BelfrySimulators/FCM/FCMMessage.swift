@@ -25,6 +25,9 @@ struct FCMMessage {
 
     var isForDevice: Bool { text("token") != nil || text("fid") != nil }
 
+    /// Whether it is delivered to one token, as nearly all are.
+    var isPlain: Bool { text("token") != nil && !isValidateOnly }
+
     /// The first thing wrong with it.
     func complaint() -> ServiceAnswer? {
         let targets = ["token", "topic", "condition", "fid"].filter { message[$0]?.string != nil }
@@ -97,7 +100,7 @@ struct FCMMessage {
     }
 
     /// FCM does not say what a token looks like; these are the characters seen in them.
-    private static func isToken(_ text: String) -> Bool {
+    static func isToken(_ text: String) -> Bool {
         (1...4096).contains(text.utf8.count)
             && text.utf8.allSatisfy { isLetterOrDigit($0) || $0 == 0x2D || $0 == 0x5F || $0 == 0x3A }
     }

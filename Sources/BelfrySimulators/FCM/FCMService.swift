@@ -21,6 +21,8 @@ package final class FCMService: SimulatedService {
     private let projectQuota: Quota?
     private let deviceQuotas: [Quota]
     private let messages = Atomic<UInt64>(0)
+    /// The last message that was read and found right.
+    private let template = Mutex<FCMTemplate?>(nil)
 
     package init(_ configuration: FCMConfiguration) throws {
         self.configuration = configuration
@@ -47,6 +49,9 @@ package final class FCMService: SimulatedService {
     // MARK: - Sending
 
     private func send(_ request: ServiceRequest, _ desk: inout ServiceDesk) -> ServiceReply {
+        if let token = template.withLock({ $0 })?.token(of: request.body) {
+            return take(token, isForDevice: true, &desk) ?? deliver(request, to: token, desk)
+        }
         guard let json = JSON(request.body), json.members != nil else {
             return ServiceReply(FCMAnswers.badShape("", "Invalid JSON payload received."))
         }
@@ -56,19 +61,29 @@ package final class FCMService: SimulatedService {
         let message = FCMMessage(json)
         if let complaint = message.complaint() { return ServiceReply(complaint) }
         let token = message.target
+        if message.isPlain { template.withLock { $0 = FCMTemplate(request.body, token: token) } }
+        if let refusal = take(token, isForDevice: message.isForDevice, &desk) { return refusal }
+        guard !message.isValidateOnly else { return .aside(accepted("fake_message_id")) }
+        return deliver(request, to: token, desk)
+    }
+
+    /// What the script or a quota says of a message that is right; nil for nothing.
+    private func take(_ token: String, isForDevice: Bool, _ desk: inout ServiceDesk) -> ServiceReply? {
         if let scripted = desk.scripted(for: token) {
             return ServiceReply(scripted.answer(by: self), token: token)
         }
         if let wait = projectQuota?.take("", at: desk.now) {
             return ServiceReply(FCMAnswers.quotaExceeded("project", retryAfter: wait.secondsUp), token: token)
         }
-        if message.isForDevice {
-            for quota in deviceQuotas {
-                guard let wait = quota.take(token, at: desk.now) else { continue }
-                return ServiceReply(FCMAnswers.quotaExceeded("device", retryAfter: wait.secondsUp), token: token)
-            }
+        guard isForDevice else { return nil }
+        for quota in deviceQuotas {
+            guard let wait = quota.take(token, at: desk.now) else { continue }
+            return ServiceReply(FCMAnswers.quotaExceeded("device", retryAfter: wait.secondsUp), token: token)
         }
-        guard !message.isValidateOnly else { return .aside(accepted("fake_message_id")) }
+        return nil
+    }
+
+    private func deliver(_ request: ServiceRequest, to token: String, _ desk: ServiceDesk) -> ServiceReply {
         let payload = desk.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
         return ServiceReply(accepted(nextID(at: desk.now)), token: token, payload: payload)
     }

@@ -4,6 +4,11 @@ package typealias MPNSSimulator = ServiceSimulator<MPNSService>
 extension ServiceSimulator where S == MPNSService {
     /// The channel address of a device. The script and the ledger call it by its token.
     package func channel(_ token: String) -> String { "\(url)/throttledthirdparty/01.00/\(token)" }
+
+    /// The same for a sender who shows a certificate, and has no daily limit.
+    package func unthrottledChannel(_ token: String) -> String {
+        "\(url)/unthrottledthirdparty/01.00/\(token)"
+    }
 }
 
 /// How a simulated MPNS listens and how much it takes.

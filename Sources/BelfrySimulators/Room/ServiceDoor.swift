@@ -14,7 +14,17 @@ struct ServiceDoor: Sendable {
         self.station = station
         self.tls =
             station.listening.isSecure
-            ? try NIOSSLContext(configuration: authority.serverTLS(protocols: protocols)) : nil
+            ? try NIOSSLContext(configuration: Self.tls(authority, protocols, station.listening)) : nil
+    }
+
+    private static func tls(
+        _ authority: CertificateAuthority, _ protocols: [String], _ listening: Listening
+    ) throws -> TLSConfiguration {
+        var tls = try authority.serverTLS(protocols: protocols)
+        guard listening.needsClientCertificate else { return tls }
+        tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(authority.certificatePEM.utf8)))
+        tls.certificateVerification = .noHostnameVerification
+        return tls
     }
 
     func listen(port: Int, group: any EventLoopGroup) async throws -> any Channel {

@@ -31,6 +31,8 @@ package struct Listening: Sendable {
     package var controlPort: Int?
     /// Without TLS only HTTP/1.1 is spoken.
     package var isSecure = true
+    /// Whether a connection needs a certificate that ``authority`` signed.
+    package var needsClientCertificate = false
     package var ledgerDetail = Ledger.Detail.tokens
     /// The wall clock: time since 1970.
     package var now: @Sendable () -> Duration = WallClock.now

@@ -114,6 +114,16 @@ enum DeviceStatements {
         UPDATE device /* devices.evict */ SET reach = 0, token = NULL, token_hash = NULL WHERE id = ANY ($1)
         """
 
+    /// Deactivates one that is held.
+    static let cede = """
+        UPDATE device /* devices.cede */ SET reach = 0 WHERE id = $1
+        """
+
+    /// Gives one that is held another token.
+    static let move = """
+        UPDATE device /* devices.move */ SET registered_at_ms = $1, token_hash = $2, token = $3 WHERE id = $4
+        """
+
     /// Deactivates those that registered before the time of their verdict. Looks each up in the primary key; the sum keeps the
     /// planner from walking the platform instead.
     static let bury = """

@@ -12,6 +12,28 @@ extension PostgresStore: ReceiptStore {
         }
     }
 
+    package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
+        try await read { db in
+            var tallies: [Key<Platform>: [Int]] = [:]
+            try db.prepared(ReceiptStatements.allAnswers).each(push) { row in
+                row.withBlob(1) { codes in
+                    let platform = Key<Platform>(row.integer(0))
+                    for code in codes { tallies[platform, default: Array(repeating: 0, count: 256)][Int(code)] += 1 }
+                }
+            }
+            return try tallies.mapValues { tally in
+                var counts: [Answer: Int] = [:]
+                for (code, count) in tally.enumerated() where count > 0 {
+                    guard let answer = Answer(code: UInt8(code)) else {
+                        throw StoreError.unavailable("answer \(code) has no meaning")
+                    }
+                    counts[answer] = count
+                }
+                return counts
+            }
+        }
+    }
+
     package func answers(
         in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
     ) async throws -> AnswerPage {
@@ -86,6 +108,11 @@ enum ReceiptStatements {
          WHERE application_id = $1 AND id < $2
          ORDER BY id DESC
          LIMIT $3
+        """
+
+    /// Walks `page_device`.
+    static let allAnswers = """
+        SELECT platform_id, answers /* receipts.all_answers */ FROM page WHERE push_id = $1
         """
 
     /// Where the page begins that holds a device. One leap through `page_device`.

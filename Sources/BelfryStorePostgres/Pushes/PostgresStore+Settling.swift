@@ -22,6 +22,7 @@ struct Settling {
         // Settled already: a caller that did not hear so may say it again.
         guard lease.isHeld else { return true }
         try deactivate(settlement.deaths)
+        try Relocation(session: session, platform: page.platformKey).relocate(settlement.moves)
         if let halt = settlement.halt { try park(halt) }
         try write(over: lease.answers)
         if settlement.retryAt != nil { session.effects.fallsDue = true }

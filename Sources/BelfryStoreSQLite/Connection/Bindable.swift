@@ -57,14 +57,6 @@ extension [UInt8]: Bindable {
 
 extension UUID: Bindable {
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { bytes.bind(to: statement, at: index) }
-
-    var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
-
-    /// nil unless there are 16.
-    init?(bytes: UnsafeRawBufferPointer) {
-        guard bytes.count == 16 else { return nil }
-        self.init(uuid: bytes.loadUnaligned(as: uuid_t.self))
-    }
 }
 
 extension Instant: Bindable {

@@ -72,6 +72,10 @@ enum DeviceStatements {
          WHERE id = ?12
         """
 
+    static let move = """
+        UPDATE device /* devices.move */ SET registered_at_ms = ?1, token_hash = ?2, token = ?3 WHERE id = ?4
+        """
+
     static let evict = """
         UPDATE device /* devices.evict */ SET reach = 0, token = NULL, token_hash = NULL WHERE id = ?1
         """

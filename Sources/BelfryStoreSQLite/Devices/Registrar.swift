@@ -21,7 +21,7 @@ struct Registrar {
             return try create()
         case .update(let key, let evicted):
             guard let row = named?.key == key ? named : holder else { preconditionFailure("one of the two is updated") }
-            if evicted != nil, let holder { try evict(holder) }
+            if evicted != nil, let holder { try session.evict(holder, on: platform.key) }
             return try update(row)
         }
     }
@@ -97,11 +97,6 @@ struct Registrar {
         }
         return names.sorted()
     }
-
-    private func evict(_ holder: DeviceRow) throws {
-        try session.prepared(DeviceStatements.evict).run(holder.key)
-        try session.movePostings(of: holder.key, on: platform.key, from: holder.postings, to: [])
-    }
 }
 
 extension DeviceRow {
@@ -115,6 +110,12 @@ extension DeviceRow {
 extension WriteSession {
     func device(_ key: Key<Device>, on platform: Key<Platform>) throws -> DeviceRow? {
         try prepared(DeviceStatements.byKey).first(key, platform, as: DeviceRow.init)
+    }
+
+    /// Takes the token from a device, and the device out of all lists. Its row stays.
+    func evict(_ row: DeviceRow, on platform: Key<Platform>) throws {
+        try prepared(DeviceStatements.evict).run(row.key)
+        try movePostings(of: row.key, on: platform, from: row.postings, to: [])
     }
 
     /// Takes an active device out of all lists. Its row stays.

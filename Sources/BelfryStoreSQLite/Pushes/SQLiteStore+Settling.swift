@@ -22,6 +22,9 @@ struct Settling {
         guard lease.isHeld else { return true }
         try write(over: lease.answers, now: session.clock.now)
         for death in settlement.deaths { try deactivate(death) }
+        for move in settlement.moves {
+            try Relocation(session: session, platform: page.platformKey, move: move).relocate()
+        }
         if let halt = settlement.halt { try park(halt) }
         if settlement.retryAt != nil { session.effects.fallsDue = true }
         return true

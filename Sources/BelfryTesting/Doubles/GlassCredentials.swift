@@ -4,6 +4,7 @@ package import FoundationEssentials
 /// Takes the credentials of any platform that have a topic, and seals them as they are.
 package struct GlassCredentials: ProviderCredentials {
     private let vault: any Vault
+    private let book = GlassChannels()
 
     package init(vault: any Vault = GlassVault()) { self.vault = vault }
 
@@ -19,6 +20,8 @@ package struct GlassCredentials: ProviderCredentials {
     package func parking(of kind: PlatformKind) -> Parking? { nil }
 
     package func test(_ platform: Platform) async -> CredentialsTest { .works }
+
+    package var channels: any BroadcastChannels { book }
 
     package func expiry(of platform: Platform) throws -> Instant? { nil }
 

@@ -95,7 +95,7 @@ package struct Sabotage: WrappedStore {
         guard let page = memory.contents.pages[settlement.page.key]?.page else { return settlement }
         return Settlement(
             page: page, answers: settlement.answers, retryAt: settlement.retryAt, deaths: settlement.deaths,
-            halt: settlement.halt)
+            moves: settlement.moves, halt: settlement.halt)
     }
 
     private func deadly(_ settlement: Settlement, where isDead: (Answer) -> Bool) -> Settlement {

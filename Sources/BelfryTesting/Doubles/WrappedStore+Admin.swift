@@ -18,10 +18,22 @@ extension WrappedStore {
         try await base.delete(platform, force: force)
     }
 
+    package func sealedSecrets(
+        _ kind: SealedSecret.Kind, after: [UInt8]?, limit: Int
+    ) async throws -> [SealedSecret] {
+        try await base.sealedSecrets(kind, after: after, limit: limit)
+    }
+    package func reseal(_ secret: SealedSecret, as seal: Sealed) async throws -> Bool {
+        try await base.reseal(secret, as: seal)
+    }
+
     package func receipts(
         of application: Key<Application>, before: Key<Push>?, limit: Int
     ) async throws -> [Receipt] {
         try await base.receipts(of: application, before: before, limit: limit)
+    }
+    package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
+        try await base.answerCounts(of: push)
     }
     package func answers(
         in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int

@@ -68,6 +68,11 @@ package struct Contents: Sendable {
     package struct PageRow: Sendable {
         package var page: Page
         package var lease: Lease
+
+        package init(page: Page, lease: Lease) {
+            self.page = page
+            self.lease = lease
+        }
     }
 
     /// When something falls due, and whether somebody has it. A lease is a due time in the future.

@@ -157,6 +157,7 @@ extension Contents {
             answers: settlement.answers, attempt: row.page.attempt, isLapsed: row.page.isLapsed)
         pages[key] = PageRow(page: page, lease: Lease(dueAt: settlement.retryAt))
         for death in settlement.deaths { deactivate(death) }
+        for move in settlement.moves { relocate(move, now: now) }
         if let halt = settlement.halt, let platform = platforms[page.platformKey],
             platform.credentialsVersion == halt.credentialsVersion
         {

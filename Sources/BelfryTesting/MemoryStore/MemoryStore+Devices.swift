@@ -77,11 +77,32 @@ extension Contents {
     }
 }
 
+extension Contents {
+    mutating func relocate(_ move: Settlement.Move, now: Instant) {
+        guard let device = devices[move.device] else { return }
+        let address = Address(platform: device.platformKey, token: move.to)
+        let holder = holders[address].flatMap { devices[$0] }
+        switch TokenMove(of: device.party, from: move.from, holder: holder?.party) {
+        case .void: return
+        case .ceded: devices[device.key] = device.with(token: device.token, isActive: false)
+        case .taken(let evicted):
+            if let evicted { evict(evicted) }
+            holders[Address(platform: device.platformKey, token: move.from)] = nil
+            holders[address] = device.key
+            devices[device.key] = device.with(token: move.to, isActive: true, registeredAt: now)
+        }
+    }
+}
+
 extension Device {
-    func with(token: DeviceToken?, isActive: Bool) -> Device {
+    fileprivate var party: TokenMove.Party {
+        TokenMove.Party(key: key, token: token, isActive: isActive, registeredAt: registeredAt)
+    }
+
+    func with(token: DeviceToken?, isActive: Bool, registeredAt: Instant? = nil) -> Device {
         Device(
             key: key, uuid: uuid, platformKey: platformKey, token: token, isActive: isActive, about: about,
-            customUserID: customUserID, topics: topics, registeredAt: registeredAt)
+            customUserID: customUserID, topics: topics, registeredAt: registeredAt ?? self.registeredAt)
     }
 }
 

@@ -12,6 +12,16 @@ extension MemoryStore {
         }
     }
 
+    package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
+        transaction { contents in
+            var counts: [Key<Platform>: [Answer: Int]] = [:]
+            for page in contents.pages.values.map(\.page) where page.pushKey == push {
+                for answer in page.answers { counts[page.platformKey, default: [:]][answer, default: 0] += 1 }
+            }
+            return counts
+        }
+    }
+
     package func answers(
         in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
     ) async throws -> AnswerPage {

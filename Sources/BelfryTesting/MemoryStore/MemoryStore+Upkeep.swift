@@ -67,7 +67,7 @@ extension Contents {
 }
 
 extension Application {
-    fileprivate func with(
+    func with(
         name: String? = nil, apiKeyHash: [UInt8]? = nil, sharedSecret: Sealed? = nil
     ) -> Application {
         Application(
@@ -77,10 +77,11 @@ extension Application {
 }
 
 extension Platform {
-    fileprivate func with(name: String) -> Platform {
+    func with(name: String? = nil, credentials: Sealed? = nil) -> Platform {
         Platform(
-            key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
-            secretHash: secretHash, credentials: credentials, credentialsVersion: credentialsVersion, parked: parked,
+            key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name ?? self.name,
+            secretHash: secretHash, credentials: credentials ?? self.credentials,
+            credentialsVersion: credentialsVersion, parked: parked,
             createdAt: createdAt)
     }
 }

@@ -1,5 +1,5 @@
 public import HTTP2Client
-public import HTTPExchange
+public import Outbound
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,4 +1,5 @@
 import CryptoExtras
+import Outbound
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -39,12 +40,16 @@ struct ServiceAccountKey: Sendable {
         do {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            let signed = "\(Base64URL.text(try encoder.encode(head))).\(Base64URL.text(try encoder.encode(claims)))"
-            let signature = try key.signature(for: Data(signed.utf8), padding: .insecurePKCS1v1_5)
-            return "\(signed).\(Base64URL.text(signature.rawRepresentation))"
+            let signed = "\(Base64URL.encode(try encoder.encode(head))).\(Base64URL.encode(try encoder.encode(claims)))"
+            return "\(signed).\(try signature(of: signed))"
         } catch {
             throw FCMCredentialsError(.signing, "the assertion could not be signed: \(error)")
         }
+    }
+
+    /// RS256, in Base64 for URLs.
+    func signature(of text: String) throws -> String {
+        Base64URL.encode(try key.signature(for: Data(text.utf8), padding: .insecurePKCS1v1_5).rawRepresentation)
     }
 
     private struct Head: Encodable {
@@ -59,12 +64,5 @@ struct ServiceAccountKey: Sendable {
         let iat: Int64
         let iss: String
         let scope: String
-    }
-}
-
-/// Base64 for URLs, without padding. Source: RFC 4648 §5.
-enum Base64URL {
-    static func text(_ bytes: Data) -> String {
-        bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 }

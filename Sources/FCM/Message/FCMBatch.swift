@@ -1,5 +1,5 @@
 import HTTP2Client
-import HTTPExchange
+import Outbound
 
 /// One message and the devices it goes to.
 public struct FCMBatch: Sendable {

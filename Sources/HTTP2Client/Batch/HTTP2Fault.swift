@@ -31,6 +31,8 @@ public struct HTTP2Fault: Sendable, Hashable, CustomStringConvertible {
         public static let circuitOpen = Code(number: 13)
         /// The request could not be made, such as a header the protocol forbids or a failure to sign.
         public static let invalid = Code(number: 14)
+        /// The proxy opened no connection.
+        public static let proxy = Code(number: 15)
 
         // In the order of the numbers, from 1.
         private static let texts = [
@@ -48,6 +50,7 @@ public struct HTTP2Fault: Sendable, Hashable, CustomStringConvertible {
             "queue full",
             "waiting before the next connect",
             "request not valid",
+            "no connection through the proxy",
         ]
         var text: String { Self.texts[Int(number) - 1] }
     }

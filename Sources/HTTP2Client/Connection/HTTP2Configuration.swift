@@ -1,3 +1,5 @@
+public import Tunnel
+
 /// What a connection may do and when it gives up.
 public struct HTTP2Configuration: Sendable {
     /// The most streams open at once, if the server allows as many.
@@ -18,7 +20,9 @@ public struct HTTP2Configuration: Sendable {
     public var waitingMax = 100_000
     /// Server errors in a row after which the connection is drained.
     public var sickAfter = 20
-    /// TCP, TLS and the server's first SETTINGS together.
+    /// The way through a proxy; nil to connect directly. TLS is with the server all the same.
+    public var tunnel: Tunnel?
+    /// TCP, the proxy if there is one, TLS and the server's first SETTINGS together.
     public var connectDeadline = Duration.seconds(10)
     /// Silence with open streams after which a ping asks whether the peer still lives.
     public var pingAfter = Duration.seconds(10)

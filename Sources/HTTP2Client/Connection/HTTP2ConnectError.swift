@@ -1,5 +1,6 @@
 import NIOCore
 import NIOSSL
+import Tunnel
 
 /// Why no connection came about.
 public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -18,6 +19,8 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
         public static let protocolBroken = Code(number: 5)
         /// The TLS configuration or the host name cannot be used.
         public static let invalid = Code(number: 6)
+        /// The proxy cannot be reached, or opened no connection; the server was not spoken to.
+        public static let proxy = Code(number: 7)
     }
 
     public let code: Code
@@ -27,7 +30,13 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
     public var description: String { reason }
 
     /// What the requests that waited for the connection are told.
-    var fault: HTTP2Fault { HTTP2Fault(code == .tlsRefused ? .tlsRefused : .connectFailed) }
+    var fault: HTTP2Fault {
+        switch code {
+        case .tlsRefused: HTTP2Fault(.tlsRefused)
+        case .proxy: HTTP2Fault(.proxy)
+        default: HTTP2Fault(.connectFailed)
+        }
+    }
 
     init(code: Code, reason: String) {
         self.code = code
@@ -47,6 +56,7 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
     init(_ error: any Error, host: String, port: Int) {
         switch error {
         case let error as HTTP2ConnectError: self = error
+        case let error as TunnelError: self.init(code: .proxy, reason: error.reason)
         case let error as ChannelError where error.isConnectTimeout:
             self.init(code: .deadline, reason: "connecting to \(host):\(port) took too long")
         case is NIOSSLError, is NIOSSLExtraError:

@@ -1,6 +1,7 @@
 public import NIOCore
 import NIOPosix
 import NIOSSL
+import Tunnel
 
 extension HTTP2Connection {
     /// Connects, does the TLS handshake and waits for the server's first SETTINGS.
@@ -28,18 +29,13 @@ extension HTTP2Connection {
         let amount = TimeAmount.nanoseconds(Int64(clamping: configuration.connectDeadline.nanoseconds))
         let lapsesAt = NIODeadline.now() + amount
         let gauge = LoadGauge()
-        return ClientBootstrap(group: eventLoop)
-            .connectTimeout(amount)
-            .channelOption(.writeBufferWaterMark, value: .init(low: 64 * 1_024, high: 256 * 1_024))
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let handler = try HTTP2Handler(
-                        configuration: configuration, eventLoop: channel.eventLoop, report: onEvent,
-                        publish: gauge.set)
-                    try channel.pipeline.syncOperations.addHandlers([makeTLS(tls, endpoint), handler])
-                }
+        // From the event loop itself, so that whoever watches does so before anything can have happened.
+        return eventLoop.flatSubmit {
+            connect(to: endpoint, through: configuration.tunnel, within: amount, on: eventLoop) { channel in
+                let handler = try HTTP2Handler(
+                    configuration: configuration, eventLoop: channel.eventLoop, report: onEvent, publish: gauge.set)
+                try channel.pipeline.syncOperations.addHandlers([makeTLS(tls, endpoint), handler])
             }
-            .connect(host: endpoint.host, port: endpoint.port)
             .flatMap { channel in
                 untilReady(channel, lapsesAt: lapsesAt).flatMapThrowing {
                     let handler = try channel.pipeline.syncOperations.handler(type: HTTP2Handler.self)
@@ -47,6 +43,26 @@ extension HTTP2Connection {
                         channel: channel, handler: handler, authority: endpoint.authority, gauge: gauge)
                 }
             }
+        }
+    }
+
+    private static func connect(
+        to endpoint: HTTP2Endpoint, through tunnel: Tunnel?, within amount: TimeAmount, on eventLoop: any EventLoop,
+        initializer: @escaping @Sendable (any Channel) throws -> Void
+    ) -> EventLoopFuture<any Channel> {
+        let bootstrap = ClientBootstrap(group: eventLoop)
+            .channelOption(.writeBufferWaterMark, value: .init(low: 64 * 1_024, high: 256 * 1_024))
+        if let tunnel {
+            // The rest of the time is for TLS and SETTINGS, so that the blame for a wait falls on whom it should.
+            let deadline = NIODeadline.now() + .nanoseconds(amount.nanoseconds / 5 * 4)
+            return tunnel.open(
+                to: endpoint.host, port: endpoint.port, by: deadline, with: bootstrap, initializer: initializer)
+        }
+        return
+            bootstrap
+            .connectTimeout(amount)
+            .channelInitializer { channel in channel.eventLoop.makeCompletedFuture { try initializer(channel) } }
+            .connect(host: endpoint.host, port: endpoint.port)
     }
 
     /// Succeeds with the first SETTINGS, fails at `lapsesAt`.

@@ -238,7 +238,7 @@ extension HTTP2Answers {
     /// The requests that are worth sending again: not processed, and not by our own decision.
     var replayable: [Int] {
         let final: [HTTP2Fault.Code] = [
-            .deadline, .cancelled, .full, .invalid, .connectFailed, .tlsRefused, .circuitOpen,
+            .deadline, .cancelled, .full, .invalid, .connectFailed, .tlsRefused, .circuitOpen, .proxy,
         ]
         return unprocessedIndices.filter { !final.contains(records[$0].fault.code) }
     }

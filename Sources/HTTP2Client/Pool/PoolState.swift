@@ -100,7 +100,8 @@ struct PoolState {
         lastFailure = error
         backOff.failed(at: now, chance: chance)
         let next = backOff.nextAt
-        return refuseWaiters { $0.lapsesAt <= next || error.code == .tlsRefused }
+        let isForPeople = error.code == .tlsRefused || error.code == .proxy
+        return refuseWaiters { $0.lapsesAt <= next || isForPeople }
     }
 
     mutating func limited(_ id: ID, to streams: Int) {

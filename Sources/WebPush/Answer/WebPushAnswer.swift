@@ -18,8 +18,8 @@ public struct WebPushRejection: Sendable, Hashable {
     public let status: Int
     /// What the service said, where it said it in a way that is known.
     public let reason: WebPushReason?
-    /// Seconds.
-    public let retryAfter: Int?
+    /// What the answer asks for.
+    public let retryAfter: Duration?
 }
 
 extension WebPushAnswer {

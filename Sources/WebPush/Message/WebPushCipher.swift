@@ -16,7 +16,7 @@ struct WebPushCipher {
     ///   - ephemeral: never to be used for a second message.
     init(
         for subscription: WebPushSubscription,
-        ephemeral: P256.KeyAgreement.PrivateKey = .init(compactRepresentable: false),
+        ephemeral: P256.KeyAgreement.PrivateKey = newKey(),
         salt: [UInt8] = randomSalt()
     ) {
         self.subscription = subscription
@@ -47,6 +47,15 @@ struct WebPushCipher {
     }
 
     private static let infoPrefix = Array("WebPush: info\0".utf8)
+
+    /// By testing candidates; one in 2³² is none. swift-crypto's own way also signs with the new key and verifies that,
+    /// which costs more than the agreement. Source: FIPS 186-4, B.4.2.
+    static func newKey() -> P256.KeyAgreement.PrivateKey {
+        while true {
+            let candidate = SymmetricKey(size: .bits256)
+            if let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: candidate) { return key }
+        }
+    }
 
     static func randomSalt() -> [UInt8] {
         var generator = SystemRandomNumberGenerator()

@@ -14,7 +14,7 @@ struct PlatformCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a platform; its secret is shown once.",
             discussion: """
-                For ios give --topic, and either --apns-key with --key-id and --team-id, or --apns-certificate. \
+                For ios and its kin, one for each use of a token (ios-voip, ios-liveactivity, ...), give --topic, and either --apns-key with --key-id and --team-id, or --apns-certificate. \
                 For android-fcm give --credential service_account=@key.json, for android that or \
                 gcm_api_key=@file, for huawei app_id=… and app_secret=@file. docs/Providers.md lists the fields of all.
                 """)
@@ -42,7 +42,7 @@ struct PlatformCommand: AsyncParsableCommand {
         }
 
         private func entered(for kind: PlatformKind) throws -> [String: JSONValue] {
-            kind == .ios ? try credentials.read() : try credentials.readIfAny()
+            kind.isApple ? try credentials.read() : try credentials.readIfAny()
         }
 
         private func unknown<Choice: RawRepresentable<String>>(
@@ -110,6 +110,8 @@ struct APNsArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The app's bundle id.", valueName: "bundle")) var topic: String?
     @Option(help: ArgumentHelp("Another APNs, for tests, or port 2197.", valueName: "https://host:port"))
     var endpoint: String?
+    @Option(help: ArgumentHelp("Another keeper of broadcast channels, for tests.", valueName: "https://host:port"))
+    var channelsEndpoint: String?
     @Option(help: ArgumentHelp("Certificates to trust instead of the system's.", valueName: "ca.pem"))
     var trustRoot: String?
 
@@ -120,7 +122,8 @@ struct APNsArguments: ParsableArguments {
         guard let topic else { throw ValidationError("give --topic, the app's bundle id") }
         return APNsPlatformCredentials(
             identity: try identity(), topic: topic, endpoint: endpoint,
-            trustRootsPEM: try trustRoot.map { String(decoding: try contents($0), as: UTF8.self) }
+            trustRootsPEM: try trustRoot.map { String(decoding: try contents($0), as: UTF8.self) },
+            channelsEndpoint: channelsEndpoint
         ).entered
     }
 

@@ -3,21 +3,60 @@ import BelfryCore
 import Foundation
 
 struct PushCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "push", abstract: "Send a push.")
+    static let configuration = CommandConfiguration(
+        commandName: "push", abstract: "Send a push.",
+        discussion: """
+            --apns says what Apple's devices get, in Apple's own words: a push type and a payload, such as
+            '{"type": "background", "payload": {"order": 17}}', or @file. docs/AdminAPI.md, "Apple's devices", has them all.
+            """)
 
     @OptionGroup var desk: DeskOptions
     @OptionGroup var output: OutputOptions
     @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
     @Option(help: "A topic; may be given several times. Without one the push goes to everyone.") var topic: [String] =
         []
-    @Option(help: "The text.") var body: String
+    @Option(help: "A device's UUID; may be given several times.", transform: UUID.parse) var device: [UUID] = []
+    @Option(help: "A broadcast channel's id; may be given several times.") var channel: [String] = []
+    @Option(help: "The text.") var body: String?
+    @Option(help: ArgumentHelp("What Apple's devices get.", valueName: "json|@file")) var apns: String?
     @Flag(help: "Show the progress until every device has its answer.") var follow = false
 
+    func validate() throws {
+        guard body != nil || apns != nil else { throw ValidationError("give --body or --apns, or both") }
+        guard [topic.isEmpty, device.isEmpty, channel.isEmpty].filter({ !$0 }).count <= 1 else {
+            throw ValidationError("give --topic, --device or --channel")
+        }
+    }
+
     func run() async throws {
+        let draft = PushDraft(body: body, apns: try apnsRead(), to: recipients)
         try await desk.withDesk { desk in
-            let receiptID = try await desk.push(body, to: topic, of: app)
+            let receiptID = try await desk.push(draft, of: app)
             guard follow else { return try show(receiptID) }
             try await Follower(desk: desk, isQuiet: output.json).follow(receiptID).show(json: output.json)
+        }
+    }
+
+    private var recipients: PushDraft.Recipients {
+        if !device.isEmpty { return .devices(device) }
+        if !channel.isEmpty { return .channels(channel) }
+        return topic.isEmpty ? .everyone : .topics(topic)
+    }
+
+    private func apnsRead() throws -> JSONValue? {
+        guard let apns else { return nil }
+        var bytes = Data(apns.utf8)
+        if apns.hasPrefix("@") {
+            let path = String(apns.dropFirst())
+            guard let data = FileManager.default.contents(atPath: path) else {
+                throw ValidationError("\(path) cannot be read")
+            }
+            bytes = data
+        }
+        do {
+            return try JSONDecoder().decode(JSONValue.self, from: bytes)
+        } catch {
+            throw ValidationError("--apns is no JSON")
         }
     }
 

@@ -22,6 +22,7 @@ struct SimulateAPNs: AsyncParsableCommand {
 
     @Option(help: "The port to serve on; 0 takes any free one.") var port = 0
     @Option(help: "The port of the script and the ledger; 0 takes any free one.") var controlPort: Int?
+    @Option(help: "The port of the management of broadcast channels; 0 takes any free one.") var channelsPort: Int?
     @Option(help: ArgumentHelp("Write the CA certificate to trust here.", valueName: "ca.pem")) var caOut: String?
     @Option(help: ArgumentHelp("Write a signing key that is known here.", valueName: "key.p8")) var keyOut: String?
     @Option(help: ArgumentHelp("Keep `tokens` or `everything` that arrives.", valueName: "detail")) var ledger =
@@ -34,14 +35,27 @@ struct SimulateAPNs: AsyncParsableCommand {
         configuration.controlPort = controlPort
         let key = APNsSimulator.IssuedKey()
         if keyOut != nil { configuration.authentication = .tokens([key.known]) }
+        configuration.authority = try CertificateAuthority()
         let simulator = try await APNsSimulator.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
         if latency > 0 { simulator.script.set(APNsScript(latencyMilliseconds: latency)) }
         if let caOut { try simulator.trustRootPEM.write(toFile: caOut, atomically: true, encoding: .utf8) }
         if let keyOut { try key.p8.write(toFile: keyOut, atomically: true, encoding: .utf8) }
         print("port \(simulator.port)")
         if let controlPort = simulator.controlPort { print("control-port \(controlPort)") }
+        if let channelsPort { print("channels-port \(try await channels(on: channelsPort, configuration, key).port)") }
         if keyOut != nil { print("key-id \(key.keyID)\nteam-id \(key.teamID)") }
         fflush(nil)
         while true { try await Task.sleep(for: .seconds(3_600)) }
+    }
+
+    private func channels(
+        on port: Int, _ apns: APNsSimulator.Configuration, _ key: APNsSimulator.IssuedKey
+    ) async throws -> APNsChannelsSimulator {
+        var configuration = APNsChannelsConfiguration()
+        configuration.listening.port = port
+        configuration.listening.authority = apns.authority
+        configuration.channels = apns.channels
+        if keyOut != nil { configuration.keys = [key.known] }
+        return try await APNsChannelsSimulator.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
     }
 }

@@ -8,10 +8,10 @@ import Metrics
 import NIOPosix
 import Synchronization
 
-/// The main job, end to end, on one machine: server, provider, devices, pushes, and what became of them.
+/// The main job, end to end, on one machine: server, providers, devices, pushes, and what became of them.
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show the main job end to end: a server, a simulated APNs, 10,000 devices and three pushes.")
+        abstract: "Show the main job end to end: a server, simulated providers, 10,000 devices and three pushes.")
 
     @OptionGroup var common: CommonOptions
     @Option(help: "The port to serve on. [default: 8080]") var port: Int?
@@ -27,9 +27,11 @@ struct Demo: AsyncParsableCommand {
 
     func run() async throws {
         var flags = ["http.port": String(port ?? 8080), "management.port": String(managementPort ?? 9090)]
+        // Subscriptions and channels lead to this machine.
+        flags["providers.addresses.allow"] = "127.0.0.0/8, ::1"
         flags["log.level"] = common.logLevel ?? "warning"
         let configuration = try await common.configuration(adding: flags)
-        let simulator = try await DemoProvider.start()
+        let providers = try await DemoProviders()
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         let server = Server(configuration: configuration, metrics: registry, logger: configuration.logging.makeLogger())
@@ -38,13 +40,13 @@ struct Demo: AsyncParsableCommand {
         let played = Mutex<Result<Bool, any Error>?>(nil)
         try await server.run(until: stop) { addresses, premises in
             let stage = DemoStage(
-                simulator: simulator, administration: premises.administration, addresses: addresses,
+                providers: providers, administration: premises.administration, addresses: addresses,
                 dataDirectory: configuration.storage.directory)
             let result = await Result { try await stage.play(devices: devices, staysUp: wantsMore) }
             played.withLock { $0 = result }
             if !wantsMore { stopper.yield() }
         }
-        try await simulator.shutdown()
+        try await providers.shutdown()
         guard try played.withLock({ try $0?.get() }) == true else { throw ExitCode(1) }
     }
 }

@@ -9,16 +9,19 @@ import NIOHTTP1
 struct DemoClient: Sendable {
     let base: String
     let application: Administration.CreatedApplication
-    let platform: Administration.CreatedPlatform
+    let platforms: [PlatformKind: Administration.CreatedPlatform]
 
     private let http = HTTPClient(eventLoopGroupProvider: .singleton)
 
     private static let registrationsAtOnce = 64
 
-    init(base: String, application: Administration.CreatedApplication, platform: Administration.CreatedPlatform) {
+    init(
+        base: String, application: Administration.CreatedApplication,
+        platforms: [PlatformKind: Administration.CreatedPlatform]
+    ) {
         self.base = base
         self.application = application
-        self.platform = platform
+        self.platforms = platforms
     }
 
     /// Registers everybody and returns the UUID of the one who gets mail.
@@ -49,16 +52,33 @@ struct DemoClient: Sendable {
 
     private func register(_ member: DemoCrowd.Member) async throws -> UUID {
         struct Answer: Decodable { let device_uuid: UUID }
-        let tags = member.topics.map { "\"\($0)\"" }.joined(separator: ",")
-        let body = """
-            {"registration_token":"\(member.token)","os":"ios","os_version":"17.5","device_model":"iPhone 15",\
-            "device_manufacturer":"Apple","device_alias":"Phone \(member.index)","tags":[\(tags)]}
-            """
-        return try await post("/v1/registration", body, credentials: app, as: Answer.self).device_uuid
+        let body = try JSONEncoder().encode(Registration(member))
+        return try await post(
+            "/v1/registration", String(decoding: body, as: UTF8.self), credentials: app(member.kind), as: Answer.self
+        ).device_uuid
+    }
+
+    private struct Registration: Encodable {
+        let registration_token: String
+        let os: String
+        let os_version = "17.5"
+        let device_alias: String
+        let device_model = "demo"
+        let device_manufacturer = "Belfry"
+        let tags: [String]
+
+        init(_ member: DemoCrowd.Member) {
+            registration_token = member.token
+            os = member.kind.rawValue
+            device_alias = "Device \(member.index)"
+            tags = member.topics
+        }
     }
 
     private var sender: String { "\(application.application.uuid.lowercased):\(application.apiKey)" }
-    private var app: String { "\(platform.platform.uuid.lowercased):\(platform.secret)" }
+    private func app(_ kind: PlatformKind) -> String {
+        platforms[kind].map { "\($0.platform.uuid.lowercased):\($0.secret)" } ?? ""
+    }
 
     private func post<Answer: Decodable>(
         _ path: String, _ body: String, credentials: String, as type: Answer.Type
@@ -97,18 +117,20 @@ struct DemoClient: Sendable {
               belfry receipt --data-directory \(dataDirectory) RECEIPT_ID
 
               # a device of your own
-              curl -u \(app) \(base)/v1/registration \\
+              curl -u \(app(.ios)) \(base)/v1/registration \\
                 -d '{"registration_token":"\(String(repeating: "0a", count: 32))","os":"ios","tags":["dairy"]}'
 
               # how many devices there are; how the server is
-              curl -u \(app) \(base)/v1/registration/count/
+              curl -u \(app(.ios)) \(base)/v1/registration/count/
               curl \(management)/metrics
 
               application  \(application.application.uuid.lowercased)
               api key      \(application.apiKey)
-              platform     \(platform.platform.uuid.lowercased)
-              secret       \(platform.secret)
+              platforms, with their secrets:
             """)
+        for (kind, created) in platforms.sorted(by: { $0.value.platform.key < $1.value.platform.key }) {
+            print("    \(kind.rawValue.padded(to: 12)) \(created.platform.uuid.lowercased):\(created.secret)")
+        }
     }
 }
 

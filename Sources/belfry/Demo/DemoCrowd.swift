@@ -1,10 +1,10 @@
 import BelfryCore
-import BelfrySimulators
 
-/// The devices of the demo: who subscribes to what, and whose token is dead or malformed.
+/// The devices of the demo: whose they are, who subscribes to what, and whose token is dead or malformed.
 struct DemoCrowd: Sendable {
     struct Member: Sendable {
         let index: Int
+        let kind: PlatformKind
         let token: String
         let topics: [String]
         let fate: Fate
@@ -15,57 +15,46 @@ struct DemoCrowd: Sendable {
 
     let members: [Member]
 
-    init(count: Int) {
-        var random = SystemRandomNumberGenerator()
-        members = (0..<count).map { index in
-            Member(
-                index: index,
-                token: (0..<4).reduce(into: "") { text, _ in text += random.next().hex },
-                topics: Self.topics(index), fate: Self.fate(index))
+    /// Makes the devices, and tells their providers what to say to them.
+    init(count: Int, providers: DemoProviders, now: Instant) {
+        let owners = providers.all.enumerated().flatMap { Array(repeating: $0.offset, count: $0.element.share) }
+        var indexes = Array(repeating: [Int](), count: providers.all.count)
+        for index in 0..<count { indexes[owners[index % owners.count]].append(index) }
+        var members: [Member] = []
+        members.reserveCapacity(count)
+        for ((provider, _), indexes) in zip(providers.all, indexes) {
+            var fates: [String: Fate] = [:]
+            for (index, token) in zip(indexes, provider.tokens(indexes.count)) {
+                let fate = Self.fate(index, among: provider.knows)
+                if fate != .taken { fates[token] = fate }
+                members.append(
+                    Member(index: index, kind: provider.kind, token: token, topics: Self.topics(index), fate: fate))
+            }
+            provider.arrange(fates, now: now)
         }
+        self.members = members
     }
 
     /// The one who gets mail.
     var addressee: Member { members[0] }
 
-    /// How many members fulfil a condition.
-    func count(where condition: (Member) -> Bool) -> Int { members.count(where: condition) }
-
-    func script(now: Instant) -> APNsScript {
-        var verdicts: [String: APNsVerdict] = [:]
-        for member in members {
-            switch member.fate {
-            case .taken: continue
-            case .gone:
-                verdicts[member.token] = APNsVerdict(
-                    status: 410, reason: "Unregistered", timestamp: now.milliseconds + 60 * 60 * 1_000)
-            case .refused: verdicts[member.token] = APNsVerdict(status: 400, reason: "BadDeviceToken")
-            }
-        }
-        return APNsScript(verdicts: verdicts)
-    }
-
     private static func topics(_ index: Int) -> [String] {
         var topics: [String] = []
-        if index % 10 < 8 { topics.append("local_seminars") }
+        if index / 3 % 10 < 8 { topics.append("local_seminars") }
         if index % 2 == 0 { topics.append("breaking_news") }
         if index % 3 == 0 { topics.append("dairy") }
         if index % 5 == 0 { topics.append("local") }
         return topics
     }
 
-    private static func fate(_ index: Int) -> Fate {
-        switch index % 100 {
-        case 42: .gone
-        case 77 where index % 200 == 77: .refused
-        default: .taken
-        }
-    }
-}
-
-extension UInt64 {
-    fileprivate var hex: String {
-        let digits = String(self, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+    /// About one in a hundred is gone and one in two hundred refused, on every platform alike.
+    private static func fate(_ index: Int, among known: Set<Fate>) -> Fate {
+        let fate: Fate =
+            switch (index % 100 + index / 100 * 7) % 200 {
+            case 42, 142: .gone
+            case 77: .refused
+            default: .taken
+            }
+        return known.contains(fate) ? fate : .taken
     }
 }

@@ -5,42 +5,33 @@ import Foundation
 struct DemoPush: Sendable {
     let name: String
     let body: String
-    let accepted: Int
-    let refused: Int
-    let gone: Int
+    private let audience: [DemoCrowd.Member]
 
-    var devices: Int { accepted + refused + gone }
+    var expected: DemoTally { DemoTally(audience) }
+
+    func expected(on kind: PlatformKind) -> DemoTally { DemoTally(audience.lazy.filter { $0.kind == kind }) }
 
     /// The town hall by topic, the cheese by topics and platforms, the mail to one device.
     ///
     /// Two examples name times that would end the demo early: the town hall's expiry lies in 2016, and the cheese is to
-    /// wait two hours. They are sent with an expiry of tomorrow, and at once.
+    /// wait two hours. They are sent with an expiry of tomorrow, and at once. There are two Android platforms here, so both
+    /// are named.
     static func all(crowd: DemoCrowd, addressee: UUID, now: Instant) -> [DemoPush] {
         let news: Set = ["breaking_news", "local", "dairy"]
-        let townHall = Audience { $0.topics.contains("local_seminars") }
-        // Whoever the town hall found dead is not looked for again.
-        let cheese = Audience { member in
-            !news.isDisjoint(with: member.topics) && !(member.fate == .gone && townHall.includes(member))
-        }
-        let mail = Audience { $0.index == crowd.addressee.index }
+        let phones: Set<PlatformKind> = [.ios, .android, .androidFCM]
         return [
             DemoPush(
-                "Town hall, to topic local_seminars", townHallBody(expiry: now + .seconds(86_400)), townHall, crowd),
-            DemoPush("Cheese, to topics breaking_news, local, dairy on iOS and Android", cheeseBody, cheese, crowd),
-            DemoPush("Mail, to one device", mailBody(to: addressee), mail, crowd),
+                name: "Town hall, to topic local_seminars", body: townHallBody(expiry: now + .seconds(86_400)),
+                audience: crowd.members.filter { $0.topics.contains("local_seminars") }),
+            DemoPush(
+                name: "Cheese, to topics breaking_news, local, dairy on iOS and Android", body: cheeseBody,
+                audience: crowd.members.filter { member in
+                    // Whoever the town hall found dead is not looked for again.
+                    let isBuried = member.fate == .gone && member.topics.contains("local_seminars")
+                    return phones.contains(member.kind) && !news.isDisjoint(with: member.topics) && !isBuried
+                }),
+            DemoPush(name: "Mail, to one device", body: mailBody(to: addressee), audience: [crowd.addressee]),
         ]
-    }
-
-    private struct Audience {
-        let includes: (DemoCrowd.Member) -> Bool
-    }
-
-    private init(_ name: String, _ body: String, _ audience: Audience, _ crowd: DemoCrowd) {
-        self.name = name
-        self.body = body
-        accepted = crowd.count { audience.includes($0) && $0.fate == .taken }
-        refused = crowd.count { audience.includes($0) && $0.fate == .refused }
-        gone = crowd.count { audience.includes($0) && $0.fate == .gone }
     }
 
     private static func townHallBody(expiry: Instant) -> String {
@@ -70,7 +61,7 @@ struct DemoPush: Sendable {
           },
           "target": {
             "topics": [ "breaking_news", "local", "dairy" ],
-            "platforms": [ "ios", "android" ]
+            "platforms": [ "ios", "android", "android-fcm" ]
           }
         }
         """

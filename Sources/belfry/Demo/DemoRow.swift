@@ -4,31 +4,43 @@ import BelfryCore
 struct DemoRow {
     let push: DemoPush
     let receipt: Receipt
-    let took: Duration
 
-    private var accepted: Int { receipt.counts[.accepted, default: 0] }
-    private var gone: Int { receipt.counts[.gone, default: 0] }
-    private var refused: Int { receipt.counts[.refused(.badToken), default: 0] }
+    private var tally: DemoTally { DemoTally(receipt.counts) }
 
-    var isRight: Bool {
-        (receipt.devices, accepted, refused, gone) == (push.devices, push.accepted, push.refused, push.gone)
-    }
+    var isRight: Bool { tally == push.expected }
 
     static func show(_ rows: [DemoRow]) {
-        Output.table(
-            ["push", "devices", "accepted", "refused", "gone", "devices/s", "first ms", "last ms", ""],
-            rows.map(\.cells))
+        Output.table(["push"] + DemoTally.head + ["devices/s", "first ms", "last ms", ""], rows.map(\.cells))
     }
 
     private var cells: [String] {
         let settled = receipt.settledAt.map { $0 - receipt.push.acceptedAt }
         let rate = settled.map { Double(receipt.devices) * 1_000 / Double(max($0.milliseconds, 1)) }
-        return [
-            push.name, receipt.devices.grouped, accepted.grouped, refused.grouped, gone.grouped,
+        return [push.name] + tally.cells + [
             rate.map { Int($0).grouped } ?? "-",
             receipt.firstAnswerAt.map { String(($0 - receipt.push.acceptedAt).milliseconds) } ?? "-",
-            settled.map { String($0.milliseconds) } ?? "-",
-            isRight ? "✓" : "✗ must be \(push.accepted)/\(push.refused)/\(push.gone)",
+            settled.map { String($0.milliseconds) } ?? "-", tally.verdict(expecting: push.expected),
         ]
+    }
+}
+
+/// A line of the second table: what became of all pushes on one platform.
+struct DemoPlatformRow {
+    let provider: any DemoProvider
+    let registered: Int
+    let expected: DemoTally
+    let found: DemoTally
+
+    /// A provider that answers at once is asked once for each device; one that was slow may be asked again.
+    var isRight: Bool { found == expected && provider.told >= found.accepted }
+
+    static func show(_ rows: [DemoPlatformRow]) {
+        Output.table(
+            ["platform", "provider", "registered"] + DemoTally.head + ["told", ""],
+            rows.map { row in
+                [row.provider.kind.rawValue, row.provider.name, row.registered.grouped] + row.found.cells + [
+                    row.provider.told.grouped, row.found.verdict(expecting: row.expected),
+                ]
+            })
     }
 }

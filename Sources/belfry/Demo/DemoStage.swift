@@ -7,7 +7,7 @@ import Foundation
 
 /// Plays the demo against a running server: registers devices, sends the example pushes, and compares.
 struct DemoStage: Sendable {
-    let simulator: DemoProvider
+    let providers: DemoProviders
     let administration: Administration
     let addresses: Server.Addresses
     let dataDirectory: String
@@ -16,13 +16,18 @@ struct DemoStage: Sendable {
 
     /// Returns whether every count was what it must be.
     func play(devices count: Int, staysUp: Bool) async throws -> Bool {
-        print("Belfry serves on \(addresses.http), a simulated APNs on port \(simulator.simulator.port).\n")
+        let names = providers.all.map(\.provider.name).joined(separator: ", ")
+        print("Belfry serves on \(addresses.http), with simulated providers: \(names).\n")
         try await clearEarlierDemos()
         let application = try await administration.createApplication(name: Self.name)
-        let platform = try await createPlatform(of: application.application)
-        let crowd = DemoCrowd(count: count)
-        simulator.simulator.script.set(crowd.script(now: SystemClock().now))
-        let client = DemoClient(base: addresses.http, application: application, platform: platform)
+        var platforms: [PlatformKind: Administration.CreatedPlatform] = [:]
+        for (provider, _) in providers.all {
+            platforms[provider.kind] = try await administration.createPlatform(
+                of: application.application, kind: provider.kind, mode: .development,
+                name: "\(provider.name) (simulated)", credentials: provider.credentials)
+        }
+        let crowd = DemoCrowd(count: count, providers: providers, now: SystemClock().now)
+        let client = DemoClient(base: addresses.http, application: application, platforms: platforms)
         let result = await Result { try await play(with: client, crowd: crowd, staysUp: staysUp) }
         try await client.shutdown()
         return try result.get()
@@ -33,19 +38,39 @@ struct DemoStage: Sendable {
         var rows: [DemoRow] = []
         for push in DemoPush.all(crowd: crowd, addressee: addressee, now: SystemClock().now) {
             print("→ \(push.name)")
-            let sent = ContinuousClock.now
             let receiptID = try await client.push(push.body)
-            let receipt = try await follow(receiptID)
-            rows.append(DemoRow(push: push, receipt: receipt, took: .now - sent))
+            rows.append(DemoRow(push: push, receipt: try await follow(receiptID)))
         }
+        let platforms = try await platformRows(of: rows, client, crowd)
         print("")
         DemoRow.show(rows)
-        let isRight = rows.allSatisfy(\.isRight)
+        print("")
+        DemoPlatformRow.show(platforms)
+        let isRight = rows.allSatisfy(\.isRight) && platforms.allSatisfy(\.isRight)
         print(isRight ? "\n✓ Every device has the answer it must have." : "\n✗ Some counts are not what they must be.")
         if staysUp {
             client.explain(addressee: addressee, management: addresses.management, dataDirectory: dataDirectory)
         }
         return isRight
+    }
+
+    private func platformRows(
+        of rows: [DemoRow], _ client: DemoClient, _ crowd: DemoCrowd
+    ) async throws -> [DemoPlatformRow] {
+        var found: [Key<Platform>: DemoTally] = [:]
+        for row in rows {
+            for (platform, counts) in try await administration.store.answerCounts(of: row.receipt.push.key) {
+                found[platform, default: DemoTally()] += DemoTally(counts)
+            }
+        }
+        return providers.all.map { provider, _ in
+            var expected = DemoTally()
+            for row in rows { expected += row.push.expected(on: provider.kind) }
+            let key = client.platforms[provider.kind]?.platform.key
+            return DemoPlatformRow(
+                provider: provider, registered: crowd.members.count { $0.kind == provider.kind }, expected: expected,
+                found: key.flatMap { found[$0] } ?? DemoTally())
+        }
     }
 
     private func follow(_ receiptID: UUID) async throws -> Receipt {
@@ -60,14 +85,5 @@ struct DemoStage: Sendable {
         for application in try await administration.store.applications() where application.name == Self.name {
             try await administration.store.delete(application.key, force: true)
         }
-    }
-
-    private func createPlatform(of application: Application) async throws -> Administration.CreatedPlatform {
-        try await administration.createPlatform(
-            of: application, kind: .ios, mode: .development, name: "iOS (simulated)",
-            credentials: APNsPlatformCredentials(
-                identity: .key(p8: simulator.key.p8, keyID: simulator.key.keyID, teamID: simulator.key.teamID),
-                topic: DemoProvider.topic, endpoint: "https://localhost:\(simulator.simulator.port)",
-                trustRootsPEM: simulator.simulator.trustRootPEM))
     }
 }

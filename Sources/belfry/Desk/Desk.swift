@@ -15,7 +15,12 @@ protocol Desk: Sendable {
     func testCredentials(of platform: UUID) async throws -> CredentialsTestRow
     func resume(_ platform: UUID) async throws
 
-    func push(_ body: String, to topics: [String], of application: UUID) async throws -> UUID
+    func createChannel(_ storage: String, on platform: UUID) async throws -> CreatedChannelRow
+    func channels(on platform: UUID) async throws -> [String]
+    func channel(_ id: String, on platform: UUID) async throws -> ChannelRow
+    func deleteChannel(_ id: String, on platform: UUID) async throws
+
+    func push(_ draft: PushDraft, of application: UUID) async throws -> UUID
     func receipt(_ id: UUID) async throws -> ReceiptPage
     func answer(of device: UUID, in receipt: UUID) async throws -> String
 }
@@ -26,4 +31,20 @@ struct PlatformDraft: Sendable {
     let mode: Platform.Mode
     let name: String
     let credentials: [String: JSONValue]
+}
+
+/// A push as the command line was told of it.
+struct PushDraft: Sendable {
+    let body: String?
+    /// `message.apns` of the admin API.
+    let apns: JSONValue?
+    let to: Recipients
+
+    enum Recipients: Sendable {
+        case everyone
+        case topics([String])
+        case devices([UUID])
+        /// Broadcast channels, by their ids.
+        case channels([String])
+    }
 }

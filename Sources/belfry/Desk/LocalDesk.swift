@@ -52,9 +52,48 @@ struct LocalDesk: Desk {
         try await store.resume(try await administration.platform(platform).key)
     }
 
-    func push(_ body: String, to topics: [String], of application: UUID) async throws -> UUID {
+    func createChannel(_ storage: String, on platform: UUID) async throws -> CreatedChannelRow {
+        guard let storage = BroadcastChannel.Storage(rawValue: storage) else {
+            throw InvalidInput(field: "storage", "is '\(storage)', it has to be one of nothing, latest")
+        }
+        let platform = try await administration.platform(platform)
+        let channel = try await administration.office.channels.createChannel(storage, on: platform)
+        let device = try await ChannelRoll(store: store).device(of: channel.id, on: platform)
+        return CreatedChannelRow(
+            channel_id: channel.id, storage: channel.storage.rawValue, device_uuid: device.uuid.lowercased)
+    }
+
+    func channels(on platform: UUID) async throws -> [String] {
+        try await administration.office.channels.channels(on: try await administration.platform(platform))
+    }
+
+    func channel(_ id: String, on platform: UUID) async throws -> ChannelRow {
+        let platform = try await administration.platform(platform)
+        let channel = try await administration.office.channels.channel(id, on: platform)
+        return ChannelRow(channel_id: channel.id, storage: channel.storage.rawValue)
+    }
+
+    func deleteChannel(_ id: String, on platform: UUID) async throws {
+        let platform = try await administration.platform(platform)
+        try await administration.office.channels.deleteChannel(id, on: platform)
+        try await ChannelRoll(store: store).drop(id, on: platform)
+    }
+
+    func push(_ draft: PushDraft, of application: UUID) async throws -> UUID {
         let application = try await administration.application(application)
-        return try await administration.push(body, to: topics, of: application).receiptID
+        let content = Push.Content(body: draft.body, apple: try draft.apns.map { try ApplePush($0) })
+        let order = Order(content: content, target: try await target(draft.to, of: application))
+        return try await PushDesk(store: store).send(order, for: application.key).receiptID
+    }
+
+    private func target(_ recipients: PushDraft.Recipients, of application: Application) async throws -> Target {
+        switch recipients {
+        case .everyone: return .everyone
+        case .topics(let topics): return try Target(topics: topics)
+        case .devices(let devices): return try Target(devices: devices)
+        case .channels(let channels):
+            return try Target(devices: try await ChannelRoll(store: store).devices(of: channels, of: application.key))
+        }
     }
 
     func receipt(_ id: UUID) async throws -> ReceiptPage { ReceiptPage(try await found(id)) }

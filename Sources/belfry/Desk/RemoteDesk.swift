@@ -57,13 +57,32 @@ struct RemoteDesk: Desk {
         try await client.order("POST", "platforms/\(platform.lowercased)/resume")
     }
 
-    func push(_ body: String, to topics: [String], of application: UUID) async throws -> UUID {
+    func createChannel(_ storage: String, on platform: UUID) async throws -> CreatedChannelRow {
+        try await client.send("POST", "platforms/\(platform.lowercased)/channels", ["storage": .string(storage)])
+    }
+
+    func channels(on platform: UUID) async throws -> [String] {
+        struct Reply: Decodable { let channels: [String] }
+        let reply: Reply = try await client.send("GET", "platforms/\(platform.lowercased)/channels")
+        return reply.channels
+    }
+
+    func channel(_ id: String, on platform: UUID) async throws -> ChannelRow {
+        try await client.send("GET", "platforms/\(platform.lowercased)/channels/\(id.inPath)")
+    }
+
+    func deleteChannel(_ id: String, on platform: UUID) async throws {
+        try await client.order("DELETE", "platforms/\(platform.lowercased)/channels/\(id.inPath)")
+    }
+
+    func push(_ draft: PushDraft, of application: UUID) async throws -> UUID {
         struct Reply: Decodable { let receipt_id: UUID }
-        let target: [String: JSONValue] =
-            topics.isEmpty ? ["everyone": .bool(true)] : ["topics": .array(topics.map { .string($0) })]
+        var message: [String: JSONValue] = [:]
+        message["body"] = draft.body.map(JSONValue.string)
+        message["apns"] = draft.apns
         let reply: Reply = try await client.send(
             "POST", "apps/\(application.lowercased)/pushes",
-            ["message": .object(["body": .string(body)]), "target": .object(target)])
+            ["message": .object(message), "target": .object(draft.to.target)])
         return reply.receipt_id
     }
 
@@ -76,6 +95,24 @@ struct RemoteDesk: Desk {
         struct Reply: Decodable { let answer: String }
         let reply: Reply = try await client.send("GET", "pushes/\(receipt.lowercased)/devices/\(device.lowercased)")
         return reply.answer
+    }
+}
+
+extension PushDraft.Recipients {
+    fileprivate var target: [String: JSONValue] {
+        switch self {
+        case .everyone: ["everyone": .bool(true)]
+        case .topics(let topics): ["topics": .array(topics.map(JSONValue.string))]
+        case .devices(let devices): ["devices": .array(devices.map { .string($0.lowercased) })]
+        case .channels(let channels): ["channels": .array(channels.map(JSONValue.string))]
+        }
+    }
+}
+
+extension String {
+    /// As one part of a path, for ids are Base64, which has slashes.
+    fileprivate var inPath: String {
+        addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? self
     }
 }
 

@@ -68,3 +68,14 @@ struct CredentialsTestRow: Codable {
     let result: String
     let detail: String?
 }
+
+struct CreatedChannelRow: Codable {
+    let channel_id: String
+    let storage: String
+    let device_uuid: String
+}
+
+struct ChannelRow: Codable {
+    let channel_id: String
+    let storage: String
+}

@@ -76,6 +76,7 @@ struct AdminStand {
         let location: Location
         let group: LocationGroup
         let geofence: Geofence
+        let channel: BroadcastChannel
 
         init(named name: String, of tenant: Key<Tenant>, in stand: AdminStand) async throws {
             let store = stand.store
@@ -101,6 +102,7 @@ struct AdminStand {
                 try GeofencePlan(
                     locations: [location.key], trigger: .enter, data: try GeofenceData([:]),
                     expiresAt: stand.clock.now + .seconds(3_600)), of: application.key)
+            channel = try await stand.office.channels.createChannel(.latest, on: platform)
         }
 
         /// A path with this estate's ids in the place of its parameters; throws on a parameter it does not know.
@@ -118,6 +120,7 @@ struct AdminStand {
                 "receipt_id": push.receiptID.lowercased, "key_id": key.id, "topic": "news",
                 "schedule_id": schedule.key.id, "location_id": "\(location.key)", "group_id": "\(group.key)",
                 "geofence_id": "\(geofence.key)",
+                "channel_id": channel.id.replacing("/", with: "%2F").replacing("+", with: "%2B"),
             ]
         }
 

@@ -165,6 +165,34 @@ import Testing
         #expect(try await stand.send(.delete, "\(schedules)/\(schedule)").status == 409)
     }
 
+    @Test func `a push tells what became of it on each platform, deleted ones too`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("shop")
+        let other = try await stand.store.create(.numbered(7, of: estate.application.key))
+        let sent = try await PushDesk(store: stand.store).send(
+            Order(content: Push.Content(body: "hi"), target: try Target()), for: estate.application.key)
+        let path = "pushes/\(sent.receiptID.lowercased)/platforms"
+        let pages = [(estate.platform.key, [Answer.accepted, .gone, .accepted]), (other.key, [.refused(.badToken)])]
+        stand.store.tamper { contents in
+            for (number, (platform, answers)) in pages.enumerated() {
+                let key = Key<BelfryCore.Page>(Int64(900 + number))
+                let page = BelfryCore.Page(
+                    key: key, pushKey: sent.key, platformKey: platform, lane: .normal,
+                    devices: answers.indices.map { Key(Int64($0 + 1)) }, answers: answers, attempt: 1, isLapsed: false)
+                contents.pages[key] = Contents.PageRow(page: page, lease: Contents.Lease(dueAt: nil))
+            }
+        }
+        let reply = try await stand.send(.get, path)
+        #expect(reply.text.contains(#""devices":3,"counts":{"accepted":2,"gone":1}"#), "\(reply.text)")
+        #expect(reply.text.contains(#""platform_uuid":"\#(other.uuid.lowercased)""#), "\(reply.text)")
+        stand.store.tamper { $0.platforms[other.key] = nil }
+        let rest = try await stand.send(.get, path)
+        #expect(
+            rest.text.contains(
+                #"{"platform_uuid":null,"type":null,"name":null,"devices":1,"counts":{"refused: badToken":1}}"#),
+            "\(rest.text)")
+    }
+
     @Test func `devices are searched, tested and deactivated`() async throws {
         let stand = try await AdminStand()
         let estate = try await stand.estate("shop")

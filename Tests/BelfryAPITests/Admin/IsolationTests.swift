@@ -17,6 +17,7 @@ import Testing
         "PATCH platforms/:platform_uuid": #"{"name":"taken"}"#,
         "PUT platforms/:platform_uuid/credentials": #"{"credentials":{"topic":"org.example.taken"}}"#,
         "POST apps/:app_uuid/pushes": #"{"message":{"body":"taken"},"target":{"everyone":true}}"#,
+        "POST platforms/:platform_uuid/channels": #"{"storage":"latest"}"#,
         "POST apps/:app_uuid/topics": #"{"name":"taken"}"#,
         "POST apps/:app_uuid/locations": #"{"name":"taken","latitude":1,"longitude":1,"radius":100}"#,
         "PATCH apps/:app_uuid/locations/:location_id": #"{"name":"taken"}"#,

@@ -10,7 +10,10 @@ extension PostedLoopbackTests {
         try await PostedStand.run { stand in
             try await with(ADMSimulator.self, configured(ADMConfiguration())) { simulator in
                 let rows: [Row] = [
-                    (ScriptedAnswer("Replaced", body: "another"), .accepted),
+                    (
+                        ScriptedAnswer("Replaced", body: "another"),
+                        .moved(to: DeviceToken(bytes: Array("another".utf8)))
+                    ),
                     (ScriptedAnswer("Unregistered"), .gone(since: stand.clock.now)),
                     (ScriptedAnswer("InvalidRegistrationId"), .refused(.badToken)),
                     (ScriptedAnswer("InvalidData"), .refused(.other)),
@@ -19,6 +22,10 @@ extension PostedLoopbackTests {
                     (ScriptedAnswer("InvalidChecksum"), .refused(.other)),
                     (ScriptedAnswer("InvalidType"), .refused(.other)),
                     (ScriptedAnswer("AccessTokenExpired"), .barred("ADM refuses the access token")),
+                    (ScriptedAnswer(status: 401), .barred("ADM refuses the access token")),
+                    (ScriptedAnswer(status: 403), .refused(.forbidden)),
+                    (ScriptedAnswer(status: 400), .refused(.other)),
+                    (ScriptedAnswer(status: 408), .failed(retryAfter: nil)),
                     (ScriptedAnswer("MessageTooLarge"), .refused(.payloadTooLarge)),
                     (ScriptedAnswer("MaxRateExceeded", retryAfter: "8"), .throttled(retryAfter: .seconds(8))),
                     (ScriptedAnswer("InternalServerError"), .failed(retryAfter: nil)),

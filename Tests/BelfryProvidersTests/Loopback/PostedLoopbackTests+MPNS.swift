@@ -6,6 +6,28 @@ import Testing
 @testable import BelfryProviders
 
 extension PostedLoopbackTests {
+    @Test func `MPNS is shown the certificate of an authenticated sender`() async throws {
+        try await PostedStand.run { stand in
+            var configuration = MPNSConfiguration()
+            let authority = try CertificateAuthority()
+            configuration.listening.authority = authority
+            configuration.listening.needsClientCertificate = true
+            configuration.messagesPerDay = 1
+            try await with(MPNSSimulator.self, configuration) { simulator in
+                var entered = ["domain": "localhost", "trust_root": simulator.trustRootPEM]
+                let channels = [simulator.unthrottledChannel("a"), simulator.unthrottledChannel("a")]
+                let unknown = try stand.provider(.windowsPhone, entered)
+                let refused = await stand.send(stand.push(), to: channels, by: unknown)
+                #expect(!refused.contains(.accepted) && simulator.ledger.totals().told == 0)
+                let identity = try authority.issueClient(topic: "phone")
+                entered["certificate"] = identity.certificatePEM
+                entered["private_key"] = identity.privateKeyPEM
+                let known = try stand.provider(.windowsPhone, entered)
+                #expect(await stand.send(stand.push(), to: channels, by: known) == [.accepted, .accepted])
+            }
+        }
+    }
+
     @Test func `each answer of MPNS`() async throws {
         try await PostedStand.run { stand in
             try await with(MPNSSimulator.self, configured(MPNSConfiguration())) { simulator in
@@ -21,6 +43,15 @@ extension PostedLoopbackTests {
                     (ScriptedAnswer("Throttled"), .throttled(retryAfter: .seconds(3_600))),
                     (ScriptedAnswer("InActive"), .throttled(retryAfter: .seconds(3_660))),
                     (ScriptedAnswer("ServiceUnavailable"), .failed(retryAfter: nil)),
+                    (ScriptedAnswer(status: 200), .accepted),
+                    (ScriptedAnswer(status: 200, headers: ["X-NotificationStatus": "Dropped"]), .refused(.dropped)),
+                    (ScriptedAnswer("QueueFull", retryAfter: "30"), .throttled(retryAfter: .seconds(30))),
+                    (ScriptedAnswer("Throttled", retryAfter: "7200"), .throttled(retryAfter: .seconds(7_200))),
+                    (ScriptedAnswer("InActive", retryAfter: "7200"), .throttled(retryAfter: .seconds(7_200))),
+                    (ScriptedAnswer(status: 413), .refused(.payloadTooLarge)),
+                    (ScriptedAnswer(status: 408), .failed(retryAfter: nil)),
+                    (ScriptedAnswer(status: 500), .failed(retryAfter: nil)),
+                    (ScriptedAnswer(status: 418), .refused(.other)),
                 ]
                 let provider = try stand.provider(
                     .windowsPhone, ["domain": "localhost", "trust_root": simulator.trustRootPEM])

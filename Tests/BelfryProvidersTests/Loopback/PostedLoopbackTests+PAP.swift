@@ -25,6 +25,11 @@ extension PostedLoopbackTests {
                         (ScriptedAnswer("4500"), .refused(.badExpiration)), (ScriptedAnswer("4501"), .refused(.other)),
                         (ScriptedAnswer("4503"), .refused(.forbidden)), (ScriptedAnswer("3001"), .refused(.other)),
                         (ScriptedAnswer("ServiceUnavailable"), .failed(retryAfter: nil)),
+                        (ScriptedAnswer(status: 403), .barred("the push gateway refuses the application's password")),
+                        (ScriptedAnswer(status: 413), .refused(.payloadTooLarge)),
+                        (ScriptedAnswer(status: 429, retryAfter: "8"), .throttled(retryAfter: .seconds(8))),
+                        (ScriptedAnswer(status: 408), .failed(retryAfter: nil)),
+                        (ScriptedAnswer(status: 418), .refused(.other)),
                         (ScriptedAnswer(status: 200, body: "<html>"), .unanswered),
                     ]
                 let own = PAPConfiguration()

@@ -42,6 +42,12 @@ extension PostedLoopbackTests {
                     (ScriptedAnswer("QuotaExceeded"), .throttled(retryAfter: .seconds(3_600))),
                     (ScriptedAnswer("InternalServerError"), .failed(retryAfter: nil)),
                     (ScriptedAnswer("ServiceUnavailable", retryAfter: "5"), .failed(retryAfter: .seconds(5))),
+                    (ScriptedAnswer(status: 200), .accepted),
+                    (ScriptedAnswer("channelthrottled", retryAfter: "90"), .throttled(retryAfter: .seconds(90))),
+                    (ScriptedAnswer("Throttled"), .throttled(retryAfter: .seconds(3_600))),
+                    (ScriptedAnswer("Throttled", retryAfter: "7200"), .throttled(retryAfter: .seconds(7_200))),
+                    (ScriptedAnswer(status: 408), .failed(retryAfter: nil)),
+                    (ScriptedAnswer(status: 418), .refused(.other)),
                 ]
                 let provider = try stand.provider(.windows8, wns(simulator))
                 await check(rows, simulator, stand, provider, stand.push(), address: simulator.channel)
@@ -83,6 +89,23 @@ extension PostedLoopbackTests {
                     Issue.record("\(outcomes)")
                     return
                 }
+            }
+        }
+    }
+
+    @Test func `a sender that WNS throttles sends nothing until the wait is over`() async throws {
+        try await PostedStand.run { stand in
+            try await with(WNSSimulator.self, configured(WNSConfiguration())) { simulator in
+                let provider = try stand.provider(.windows8, wns(simulator))
+                let channels = (0..<3).map { simulator.channel("t\($0)") }
+                simulator.script.answer(ScriptedAnswer("Unreachable"), for: ["t0", "t1", "t2"])
+                _ = await stand.send(stand.push(), to: channels, by: provider)
+                #expect(provider.room > 0, "devices that are offline say nothing of the sender")
+                simulator.script.answer(ScriptedAnswer("Throttled", retryAfter: "30"), for: ["t0", "t1"])
+                _ = await stand.send(stand.push(), to: channels, by: provider)
+                #expect(provider.room == 0)
+                stand.clock.advance(by: .seconds(30))
+                #expect(provider.room > 0)
             }
         }
     }

@@ -27,6 +27,9 @@ extension PostedLoopbackTests {
                     (ScriptedAnswer("TooMany", retryAfter: "4"), .throttled(retryAfter: .seconds(4))),
                     (ScriptedAnswer("InternalServerError"), .failed(retryAfter: nil)),
                     (ScriptedAnswer(status: 200, body: "thanks"), .unanswered),
+                    (ScriptedAnswer(status: 204), .accepted), (ScriptedAnswer(status: 408), .failed(retryAfter: nil)),
+                    (ScriptedAnswer(status: 418), .refused(.other)),
+                    (ScriptedAnswer("TooMany", retryAfter: "99999"), .throttled(retryAfter: .seconds(3_600))),
                 ]
                 for row in rows {
                     simulator.script.answer(row.answer, for: ["alice"])

@@ -64,6 +64,11 @@ import Testing
                     (ScriptedAnswer(status: 400, body: #"{"errno":113}"#), .refused(.badCollapseID)),
                     (ScriptedAnswer(status: 400, body: #"{"errno":112}"#), .refused(.badExpiration)),
                     (ScriptedAnswer(status: 400), .refused(.other)),
+                    (ScriptedAnswer(status: 400, body: #"{"errno":111}"#), .refused(.badExpiration)),
+                    (ScriptedAnswer(status: 400, body: #"{"reason":"BadUrgency"}"#), .refused(.badPriority)),
+                    (ScriptedAnswer(status: 200), .accepted), (ScriptedAnswer(status: 202), .accepted),
+                    (ScriptedAnswer(status: 204), .accepted), (ScriptedAnswer(status: 418), .refused(.other)),
+                    (ScriptedAnswer(status: 408), .failed(retryAfter: nil)),
                     (ScriptedAnswer("MethodNotAllowed"), .refused(.methodNotAllowed)),
                     (ScriptedAnswer("Throttled", retryAfter: "9"), .throttled(retryAfter: .seconds(9))),
                     (ScriptedAnswer("TooMany", retryAfter: "99999"), .throttled(retryAfter: .seconds(3_600))),
@@ -86,7 +91,7 @@ import Testing
                     #expect(outcome == row.outcome, "\(row.answer.reason ?? "") \(row.answer.status ?? 0)")
                 }
                 #expect(outcomes.suffix(2) == [.accepted, .refused(.badToken)])
-                #expect(simulator.ledger.totals().told == 1)
+                #expect(simulator.ledger.totals().told == 1 + rows.count { $0.outcome == .accepted })
                 let told = try #require(simulator.ledger.token(Array(subscriptions[rows.count].id.utf8)))
                 let payload = try #require(told.lastRequest?.payload)
                 #expect(payload == #"{"body":"hello","receiptId":"\#(push.receiptID.lowercased)","title":"T"}"#)

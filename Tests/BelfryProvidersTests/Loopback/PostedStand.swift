@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import BelfryCore
 import BelfryTesting
 import Foundation
@@ -17,39 +16,42 @@ struct PostedStand: Sendable {
     var errors: [String] { log.lines(atLeast: .error) }
 
     /// Makes one, and shuts its HTTP clients down.
-    static func run(allowed: [String] = ["127.0.0.0/8", "::1"], _ body: (PostedStand) async throws -> Void) async throws
-    {
+    static func run(
+        allowed: [String] = ["127.0.0.0/8", "::1"], proxies: ProxyPlan = ProxyPlan(), deadline: Duration = .seconds(30),
+        _ body: (PostedStand) async throws -> Void
+    ) async throws {
         let group = MultiThreadedEventLoopGroup.singleton
         var options = ProviderOptions()
         options.posting.allowed = allowed.compactMap(AddressBlock.init)
-        let http = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: ProviderMeans.httpConfiguration)
-        let guarded = HTTPClient(
-            eventLoopGroupProvider: .shared(group), configuration: ProviderMeans.guardedConfiguration(options))
+        options.posting.deadline = deadline
+        options.proxies = proxies
         let clock = HandClock(at: Instant(milliseconds: Int64(Date().timeIntervalSince1970) * 1_000))
         let log = LogBook()
+        let exits = try await Exits.open(options, clock: clock, on: group, logger: log.logger)
         let means = ProviderMeans(
-            vault: GlassVault(), clock: clock, options: options, eventLoopGroup: group, http: http, guarded: guarded,
-            logger: log.logger)
+            vault: GlassVault(), clock: clock, options: options, eventLoopGroup: group, exits: exits, logger: log.logger
+        )
         do {
             try await body(PostedStand(means: means, clock: clock, log: log))
         } catch {
-            try await http.shutdown()
-            try await guarded.shutdown()
+            try await exits.close()
             throw error
         }
-        try await http.shutdown()
-        try await guarded.shutdown()
+        try await exits.close()
     }
 
     /// From fields as a person enters them, through seal and table as the server does it.
     func provider(_ kind: PlatformKind, _ entered: [String: String]) throws -> any DrainableProvider {
+        try Providers.make(platform(kind, entered), with: means)
+    }
+
+    func platform(_ kind: PlatformKind, _ entered: [String: String]) throws -> Platform {
         let uuid = UUID()
         let sealed = try CredentialsIntake(means: means).sealed(
             entered.mapValues { .string($0) }, kind: kind, mode: .production, platform: uuid)
-        let platform = Platform(
+        return Platform(
             key: Key(1), uuid: uuid, applicationKey: Key(1), kind: kind, mode: .production, name: "p", secretHash: [],
             credentials: sealed, credentialsVersion: 1, parked: nil, createdAt: clock.now)
-        return try Providers.make(platform, with: means)
     }
 
     func push(

@@ -71,6 +71,7 @@ struct House: Sendable {
         configuration.retry = RetryPolicy(firstDelay: .milliseconds(100), longestDelay: .milliseconds(500))
         configuration.delivery.poll = .milliseconds(200)
         configuration.providers.apns.deadline = .seconds(2)
+        configuration.providers.apns.serverErrorWait = .milliseconds(200)
         configuration.shutdownTimeout = .seconds(10)
         return configuration
     }

@@ -73,6 +73,88 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a device that its provider knows by another token has that one`(engine: Engine) async throws {
+        try await Scene.play(on: engine) { scene in
+            let device = try await scene.register("old", topics: .replace(["t"]), user: .set("u"))
+            let page = try await scene.claimPage()
+            scene.clock.advance(by: .seconds(1))
+            #expect(try await scene.store.settle(Settlement(page, moving: device, from: "old", to: "new")))
+            let moved = try #require(try await scene.store.device(device.uuid, on: scene.platform.key))
+            #expect(moved.isActive && moved.token == DeviceToken(bytes: Array("new".utf8)))
+            #expect(moved.topics == ["t"] && moved.customUserID == "u" && moved.registeredAt == scene.clock.now)
+            #expect(try await scene.devices(.topic("t")) == [device.key])
+            #expect(try await scene.register("new").key == device.key)
+            #expect(try await scene.register("old").key != device.key)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a device that registered another token meanwhile keeps that`(engine: Engine) async throws {
+        try await Scene.play(on: engine) { scene in
+            let device = try await scene.register("old")
+            let page = try await scene.claimPage()
+            try await scene.register("newest", as: device.uuid)
+            #expect(try await scene.store.settle(Settlement(page, moving: device, from: "old", to: "new")))
+            let kept = try await scene.store.device(device.uuid, on: scene.platform.key)
+            #expect(kept?.token == DeviceToken(bytes: Array("newest".utf8)) && kept?.isActive == true)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `of two devices with one token the later registration is left`(engine: Engine) async throws {
+        try await Scene.play(on: engine) { scene in
+            let first = try await scene.register("old", topics: .replace(["t"]))
+            let page = try await scene.claimPage()
+            scene.clock.advance(by: .seconds(1))
+            let second = try await scene.register("new", topics: .replace(["t"]))
+            #expect(try await scene.store.settle(Settlement(page, moving: first, from: "old", to: "new")))
+            #expect(try await scene.devices(.active) == [second.key])
+            #expect(try await scene.devices(.topic("t")) == [second.key])
+            let ceded = try #require(try await scene.store.device(first.uuid, on: scene.platform.key))
+            #expect(!ceded.isActive && ceded.token == first.token)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a device takes its new token from an older one, and from one that unregistered`(engine: Engine) async throws {
+        try await Scene.play(on: engine) { scene in
+            let older = try await scene.register("new", topics: .replace(["t"]))
+            let gone = try await scene.register("gone")
+            scene.clock.advance(by: .seconds(1))
+            let device = try await scene.register("old", topics: .replace(["t"]))
+            let other = try await scene.register("other")
+            try await scene.store.unregister(gone.uuid, on: scene.platform.key)
+            let page = try await scene.claimPage()
+            let moves = [(device, "old", "new"), (other, "other", "gone")].map { device, from, to in
+                Settlement.Move(
+                    device: device.key, from: DeviceToken(bytes: Array(from.utf8)),
+                    to: DeviceToken(bytes: Array(to.utf8)))
+            }
+            let settlement = Settlement(
+                page: page, answers: page.answers.map { _ in .accepted }, retryAt: nil, moves: moves)
+            #expect(try await scene.store.settle(settlement))
+            #expect(try await scene.devices(.active) == [device.key, other.key])
+            #expect(try await scene.devices(.topic("t")) == [device.key])
+            let evicted = try #require(try await scene.store.device(older.uuid, on: scene.platform.key))
+            #expect(!evicted.isActive && evicted.token == nil)
+            #expect(try await scene.register("new").key == device.key)
+            #expect(try await scene.register("gone").key == other.key)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a device that is inactive takes nobody's token`(engine: Engine) async throws {
+        try await Scene.play(on: engine) { scene in
+            let holder = try await scene.register("new")
+            let device = try await scene.register("old")
+            let page = try await scene.claimPage()
+            try await scene.store.unregister(device.uuid, on: scene.platform.key)
+            #expect(try await scene.store.settle(Settlement(page, moving: device, from: "old", to: "new")))
+            #expect(try await scene.devices(.active) == [holder.key])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a late settlement kills nobody and parks nothing`(engine: Engine) async throws {
         try await Scene.play(on: engine) { scene in
             let device = try await scene.register("a")
@@ -84,9 +166,11 @@ import Testing
             let late = Settlement(
                 page: page, answers: [.gone], retryAt: nil,
                 deaths: [.init(device: device.key, since: scene.clock.now)],
+                moves: [.init(device: device.key, from: DeviceToken(bytes: [97]), to: DeviceToken(bytes: [98]))],
                 halt: .init(Parking(cause: .deaths, detail: "many", since: scene.clock.now), of: scene.platform))
             #expect(try await scene.store.settle(late) == false)
             #expect(try await scene.devices(.active) == [device.key])
+            #expect(try await scene.store.device(device.uuid, on: scene.platform.key)?.token == device.token)
             #expect(try await scene.store.platform(scene.platform.key)?.parked == nil)
         }
     }

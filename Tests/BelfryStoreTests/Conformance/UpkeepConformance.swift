@@ -84,6 +84,26 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `the counters of the platforms add up to those of the push`(engine: Engine) async throws {
+        try await Scene.play(on: engine) { scene in
+            let store = scene.store
+            let other = try await store.create(.of(scene.application))
+            for number in 1...7 { try await scene.register("\(number)", on: number <= 4 ? scene.platform : other) }
+            let push = try await scene.push(on: [scene.platform, other])
+            try await scene.spread(pagesOf: 3)
+            for page in try await scene.claim(20) where page.platformKey == other.key {
+                let answers: [Answer] = page.devices.indices.map { $0 == 0 ? .gone : .accepted }
+                #expect(try await store.settle(Settlement(page: page, answers: answers, retryAt: nil)))
+            }
+            let counts = try await store.answerCounts(of: push.key)
+            #expect(counts == [scene.platform.key: [.pending: 4], other.key: [.gone: 1, .accepted: 2]])
+            #expect(try await store.answerCounts(of: Key(99)).isEmpty)
+            try await store.delete(scene.platform.key, force: true)
+            #expect(try await store.answerCounts(of: push.key)[scene.platform.key] == [.skipped(.missing): 4])
+        }
+    }
+
     @Test(arguments: Engine.allCases, [1, 3, 100])
     func `every device with one kind of answer is found once, a page at a time`(
         engine: Engine, limit: Int

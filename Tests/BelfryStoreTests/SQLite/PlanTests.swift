@@ -1,3 +1,4 @@
+import BelfryCore
 import GRDB
 import Logging
 import Testing
@@ -46,6 +47,7 @@ import Testing
         (ReceiptStatements.newest, "USING INDEX push_application (application_id=? AND rowid<?)"),
         (ReceiptStatements.pageHolding, "INDEX page_device (push_id=? AND platform_id=? AND first_device_id<?)"),
         (ReceiptStatements.pages, "USING INDEX page_device (push_id=? AND (platform_id,first_device_id)>(?,?))"),
+        (ReceiptStatements.allAnswers, "USING INDEX page_device (push_id=?)"),
         (RetirementStatements.anyActive, "USING COVERING INDEX device_reach (platform_id=? AND reach>?)"),
         (AdminKeyStatements.ofTenant, "USING INDEX admin_key_tenant (tenant_id=? AND rowid>?)"),
         (AdminKeyStatements.ofApplication, "USING INDEX admin_key_application (application_id=? AND rowid>?)"),
@@ -77,6 +79,12 @@ import Testing
         (CountStatements.forgetHeartbeats, "USING COVERING INDEX heartbeat_last (last_at_ms<?)"),
         (PlatformStatements.releasePages, "INDEX page_due (is_open=? AND lane=? AND platform_id=? AND due_at_ms>?)"),
         (IdempotencyStatements.byName, "USING PRIMARY KEY (name=?)"),
+        (SealStatements.behind(.sharedSecret), "USING INDEX sqlite_autoindex_application_1 (uuid>?)"),
+        (SealStatements.behind(.credentials), "USING INDEX sqlite_autoindex_platform_1 (uuid>?)"),
+        (SealStatements.behind(.answer), "USING PRIMARY KEY (name>?)"),
+        (SealStatements.replace(.sharedSecret), "USING INDEX sqlite_autoindex_application_1 (uuid=?)"),
+        (SealStatements.replace(.credentials), "USING INDEX sqlite_autoindex_platform_1 (uuid=?)"),
+        (SealStatements.replace(.answer), "USING PRIMARY KEY (name=?)"),
         (IdempotencyStatements.clear, "USING COVERING INDEX idempotency_created (created_at_ms<?)"),
     ])
     func `a hot statement walks its index`(sql: String, step: String) async throws {

@@ -76,6 +76,13 @@ struct Scene {
             PageClaim(pagesMax: count, lanes: lanes, room: room, roomElsewhere: elsewhere, lease: lease))
     }
 
+    /// A page of a push to all devices.
+    func claimPage() async throws -> Page {
+        _ = try await push()
+        try await spread()
+        return try await claimOne()
+    }
+
     func claimOne() async throws -> Page { try #require(try await claim(1).first) }
 
     func devices(_ list: PostingList) async throws -> [Key<Device>] { try await devices(of: .list(list)) }
@@ -107,6 +114,17 @@ extension NewPlatform {
 }
 
 extension Settlement {
+    /// All are told, and one has another token by now.
+    init(_ page: Page, moving device: Device, from: String, to: String) {
+        self.init(
+            page: page, answers: page.answers.map { _ in .accepted }, retryAt: nil,
+            moves: [
+                Move(
+                    device: device.key, from: DeviceToken(bytes: Array(from.utf8)),
+                    to: DeviceToken(bytes: Array(to.utf8)))
+            ])
+    }
+
     /// Gives all pending devices the answer.
     init(_ page: Page, all answer: Answer, deaths: [Death] = []) {
         self.init(

@@ -31,8 +31,19 @@ enum Devices {
     }
 }
 
-/// Requests that register devices, each with ten tags.
+/// Requests that register devices, each with ten tags unless said otherwise.
 struct RegistrationRequests: Sendable {
+    /// What a device calls itself, and its token as JSON has it.
+    struct Kind: Sendable {
+        let os: String
+        let token: @Sendable (Int) -> [UInt8]
+
+        static let ios = Kind(os: "ios") { Devices.hexBytes($0) }
+    }
+
+    private let kind: Kind
+    private let tagCount: Int
+    private let bodyMiddle: [UInt8]
     /// The tags of a device that say which pushes reach it; the others are drawn from a thousand.
     let marks: @Sendable (Int) -> [String]
     private let head: [UInt8]
@@ -40,12 +51,18 @@ struct RegistrationRequests: Sendable {
     static let tagCount = 10
     private static let names = (0..<1_000).map { Array("\"topic-\($0)\"".utf8) }
     private static let bodyStart = Array(#"{"registration_token":""#.utf8)
-    private static let bodyMiddle = Array(
-        #"","os":"ios","os_version":"17.5","device_model":"iPhone 15","device_manufacturer":"Apple","device_alias":"Phone "#
-            .utf8)
-
-    init(path: String, port: Int, credentials: String, marks: @escaping @Sendable (Int) -> [String] = { _ in [] }) {
+    init(
+        path: String, port: Int, credentials: String, kind: Kind = .ios, tagCount: Int = Self.tagCount,
+        marks: @escaping @Sendable (Int) -> [String] = { _ in [] }
+    ) {
         self.marks = marks
+        self.kind = kind
+        self.tagCount = tagCount
+        bodyMiddle = Array(
+            """
+            ","os":"\(kind.os)","os_version":"17.5","device_model":"iPhone 15","device_manufacturer":"Apple",\
+            "device_alias":"Phone 
+            """.utf8)
         head = Array(
             """
             POST \(path) HTTP/1.1\r\nHost: localhost:\(port)\r\nAuthorization: Basic \(credentials)\r\n\
@@ -64,8 +81,8 @@ struct RegistrationRequests: Sendable {
         var body: [UInt8] = []
         body.reserveCapacity(512)
         body += Self.bodyStart
-        body += Devices.hexBytes(number)
-        body += Self.bodyMiddle
+        body += kind.token(number)
+        body += bodyMiddle
         body += String(number).utf8
         body += #"","tags":["#.utf8
         var tags = marks(number).map { Array("\"\($0)\"".utf8) }
@@ -73,7 +90,7 @@ struct RegistrationRequests: Sendable {
         let first = Int(Devices.splitMix(&state) % 1_000)
         // A step that shares no factor with 1,000 never meets a name twice.
         let step = [1, 3, 7, 9, 11, 13, 17, 19][Int(Devices.splitMix(&state) % 8)] * 7 % 1_000
-        while tags.count < Self.tagCount { tags.append(Self.names[(first + tags.count * step) % 1_000]) }
+        while tags.count < tagCount { tags.append(Self.names[(first + tags.count * step) % 1_000]) }
         for (place, tag) in tags.enumerated() {
             if place > 0 { body.append(UInt8(ascii: ",")) }
             body += tag

@@ -135,6 +135,14 @@ final class HTTPCaller: Sendable {
         return reply
     }
 
+    /// Posts what a simulator's control port is to do.
+    func order(_ path: String, _ body: String) async throws {
+        let reply = try await send("POST", path, nil, body)
+        guard 200..<300 ~= reply.status else {
+            throw BenchmarkFault("POST \(path) was answered \(reply.status): \(reply.text)")
+        }
+    }
+
     /// Connects ahead, so that the next request does not wait for it.
     func connect() async throws { _ = try await line() }
 

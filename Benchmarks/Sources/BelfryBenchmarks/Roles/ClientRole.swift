@@ -16,11 +16,6 @@ struct ClientRole: AsyncParsableCommand {
     /// Sends until all connections are open, before the clock starts: they are opened half a second apart.
     @Flag var warmsUp = false
 
-    struct Result: Codable {
-        let rate: Double
-        let cpuPerThousand: Double
-    }
-
     func run() async throws {
         let keys = try Keys.read(self.keys)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -30,48 +25,20 @@ struct ClientRole: AsyncParsableCommand {
             credentials: .token(p8: keys.p8, keyID: keys.keyID, teamID: keys.teamID),
             endpoint: APNsEndpoint(host: "localhost", port: port, trustRoots: Array(keys.authority.utf8)),
             configuration: configuration, eventLoopGroup: group, logger: Logger(label: "client"))
-        let crew = Crew(client: client, size: 4 * connections, batches: try Workload.batches())
+        let batches = try Workload.batches()
+        let crew = Crew(size: 4 * connections) { number in
+            let answers = await client.send(batches[number % batches.count])
+            guard answers.allSatisfy(\.isAccepted) else {
+                throw BenchmarkFault("a batch was answered \(answers.first { !$0.isAccepted } as Any)")
+            }
+        }
         if warmsUp {
             while client.snapshot.connectionsOpen < connections { try await crew.send(20 * crew.size) }
             try await crew.send(4 * crew.size)
         }
-        let cpu = Self.cpuMilliseconds
-        let started = ContinuousClock.now
-        try await crew.send(requests / Workload.batchSize)
-        let seconds = (ContinuousClock.now - started) / .seconds(1)
-        let thousands = Double(requests / Workload.batchSize * Workload.batchSize) / 1_000
-        let result = Result(rate: thousands * 1_000 / seconds, cpuPerThousand: (Self.cpuMilliseconds - cpu) / thousands)
-        print(String(decoding: try JSONEncoder().encode(result), as: UTF8.self))
+        let result = try await crew.measured(batches: requests / Workload.batchSize)
+        try result.tell()
         await client.shutdown(within: .seconds(2))
-    }
-
-    private static var cpuMilliseconds: Double {
-        var usage = rusage()
-        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        return usage.ru_utime.milliseconds + usage.ru_stime.milliseconds
-    }
-}
-
-/// Tasks that each send one batch after the other.
-private struct Crew: Sendable {
-    let client: APNsClient
-    let size: Int
-    let batches: [APNsBatch]
-
-    func send(_ count: Int) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for member in 0..<size {
-                group.addTask {
-                    for number in stride(from: member, to: count, by: size) {
-                        let answers = await client.send(batches[number % batches.count])
-                        guard answers.allSatisfy(\.isAccepted) else {
-                            throw BenchmarkFault("a batch was answered \(answers.first { !$0.isAccepted } as Any)")
-                        }
-                    }
-                }
-            }
-            try await group.waitForAll()
-        }
     }
 }
 

@@ -13,7 +13,7 @@ struct ClientRows {
             : try await .start(
                 belfry: stage.options.belfry, directory: "\(stage.directory)/simulator-\(latency)", latency: latency)
         let h2load = try H2Load(simulator)
-        var ours: [ClientRole.Result] = []
+        var ours: [Effort] = []
         var theirs: [H2Load.Result] = []
         var peaks: [Double] = []
         _ = try await h2load.run(requests: 20_000, connections: connections)
@@ -30,23 +30,22 @@ struct ClientRows {
 
     private var requests: Int { stage.options.quick ? 100_000 : 300_000 }
 
-    private func client(_ simulator: Simulator) async throws -> (ClientRole.Result, Double) {
+    private func client(_ simulator: Simulator) async throws -> (Effort, Double) {
         let ended = try await Child.run(
             [
                 CommandLine.arguments[0], "client", "--port", "\(simulator.port)", "--keys", simulator.keys.directory,
                 "--requests", "\(requests)", "--connections", "\(connections)",
             ] + (connections > 1 ? ["--warms-up"] : []), log: "\(stage.directory)/client")
-        let line = ended.output.split(separator: "\n").last ?? ""
-        var result = try JSONDecoder().decode(ClientRole.Result.self, from: Data(line.utf8))
+        var result = try Effort(told: ended.output)
         // Without a warm-up the whole process counts, as it does for h2load.
         if connections == 1 {
-            result = ClientRole.Result(
+            result = Effort(
                 rate: result.rate, cpuPerThousand: ended.cpuMilliseconds / Double(requests) * 1_000)
         }
         return (result, ended.peakMiB)
     }
 
-    private func rows(_ ours: [ClientRole.Result], _ peaks: [Double], _ theirs: [H2Load.Result]) -> [Row] {
+    private func rows(_ ours: [Effort], _ peaks: [Double], _ theirs: [H2Load.Result]) -> [Row] {
         let rate = zip(ours, theirs).map { $0.rate / $1.rate }.median
         let cpu = zip(ours, theirs).map { $0.cpuPerThousand / $1.cpuPerThousand }.median
         let (ourCPU, theirCPU) = (ours.map(\.cpuPerThousand).median, theirs.map(\.cpuPerThousand).median)

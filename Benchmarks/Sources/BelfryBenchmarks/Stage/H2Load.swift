@@ -1,10 +1,11 @@
 import Foundation
 
-/// The load generator of nghttp2, the ceiling that our client is held against.
+/// The load generator of nghttp2, the ceiling that our clients are held against.
 struct H2Load: Sendable {
-    let simulator: Simulator
     private let directory: String
-    private let token: String
+    private let headers: [String]
+    /// How many streams one connection has open at once.
+    private let streams: Int
 
     struct Result: Sendable {
         let rate: Double
@@ -13,23 +14,36 @@ struct H2Load: Sendable {
     }
 
     /// Writes the payload and the addresses down that it reads.
-    init(_ simulator: Simulator) throws {
-        self.simulator = simulator
-        directory = simulator.keys.directory
-        token = try simulator.keys.jwt()
-        try Workload.payload.write(toFile: "\(directory)/payload.json", atomically: true, encoding: .utf8)
-        let base = "https://localhost:\(simulator.port)/3/device/"
-        let addresses = (0..<Workload.tokenCount).map { base + Devices.hex($0) }
+    private init(directory: String, addresses: [String], payload: String, headers: [String], streams: Int) throws {
+        self.directory = directory
+        self.headers = headers
+        self.streams = streams
+        try payload.write(toFile: "\(directory)/payload.json", atomically: true, encoding: .utf8)
         try addresses.joined(separator: "\n").write(toFile: "\(directory)/addresses", atomically: true, encoding: .utf8)
     }
 
+    init(_ simulator: Simulator) throws {
+        let base = "https://localhost:\(simulator.port)/3/device/"
+        try self.init(
+            directory: simulator.keys.directory, addresses: (0..<Workload.tokenCount).map { base + Devices.hex($0) },
+            payload: Workload.payload,
+            headers: [
+                "authorization: bearer \(try simulator.keys.jwt())", "apns-topic: \(Workload.topic)",
+                "apns-push-type: alert", "apns-priority: 10",
+            ], streams: 1_000)
+    }
+
+    /// FCM has the device in the body, of which there is one: all messages are for the same. It takes 100 streams.
+    init(fcm provider: SimulatedProvider) throws {
+        try self.init(
+            directory: provider.directory, addresses: [try provider.fact("send")],
+            payload: FCMWorkload.body(token: FCMWorkload.token(0)),
+            headers: ["authorization: Bearer \(FCMWorkload.bearer)", "content-type: application/json"], streams: 100)
+    }
+
     func run(requests: Int, connections: Int) async throws -> Result {
-        let headers = [
-            "authorization: bearer \(token)", "apns-topic: \(Workload.topic)", "apns-push-type: alert",
-            "apns-priority: 10",
-        ]
         let ended = try await Child.run(
-            ["h2load", "-n", "\(requests)", "-c", "\(connections)", "-m", "1000", "-t", "1"]
+            ["h2load", "-n", "\(requests)", "-c", "\(connections)", "-m", "\(streams)", "-t", "1"]
                 + ["-i", "\(directory)/addresses", "-d", "\(directory)/payload.json"]
                 + headers.flatMap { ["-H", $0] }, log: "\(directory)/h2load")
         let lines = ended.output.split(separator: "\n")

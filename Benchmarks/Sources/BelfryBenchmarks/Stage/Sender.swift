@@ -22,6 +22,12 @@ struct Sender: Sendable {
         try await post(#"{"topics":[\#(topics.map { "\"\($0)\"" }.joined(separator: ","))]}"#)
     }
 
+    /// - Parameter platform: nil for all of the application.
+    func push(toTopic topic: String, on platform: String?) async throws -> Posted {
+        let platforms = platform.map { #","platforms":["\#($0)"]"# } ?? ""
+        return try await post(#"{"topics":["\#(topic)"]\#(platforms)}"#)
+    }
+
     func push(toDevice uuid: String) async throws -> Posted { try await post(#"{"devices":["\#(uuid)"]}"#) }
 
     /// Posts a push to one device that is due at a moment, in milliseconds since 1970.

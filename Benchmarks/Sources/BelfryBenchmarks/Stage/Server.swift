@@ -17,15 +17,22 @@ struct Server: Sendable {
         var platform_secret: String
 
         /// For back ends, and for apps.
-        var sender: String { Data("\(app_uuid):\(api_key)".utf8).base64EncodedString() }
-        var app: String { Data("\(platform_uuid):\(platform_secret)".utf8).base64EncodedString() }
+        var sender: String { Self.basic(app_uuid, api_key) }
+        var app: String { Self.basic(platform_uuid, platform_secret) }
+
+        static func basic(_ name: String, _ secret: String) -> String {
+            Data("\(name):\(secret)".utf8).base64EncodedString()
+        }
     }
 
-    static func start(belfry: String, directory: String, simulator: Simulator) async throws -> Server {
+    /// - Parameter settings: `BELFRY_` and so on, for its environment.
+    static func start(
+        belfry: String, directory: String, simulator: Simulator, settings: [String: String] = [:]
+    ) async throws -> Server {
         let identity = try await identity(belfry, directory, simulator)
         let (port, management) = (try freePort(), try freePort())
         let child = try Child(
-            [
+            ["env"] + settings.map { "\($0.key)=\($0.value)" } + [
                 belfry, "serve", "--data-directory", "\(directory)/data", "--port", "\(port)",
                 "--management-port", "\(management)", "--log-level", "info",
             ], log: "\(directory)/log")
@@ -78,9 +85,8 @@ struct Server: Sendable {
         try await child.stop()
     }
 
-    private static func identity(
-        _ belfry: String, _ directory: String, _ simulator: Simulator
-    ) async throws -> Identity {
+    /// Who calls the server of this directory; made before its first start.
+    static func identity(_ belfry: String, _ directory: String, _ simulator: Simulator) async throws -> Identity {
         let file = "\(directory)/identity.json"
         let data = ["--data-directory", "\(directory)/data"]
         let keys = simulator.keys

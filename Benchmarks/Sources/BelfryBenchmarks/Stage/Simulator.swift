@@ -15,11 +15,7 @@ struct Simulator: Sendable {
                 belfry, "simulate", "apns", "--port", "0", "--control-port", "0", "--latency", "\(latency)",
                 "--ca-out", "\(directory)/ca.pem", "--key-out", "\(directory)/key.p8",
             ], log: "\(directory)/log")
-        let said = try await child.expect("the simulator's port") { output -> [String: String]? in
-            let lines = output.split(separator: "\n").map { $0.split(separator: " ") }.filter { $0.count == 2 }
-            let said = Dictionary(lines.map { (String($0[0]), String($0[1])) }, uniquingKeysWith: { $1 })
-            return said["team-id"] == nil ? nil : said
-        }
+        let said = try await child.facts(upTo: "team-id")
         for name in ["key-id", "team-id"] {
             try (said[name] ?? "").write(toFile: "\(directory)/\(name)", atomically: true, encoding: .utf8)
         }
@@ -50,5 +46,16 @@ struct Simulator: Sendable {
     func stop() async throws {
         try await control.close()
         try await child.stop()
+    }
+}
+
+extension Child {
+    /// What a simulator says of itself, a name and a value a line, once it has said the last of it.
+    func facts(upTo last: String) async throws -> [String: String] {
+        try await expect("the simulator's \(last)") { output in
+            let lines = output.split(separator: "\n").map { $0.split(separator: " ") }.filter { $0.count == 2 }
+            let facts = Dictionary(lines.map { (String($0[0]), String($0[1])) }, uniquingKeysWith: { $1 })
+            return facts[last] == nil ? nil : facts
+        }
     }
 }

@@ -16,6 +16,7 @@ final class Stage {
     let directory: String
     let simulator: Simulator
     private var known: (Server, Crowd)?
+    private var knownTown: Town?
 
     init(options: Options, directory: String) async throws {
         self.options = options
@@ -37,7 +38,15 @@ final class Stage {
         return (server, crowd)
     }
 
+    func town() async throws -> Town {
+        if let knownTown { return knownTown }
+        let town = try await Town.build(on: self)
+        knownTown = town
+        return town
+    }
+
     func strike() async throws {
+        try await knownTown?.strike()
         try await known?.0.stop()
         try await simulator.stop()
         if !options.keeps { try? FileManager.default.removeItem(atPath: directory) }

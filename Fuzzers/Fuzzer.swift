@@ -1,0 +1,44 @@
+/// Feeds one door with garbage by libFuzzer: `Fuzzer DOOR [libFuzzer's own arguments]`.
+@main
+struct Fuzzer {
+    /// Each must take any bytes without a trap; what it promises beyond that it checks itself.
+    private static let doors: [String: @Sendable ([UInt8]) -> Void] = [
+        "APNsAnswers": apnsAnswers,
+        "FCMAnswers": fcmAnswers,
+        "GCMAnswers": gcmAnswers,
+        "HMSAnswers": hmsAnswers,
+        "P12Door": p12Door,
+        "PCFDoor": pcfDoor,
+        "PostedAnswers": postedAnswers,
+        "ProxyAnswers": proxyAnswers,
+        "ServiceAccounts": serviceAccounts,
+        "Subscriptions": subscriptions,
+        "TokenAnswers": tokenAnswers,
+        "VAPIDKeys": vapidKeys,
+    ]
+
+    nonisolated(unsafe) fileprivate static var door: @Sendable ([UInt8]) -> Void = { _ in }
+
+    static func main() {
+        guard CommandLine.argc > 1, let door = doors[CommandLine.arguments[1]] else {
+            return print(doors.keys.sorted().joined(separator: "\n"))
+        }
+        Self.door = door
+        var count = CommandLine.argc - 1
+        var arguments = CommandLine.unsafeArgv + 1
+        _ = runDriver(&count, &arguments, fuzz)
+    }
+}
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    Fuzzer.door(Array(UnsafeBufferPointer(start: start, count: count)))
+    return 0
+}
+
+@_silgen_name("LLVMFuzzerRunDriver")
+private func runDriver(
+    _ count: UnsafeMutablePointer<CInt>,
+    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
+    _ body: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
+) -> CInt

@@ -1,0 +1,156 @@
+import Foundation
+public import HTTP2Client
+public import Logging
+public import NIOCore
+
+/// Makes, shows, lists and deletes the broadcast channels of one app.
+///
+/// They are kept by APNs, apart for production and sandbox, 10,000 of an app in each.
+/// Source: Apple, "Sending channel management requests to APNs".
+public final class APNsChannels: Sendable {
+    private let pool: HTTP2Pool
+    private let bundleID: String
+
+    /// - Parameters:
+    ///   - bundleID: the app's, without a suffix.
+    ///   - endpoint: ``APNsEndpoint/channels`` or ``APNsEndpoint/sandboxChannels``.
+    /// - Throws: when the certificate, its key or the trust roots cannot be used by TLS, or the bundle id is none.
+    public init(
+        of bundleID: String, credentials: APNsCredentials, endpoint: APNsEndpoint,
+        configuration: APNsClient.Configuration = APNsClient.Configuration(), eventLoopGroup: any EventLoopGroup,
+        logger: Logger
+    ) throws {
+        guard APNsBroadcast.isBundleID(bundleID) else { throw APNsMessageError.topic(bundleID) }
+        self.bundleID = bundleID
+        var prescribed = configuration.prescribed(for: credentials)
+        prescribed.connection.keptHeaders = APNsAnswer.keptHeaders + [Self.idHeader]
+        prescribed.connection.bodyBytesMax = Self.listBytesMax
+        pool = try HTTP2Pool(
+            endpoint: endpoint.http2(presenting: credentials.certificate), configuration: prescribed,
+            eventLoopGroup: eventLoopGroup, logger: logger)
+    }
+
+    /// Makes a channel. What it stores cannot be changed afterwards.
+    public func create(
+        _ storage: APNsChannel.Storage, deadline: Duration = .seconds(30)
+    ) async throws(APNsChannelError) -> APNsChannel {
+        let body = #"{"message-storage-policy":\#(storage.rawValue),"push-type":"LiveActivity"}"#
+        let response = try await ask("POST", "channels", body: Array(body.utf8), deadline)
+        guard let id = response[Self.idHeader].flatMap({ try? APNsChannelID($0) }) else {
+            throw .unreadable("APNs answered \(response.status) without a channel id")
+        }
+        return APNsChannel(id: id, storage: storage)
+    }
+
+    /// Shows a channel.
+    public func channel(
+        _ id: APNsChannelID, deadline: Duration = .seconds(30)
+    ) async throws(APNsChannelError) -> APNsChannel {
+        let answer: ChannelBody = try read(try await ask("GET", "channels", id, deadline))
+        guard let storage = APNsChannel.Storage(rawValue: answer.storage) else {
+            throw .unreadable("APNs answered with message-storage-policy \(answer.storage)")
+        }
+        return APNsChannel(id: id, storage: storage)
+    }
+
+    /// Deletes a channel. Who had subscribed is told nothing more.
+    public func delete(_ id: APNsChannelID, deadline: Duration = .seconds(30)) async throws(APNsChannelError) {
+        _ = try await ask("DELETE", "channels", id, deadline)
+    }
+
+    /// All channels of the app.
+    public func all(deadline: Duration = .seconds(30)) async throws(APNsChannelError) -> [APNsChannelID] {
+        let answer: ListBody = try read(try await ask("GET", "all-channels", nil, deadline))
+        return answer.channels.compactMap { try? APNsChannelID($0) }
+    }
+
+    /// Takes no more requests, waits for the answers that are due, and closes all connections within `deadline`.
+    public func shutdown(within deadline: Duration) async { await pool.shutdown(within: deadline) }
+
+    private static let idHeader = "apns-channel-id"
+    /// 10,000 ids of 24 characters, with quotes and commas, and twice that.
+    private static let listBytesMax = 1_048_576
+
+    private func ask(
+        _ method: String, _ page: String, _ id: APNsChannelID? = nil, body: [UInt8] = [], _ deadline: Duration
+    ) async throws(APNsChannelError) -> HTTP2Response {
+        var batch = HTTP2Batch(method: method, varying: [Self.idHeader], body: .shared(body))
+        batch.append(path: "/1/apps/\(bundleID)/\(page)", values: [id?.text ?? ""])
+        let lapsesAt = ContinuousClock.now + deadline
+        do throws(APNsChannelError) {
+            return try await attempt(batch, deadline)
+        } catch .rejected(let rejection) where rejection.reason == .expiredProviderToken {
+            // The judge of the connection has replaced the token and retired the connections that saw the old one.
+            return try await attempt(batch, lapsesAt - .now)
+        }
+    }
+
+    private func attempt(_ batch: HTTP2Batch, _ deadline: Duration) async throws(APNsChannelError) -> HTTP2Response {
+        guard let answer = await pool.send(batch, deadline: deadline).first else { throw .unreadable("no answer") }
+        if case .response(let response) = answer, 200..<300 ~= response.status { return response }
+        switch APNsAnswer(answer) {
+        case .accepted: throw .unreadable("APNs answered 200 and nothing else")
+        case .rejected(let rejection): throw .rejected(rejection)
+        case .unprocessed(let fault): throw .unprocessed(fault)
+        case .unknown(let fault): throw .unknown(fault)
+        case .credentialsRefused(let fault): throw .credentialsRefused(fault)
+        }
+    }
+
+    private func read<Body: Decodable>(_ response: HTTP2Response) throws(APNsChannelError) -> Body {
+        do {
+            return try JSONDecoder().decode(Body.self, from: Data(response.body))
+        } catch {
+            throw .unreadable("the body of a \(response.status) is not what Apple describes")
+        }
+    }
+
+    private struct ChannelBody: Decodable {
+        let storage: Int
+
+        enum CodingKeys: String, CodingKey { case storage = "message-storage-policy" }
+    }
+
+    private struct ListBody: Decodable { let channels: [String] }
+}
+
+/// A broadcast channel as APNs keeps it.
+public struct APNsChannel: Sendable, Hashable {
+    public let id: APNsChannelID
+    public let storage: Storage
+
+    /// What a channel keeps for devices that cannot be reached. Source: Apple, `message-storage-policy`.
+    public enum Storage: Int, Sendable, Hashable, CaseIterable {
+        case nothing = 0
+        /// The latest message, for eight hours at most.
+        case latest = 1
+    }
+
+    public init(id: APNsChannelID, storage: Storage) {
+        self.id = id
+        self.storage = storage
+    }
+}
+
+/// Why there is no channel to show.
+public enum APNsChannelError: Error, Sendable, CustomStringConvertible {
+    /// APNs answered, and did not do it.
+    case rejected(APNsRejection)
+    /// APNs certainly did not process it.
+    case unprocessed(HTTP2Fault)
+    /// It was written and no answer came: it may have been done.
+    case unknown(HTTP2Fault)
+    case credentialsRefused(HTTP2Fault)
+    /// An answer that is not what Apple describes.
+    case unreadable(String)
+
+    public var description: String {
+        switch self {
+        case .rejected(let rejection): "APNs answered \(rejection.status) \(rejection.reason)"
+        case .unprocessed(let fault): "APNs could not be asked: \(fault)"
+        case .unknown(let fault): "APNs did not answer: \(fault)"
+        case .credentialsRefused(let fault): "APNs refused the TLS handshake: \(fault)"
+        case .unreadable(let words): words
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Broadcast channels: `/admin/v1/platforms/:platform_uuid/channels`. The provider keeps them; Belfry knows each as a
+    /// device.
+    struct Channels: Sendable {
+        let desk: Desk
+        private let roll: ChannelRoll
+
+        init(desk: Desk) {
+            self.desk = desk
+            roll = ChannelRoll(store: desk.store)
+        }
+
+        var routes: [Route] {
+            [
+                desk.platform(.get, "platforms/:platform_uuid/channels", .read, list),
+                desk.platform(.post, "platforms/:platform_uuid/channels", .change, create),
+                desk.platform(.get, "platforms/:platform_uuid/channels/:channel_id", .read, show),
+                desk.platform(.delete, "platforms/:platform_uuid/channels/:channel_id", .change, delete),
+            ]
+        }
+
+        /// All that the provider has, whoever made them.
+        private func list(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            let channels = try await desk.office.channels.channels(on: platform)
+            var json = JSONWriter()
+            json.object { $0.strings("channels", channels) }
+            return Response(json: json.buffer)
+        }
+
+        private func create(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            guard let storage = try await call.body(as: NewChannelBody.self).storage else {
+                throw InvalidInput.missing("storage")
+            }
+            let channel = try await desk.office.channels.createChannel(storage, on: platform)
+            let change = call.change(
+                "channel.create", platform, application, ["channel": channel.id, "storage": storage.rawValue])
+            let device = try await desk.store.audited(change) {
+                try await roll.device(of: channel.id, on: platform)
+            }
+            var json = JSONWriter()
+            json.object { json in
+                json.channel(channel)
+                json.uuid("device_uuid", device.uuid)
+            }
+            return .created(json.buffer)
+        }
+
+        private func show(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            let channel = try await desk.office.channels.channel(try id(call), on: platform)
+            var json = JSONWriter()
+            json.object { $0.channel(channel) }
+            return Response(json: json.buffer)
+        }
+
+        private func delete(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            let id = try id(call)
+            try await desk.office.channels.deleteChannel(id, on: platform)
+            let change = call.change("channel.delete", platform, application, ["channel": id])
+            try await desk.store.audited(change) { try await roll.drop(id, on: platform) }
+            return Response(status: .noContent)
+        }
+
+        private func id(_ call: Call) throws -> String {
+            guard let id = call.text("channel_id") else { throw APIError.missing("channel") }
+            return id
+        }
+    }
+
+    private struct NewChannelBody: Body {
+        static let fields = ["storage"]
+        private(set) var storage: BroadcastChannel.Storage?
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            storage = try reader.choice(field)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func channel(_ channel: BroadcastChannel) {
+        string("channel_id", channel.id)
+        string("storage", channel.storage.rawValue)
+    }
+}

@@ -1,0 +1,184 @@
+/// What a sender wrote for Apple's devices in particular: a push type, its headers, and the payload in Apple's own words.
+///
+/// One that exists is one APNs has no formal reason to refuse, but for its size, which is known once it is rendered.
+package struct ApplePush: Sendable, Hashable, Codable {
+    package let type: Kind
+    /// nil for the usual one of the type.
+    package let priority: Priority?
+    /// nil for the push's own.
+    package let collapseID: String?
+    /// Whether APNs keeps it for devices that cannot be reached at once.
+    package let isStored: Bool
+    /// With `aps`, and beside it what is the app's own.
+    package let payload: [String: JSONValue]
+
+    /// The values of `apns-push-type`. Source: Apple, "Sending notification requests to APNs".
+    package enum Kind: String, Sendable, Hashable, CaseIterable, Codable {
+        case alert, background, voip, complication
+        case fileProvider = "fileprovider"
+        case location, mdm
+        case liveActivity = "liveactivity"
+        case pushToTalk = "pushtotalk"
+        case widgets, controls
+    }
+
+    /// The values of `apns-priority`.
+    package enum Priority: Int64, Sendable, Hashable, CaseIterable, Codable {
+        case immediate = 10
+        case considerate = 5
+        case low = 1
+    }
+
+    /// What a payload says of a Live Activity.
+    package enum Event: String, Sendable, Hashable, CaseIterable {
+        case start, update, end
+    }
+
+    /// The most bytes of a collapse id. Source: Apple, `apns-collapse-id`.
+    package static let collapseIDBytesMax = 64
+    /// How long a call, or somebody's turn to speak, is worth telling of when the sender names no end.
+    package static let callPatience = Duration.seconds(60)
+
+    package var event: Event? { payload["aps"]?["event"]?.stringValue.flatMap(Event.init) }
+
+    /// The uses of those tokens that APNs takes the push for.
+    package var tokenUses: Set<AppleTokenUse> {
+        switch type {
+        case .alert, .background: [.app]
+        case .voip: [.voip]
+        case .complication: [.complication]
+        case .fileProvider: [.fileProvider]
+        case .location: [.location]
+        case .mdm: [.mdm]
+        // A channel takes no start: nobody has subscribed to it for an activity that is not there.
+        case .liveActivity: event == .start ? [.liveActivityStart] : [.liveActivity, .broadcast]
+        case .pushToTalk: [.pushToTalk]
+        case .widgets: [.widgets]
+        case .controls: [.controls]
+        }
+    }
+
+    /// How long a push that names no end is tried for; nil for as long as any other.
+    package var patience: Duration? { type.isCall ? Self.callPatience : nil }
+
+    package init(
+        type: Kind, priority: Priority? = nil, collapseID: String? = nil, isStored: Bool? = nil,
+        payload: [String: JSONValue] = [:], field: String = "message.apns"
+    ) throws(InvalidInput) {
+        self.type = type
+        self.priority = priority
+        self.collapseID = collapseID
+        self.isStored = isStored ?? !type.isCall
+        self.payload = try ApplePayloadRules.checked(payload, of: type, field: "\(field).payload")
+        try check(field)
+    }
+
+    private func check(_ field: String) throws(InvalidInput) {
+        if let priority, !type.priorities.contains(priority) {
+            let known = type.priorities.map { "\($0.rawValue)" }.joined(separator: ", ")
+            throw InvalidInput(
+                field: "\(field).priority", "is \(priority.rawValue), type \(type.rawValue) takes \(known)")
+        }
+        if ApplePayloadRules.isCritical(payload), let priority, priority != .immediate {
+            throw InvalidInput(field: "\(field).priority", "is \(priority.rawValue), a critical alert takes 10")
+        }
+        guard let collapseID else { return }
+        let bytes = collapseID.utf8
+        guard 1...Self.collapseIDBytesMax ~= bytes.count else {
+            throw InvalidInput(
+                field: "\(field).collapse_id", "is \(bytes.count) bytes, APNs takes 1 to \(Self.collapseIDBytesMax)")
+        }
+        // It goes into a header as it is. Source: RFC 9110 §5.5.
+        guard bytes.first != 0x20, bytes.last != 0x20, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw InvalidInput(
+                field: "\(field).collapse_id", "begins or ends with a space, or holds control characters")
+        }
+    }
+}
+
+extension ApplePush.Kind {
+    /// What is worth nothing a minute later.
+    package var isCall: Bool { self == .voip || self == .pushToTalk }
+
+    /// The priorities APNs takes, the usual one first. Source: Apple, `apns-priority`.
+    package var priorities: [ApplePush.Priority] {
+        switch self {
+        case .background: [.considerate]
+        case .liveActivity, .location: [.immediate, .considerate]
+        case .pushToTalk: [.immediate]
+        default: [.immediate, .considerate, .low]
+        }
+    }
+
+    /// The most bytes of a payload. Source: Apple, "Generating a remote notification"; "Sending broadcast push
+    /// notification requests to APNs".
+    package func payloadBytesMax(for use: AppleTokenUse) -> Int {
+        self == .voip || use == .broadcast ? 5_120 : 4_096
+    }
+}
+
+// MARK: - As senders write it
+
+extension ApplePush {
+    private static let fields = ["type", "priority", "collapse_id", "store", "payload"]
+
+    /// From `{"type": …, "priority": …, "collapse_id": …, "store": …, "payload": {…}}`. Unknown members are refused.
+    package init(_ value: JSONValue, field: String = "message.apns") throws(InvalidInput) {
+        let members = try value.members(field)
+        for name in members.keys.sorted() where !Self.fields.contains(name) {
+            throw InvalidInput(
+                field: "'\(field).\(name)'",
+                "is no field of this request, which takes \(Self.fields.joined(separator: ", "))")
+        }
+        var priority: Priority?
+        if let value = members["priority"], !value.isNull {
+            guard case .integer(let number) = value, let known = Priority(rawValue: number) else {
+                throw InvalidInput(field: "\(field).priority", "has to be 10, 5 or 1")
+            }
+            priority = known
+        }
+        try self.init(
+            type: try members["type"]?.choice("\(field).type") ?? .alert, priority: priority,
+            collapseID: try members["collapse_id"]?.text("\(field).collapse_id"),
+            isStored: try members["store"]?.flag("\(field).store"),
+            payload: try members["payload"]?.members("\(field).payload") ?? [:], field: field)
+    }
+}
+
+/// Strictly typed, with `null` as what is missing.
+extension JSONValue {
+    fileprivate func members(_ field: String) throws(InvalidInput) -> [String: JSONValue] {
+        switch self {
+        case .null: [:]
+        case .object(let members): members
+        default: throw InvalidInput(field: field, "has to be an object, it is \(typeName)")
+        }
+    }
+
+    fileprivate func text(_ field: String) throws(InvalidInput) -> String? {
+        if isNull { return nil }
+        guard let text = stringValue else {
+            throw InvalidInput(field: field, "has to be a string, it is \(typeName)")
+        }
+        return text
+    }
+
+    fileprivate func flag(_ field: String) throws(InvalidInput) -> Bool? {
+        switch self {
+        case .null: nil
+        case .bool(let flag): flag
+        default: throw InvalidInput(field: field, "has to be true or false, it is \(typeName)")
+        }
+    }
+
+    fileprivate func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ field: String
+    ) throws(InvalidInput) -> Choice? {
+        guard let text = try text(field) else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            throw InvalidInput(field: field, "is '\(text)', it has to be one of \(known)")
+        }
+        return choice
+    }
+}

@@ -1,0 +1,41 @@
+package import FoundationEssentials
+
+/// Every secret that a database holds under seal, so that all can be sealed again with another key.
+package protocol SealStore: Sendable {
+    /// The next secrets of a kind by their names, ascending, after `after`.
+    func sealedSecrets(_ kind: SealedSecret.Kind, after: [UInt8]?, limit: Int) async throws -> [SealedSecret]
+    /// Puts a new seal in the place of the old one. Returns false, and changes nothing, when another is there by now.
+    func reseal(_ secret: SealedSecret, as seal: Sealed) async throws -> Bool
+}
+
+/// One secret where it rests.
+package struct SealedSecret: Sendable, Hashable {
+    package enum Kind: String, Sendable, CaseIterable {
+        /// Of an application.
+        case sharedSecret = "shared_secret"
+        /// Of a platform.
+        case credentials
+        /// The answer that a repeated request gets.
+        case answer
+    }
+
+    package let kind: Kind
+    /// The bytes of the UUID of the application or platform, or the name of the reservation.
+    package let name: [UInt8]
+    package let seal: Sealed
+
+    package init(kind: Kind, name: [UInt8], seal: Sealed) {
+        self.kind = kind
+        self.name = name
+        self.seal = seal
+    }
+
+    /// What the secret was sealed for; nil when its name is damaged.
+    package var purpose: String? {
+        switch kind {
+        case .sharedSecret: name.withUnsafeBytes { UUID(bytes: $0) }.map(VaultPurpose.sharedSecret)
+        case .credentials: name.withUnsafeBytes { UUID(bytes: $0) }.map(VaultPurpose.credentials)
+        case .answer: VaultPurpose.answer(to: name)
+        }
+    }
+}

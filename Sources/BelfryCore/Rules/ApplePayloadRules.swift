@@ -1,0 +1,232 @@
+/// What Apple takes in the payload of each push type: the keys of `aps`, their types, and which need one another.
+///
+/// Source: Apple, "Generating a remote notification"; "Starting and updating Live Activities with ActivityKit push
+/// notifications"; WidgetKit for `content-changed`.
+package enum ApplePayloadRules {
+    /// The payload as it is sent: a key that a type cannot do without, and that has one value only, is filled in.
+    static func checked(
+        _ payload: [String: JSONValue], of type: ApplePush.Kind, field: String
+    ) throws(InvalidInput) -> [String: JSONValue] {
+        try checkRoot(payload, of: type, field)
+        var payload = payload
+        var aps = try members(payload["aps"] ?? .object([:]), "\(field).aps")
+        for (key, value) in type.filled where aps[key] == nil { aps[key] = value }
+        let shapes = type.shapes
+        for (key, value) in aps.sorted(by: { $0.key < $1.key }) {
+            guard let shape = shapes[key] else {
+                throw InvalidInput(field: "\(field).aps.\(key)", "is no key of type \(type.rawValue)\(type.inWords)")
+            }
+            try shape.check(value, "\(field).aps.\(key)")
+        }
+        if type == .liveActivity { try checkActivity(aps, "\(field).aps") }
+        if type != .mdm { payload["aps"] = .object(aps) }
+        return payload
+    }
+
+    /// Whether it sounds through silence and Focus. Source: Apple, `sound` as a dictionary.
+    package static func isCritical(_ payload: [String: JSONValue]) -> Bool {
+        payload["aps"]?["sound"]?["critical"] == .integer(1)
+    }
+
+    private static func checkRoot(
+        _ payload: [String: JSONValue], of type: ApplePush.Kind, _ field: String
+    ) throws(InvalidInput) {
+        switch type {
+        case .mdm:
+            guard payload["mdm"]?.stringValue?.isEmpty == false else {
+                throw InvalidInput(field: "\(field).mdm", "is missing: it is the device's PushMagic, a string")
+            }
+            for key in payload.keys.sorted() where key != "mdm" {
+                throw InvalidInput(field: "\(field).\(key)", "is no key of type mdm, which takes mdm alone")
+            }
+        case .liveActivity:
+            // The system reads it, not the app: what is the app's own stands in content-state.
+            for key in payload.keys.sorted() where key != "aps" {
+                throw InvalidInput(field: "\(field).\(key)", "is no key of type liveactivity, which takes aps alone")
+            }
+        case .alert, .background:
+            guard payload["receiptId"] == nil else {
+                throw InvalidInput(field: "\(field).receiptId", "is reserved: the server writes it")
+            }
+        default: return
+        }
+    }
+
+    private static func checkActivity(_ aps: [String: JSONValue], _ field: String) throws(InvalidInput) {
+        for key in ["timestamp", "event", "content-state"] where aps[key] == nil {
+            throw InvalidInput(field: "\(field).\(key)", "is missing: type liveactivity needs it")
+        }
+        let event = aps["event"]?.stringValue.flatMap(ApplePush.Event.init)
+        if event == .start {
+            for key in ["attributes-type", "attributes", "alert"] where aps[key] == nil {
+                throw InvalidInput(field: "\(field).\(key)", "is missing: event start needs it")
+            }
+        } else {
+            for key in ["attributes-type", "attributes", "input-push-token", "input-push-channel"]
+            where aps[key] != nil {
+                throw InvalidInput(field: "\(field).\(key)", "goes with event start alone")
+            }
+        }
+        guard aps["dismissal-date"] == nil || event == .end else {
+            throw InvalidInput(field: "\(field).dismissal-date", "goes with event end alone")
+        }
+        guard aps["input-push-token"] == nil || aps["input-push-channel"] == nil else {
+            throw InvalidInput(field: "\(field).input-push-token", "and input-push-channel exclude each other")
+        }
+    }
+
+    fileprivate static func members(_ value: JSONValue, _ field: String) throws(InvalidInput) -> [String: JSONValue] {
+        guard case .object(let members) = value else {
+            throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
+        }
+        return members
+    }
+}
+
+extension ApplePush.Kind {
+    /// The keys of `aps`.
+    fileprivate var shapes: [String: PayloadShape] {
+        switch self {
+        case .alert: PayloadShape.notification
+        // PushKit hands the whole to the app, which may well show it.
+        case .voip, .complication: PayloadShape.notification
+        case .background: ["content-available": .one]
+        case .liveActivity: PayloadShape.activity
+        case .widgets, .controls: ["content-changed": .yes]
+        case .fileProvider, .location, .mdm, .pushToTalk: [:]
+        }
+    }
+
+    /// What the type has always.
+    fileprivate var filled: [String: JSONValue] {
+        switch self {
+        case .background: ["content-available": .integer(1)]
+        case .widgets, .controls: ["content-changed": .bool(true)]
+        default: [:]
+        }
+    }
+
+    fileprivate var inWords: String {
+        shapes.isEmpty ? ", which has none" : ", which takes \(shapes.keys.sorted().joined(separator: ", "))"
+    }
+}
+
+/// What the value of a key has to look like.
+private enum PayloadShape {
+    case text, texts, object
+    /// The number 1; to leave the key out says no.
+    case one
+    case yes
+    /// A whole number from 0.
+    case count
+    /// Unix seconds.
+    case seconds
+    case fraction, number
+    case level, event
+    case alert, activityAlert
+    case sound
+
+    static let notification: [String: PayloadShape] = [
+        "alert": .alert, "badge": .count, "sound": .sound, "thread-id": .text, "category": .text,
+        "content-available": .one, "mutable-content": .one, "target-content-id": .text, "interruption-level": .level,
+        "relevance-score": .fraction, "filter-criteria": .text, "url-args": .texts,
+    ]
+
+    static let activity: [String: PayloadShape] = [
+        "timestamp": .seconds, "event": .event, "content-state": .object, "alert": .activityAlert, "sound": .sound,
+        "stale-date": .seconds, "dismissal-date": .seconds, "relevance-score": .number, "attributes-type": .text,
+        "attributes": .object, "input-push-token": .one, "input-push-channel": .text,
+    ]
+
+    private static let alertKeys: [String: PayloadShape] = [
+        "title": .text, "subtitle": .text, "body": .text, "launch-image": .text, "title-loc-key": .text,
+        "title-loc-args": .texts, "subtitle-loc-key": .text, "subtitle-loc-args": .texts, "loc-key": .text,
+        "loc-args": .texts, "summary-arg": .text, "summary-arg-count": .count,
+    ]
+
+    private static let levels = ["passive", "active", "time-sensitive", "critical"]
+
+    func check(_ value: JSONValue, _ field: String) throws(InvalidInput) {
+        switch (self, value) {
+        case (.text, .string), (.yes, .bool(true)), (.one, .integer(1)), (.object, .object): return
+        case (.count, .integer(0...)), (.seconds, .integer(0...)): return
+        case (.number, .integer), (.number, .number): return
+        case (.fraction, .integer(0...1)), (.fraction, .number(0...1)): return
+        case (.level, .string(let level)) where Self.levels.contains(level): return
+        case (.event, .string(let event)) where ApplePush.Event(rawValue: event) != nil: return
+        case (.texts, .array(let elements)):
+            for (index, element) in elements.enumerated() { try Self.text.check(element, "\(field)[\(index)]") }
+        case (.alert, .string): return
+        case (.alert, .object(let members)): try Self.check(members, Self.alertKeys, field)
+        case (.activityAlert, .object(let members)): try Self.checkActivityAlert(members, field)
+        case (.sound, .string): return
+        case (.sound, .object(let members)): try Self.checkSound(members, field)
+        default: throw InvalidInput(field: field, "has to be \(expectation), it is \(value.found)")
+        }
+    }
+
+    private static func check(
+        _ members: [String: JSONValue], _ shapes: [String: PayloadShape], _ field: String
+    ) throws(InvalidInput) {
+        for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+            guard let shape = shapes[key] else {
+                let known = shapes.keys.sorted().joined(separator: ", ")
+                throw InvalidInput(field: "\(field).\(key)", "is no key of this dictionary, which takes \(known)")
+            }
+            try shape.check(value, "\(field).\(key)")
+        }
+    }
+
+    /// Title and body are texts, or a key and arguments each.
+    private static func checkActivityAlert(_ members: [String: JSONValue], _ field: String) throws(InvalidInput) {
+        for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+            switch (key, value) {
+            case ("title", .object(let words)), ("body", .object(let words)):
+                try check(words, ["loc-key": .text, "loc-args": .texts], "\(field).\(key)")
+            default: try check([key: value], ["title": .text, "body": .text, "sound": .sound], field)
+            }
+        }
+    }
+
+    /// A dictionary makes a critical alert. Source: Apple, `critical`, `name`, `volume`.
+    private static func checkSound(_ members: [String: JSONValue], _ field: String) throws(InvalidInput) {
+        try check(members, ["critical": .count, "name": .text, "volume": .fraction], field)
+        guard members["name"] != nil else { throw InvalidInput(field: "\(field).name", "is missing") }
+        switch members["critical"] {
+        case nil, .integer(0), .integer(1): return
+        default: throw InvalidInput(field: "\(field).critical", "has to be 1 or 0")
+        }
+    }
+
+    private var expectation: String {
+        switch self {
+        case .text: "a string"
+        case .texts: "an array of strings"
+        case .object: "an object"
+        case .one: "1, or left out"
+        case .yes: "true"
+        case .count: "a whole number from 0"
+        case .seconds: "seconds since 1970, a whole number"
+        case .fraction: "a number from 0 to 1"
+        case .number: "a number"
+        case .level: "one of \(Self.levels.joined(separator: ", "))"
+        case .event: "one of \(ApplePush.Event.allCases.map(\.rawValue).joined(separator: ", "))"
+        case .alert: "a string or an object"
+        case .activityAlert: "an object"
+        case .sound: "a string, or an object for a critical alert"
+        }
+    }
+}
+
+extension JSONValue {
+    /// For people: the value where it is short, or else its type.
+    fileprivate var found: String {
+        switch self {
+        case .string(let text) where text.count <= 40: "'\(text)'"
+        case .integer(let number): "\(number)"
+        case .number(let number): "\(number)"
+        case .bool(let flag): "\(flag)"
+        default: typeName
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// What becomes of a device whose provider names another token for it.
+///
+/// One token has one active device, and of two that are the same installation the later registration counts: it is the one
+/// the app knows itself by.
+package enum TokenMove: Sendable, Hashable {
+    /// The device takes the token. `evicted`, which had it so far, loses it and becomes inactive.
+    case taken(evicted: Key<Device>?)
+    /// Another device has the token and is as new: this one becomes inactive, so that nobody is told twice.
+    case ceded
+    /// The device has died, or has registered with another token since it was told.
+    case void
+
+    /// - Parameters:
+    ///   - from: the token that the device was told by.
+    ///   - holder: the device that has the new token now.
+    package init(of device: Party, from: DeviceToken, holder: Party?) {
+        guard device.isActive, device.token == from else {
+            self = .void
+            return
+        }
+        guard let holder, holder.key != device.key else {
+            self = .taken(evicted: nil)
+            return
+        }
+        self = holder.isActive && holder.registeredAt >= device.registeredAt ? .ceded : .taken(evicted: holder.key)
+    }
+
+    /// What the rule looks at in a device.
+    package struct Party: Sendable, Hashable {
+        package let key: Key<Device>
+        package let token: DeviceToken?
+        package let isActive: Bool
+        package let registeredAt: Instant
+
+        package init(key: Key<Device>, token: DeviceToken?, isActive: Bool, registeredAt: Instant) {
+            self.key = key
+            self.token = token
+            self.isActive = isActive
+            self.registeredAt = registeredAt
+        }
+    }
+}

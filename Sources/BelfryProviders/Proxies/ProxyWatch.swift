@@ -1,0 +1,53 @@
+import BelfryCore
+import Logging
+import Synchronization
+import Tunnel
+
+/// Tells people of proxies that let nothing through, and not too often.
+///
+/// Such a proxy is trouble of the operator's, not of a platform: no platform is parked for it, and what was to be sent is tried
+/// again with a growing wait.
+final class ProxyWatch: Sendable {
+    private struct Troubles {
+        var last: (error: TunnelError, at: Instant)?
+        /// When each kind was last told.
+        var toldAt: [TunnelError.Code: Instant] = [:]
+    }
+
+    private let clock: any WallClock
+    private let logger: Logger
+    private let troubles = Mutex<[Proxy: Troubles]>([:])
+
+    /// The same trouble with the same proxy is told once in this time.
+    static let pause = Duration.seconds(60)
+
+    init(clock: any WallClock, logger: Logger) {
+        self.clock = clock
+        self.logger = logger
+    }
+
+    func tunnel(through proxy: Proxy) -> Tunnel {
+        Tunnel(through: proxy) { [self] in note($0, proxy) }
+    }
+
+    /// The last trouble with a proxy, if it had any since then.
+    func trouble(with proxy: Proxy, since: Instant) -> TunnelError? {
+        troubles.withLock { $0[proxy]?.last.flatMap { $0.at >= since ? $0.error : nil } }
+    }
+
+    private func note(_ error: TunnelError, _ proxy: Proxy) {
+        let now = clock.now
+        let isNews = troubles.withLock { troubles in
+            let toldAt = troubles[proxy]?.toldAt[error.code]
+            let isNews = toldAt.map { now >= $0 + Self.pause } ?? true
+            troubles[proxy, default: Troubles()].last = (error, now)
+            if isNews { troubles[proxy]?.toldAt[error.code] = now }
+            return isNews
+        }
+        guard isNews else { return }
+        // A wrong password does not heal by itself.
+        logger.log(
+            level: error.code == .credentials ? .error : .warning, "a proxy lets nothing through",
+            metadata: ["proxy": "\(proxy)", "reason": "\(error.reason)"])
+    }
+}

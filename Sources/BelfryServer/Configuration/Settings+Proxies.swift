@@ -1,0 +1,71 @@
+import BelfryProviders
+import Foundation
+import Tunnel
+
+extension ProxyPlan {
+    /// `proxy.default.url`, and `proxy.<family>.url` for each ``ProviderFamily``: `http://user@host:port`,
+    /// `socks5://user@host:port`, or `none`; and beside each a `….password.file`.
+    init(_ settings: Settings) {
+        self.init(standard: settings.way("default") ?? .direct)
+        for family in ProviderFamily.allCases {
+            own[family] = settings.way(family.rawValue) ?? settings.oldWay(family)
+        }
+    }
+}
+
+extension Settings {
+    /// The largest password of a proxy there is, with room for the end of a line.
+    private static let passwordBytesMax = 1_024
+
+    /// nil when nothing is set.
+    fileprivate func way(_ name: String) -> ProxyPlan.Way? {
+        let (key, file) = ("proxy.\(name).url", "proxy.\(name).password.file")
+        let (url, passwordFile) = (secret(key), optionalString(file))
+        guard let url, url.lowercased() != "none" else {
+            if passwordFile != nil { note("\(file) is set, and there is no proxy at \(key)") }
+            return url.map { _ in .direct }
+        }
+        do {
+            return .through(try Proxy(url: url, password: try passwordFile.map(Self.password)))
+        } catch let error as ProxyFault {
+            // The URL may hold a password, so it is not repeated.
+            note("\(key) cannot be used: \(error)")
+        } catch {
+            note("\(file) cannot be used: \(error)")
+        }
+        return nil
+    }
+
+    private static func password(in file: String) throws -> String {
+        guard let bytes = FileManager.default.contents(atPath: file) else {
+            throw ConfigurationFaults(lines: ["\(file) cannot be read"])
+        }
+        guard bytes.count <= passwordBytesMax, let text = String(bytes: bytes, encoding: .utf8) else {
+            throw ConfigurationFaults(lines: ["\(file) holds more than \(passwordBytesMax) bytes, or no text"])
+        }
+        let password = text.hasSuffix("\r\n") || text.hasSuffix("\n") ? String(text.dropLast()) : text
+        guard !password.isEmpty else { throw ConfigurationFaults(lines: ["\(file) is empty"]) }
+        return password
+    }
+
+    /// What PCF was told, where SOCKS won over HTTP: `push_apns_socksProxyHost`, `push_{gcm,fcm}_{socks,http}ProxyHost`, each
+    /// with its port. Source: PCF Push Notification Service, operator's guide.
+    fileprivate func oldWay(_ family: ProviderFamily) -> ProxyPlan.Way? {
+        let kinds: [(kind: Proxy.Kind, word: String)]
+        switch family {
+        case .apns: kinds = [(.socks5, "socks")]
+        case .gcm, .fcm: kinds = [(.socks5, "socks"), (.http, "http")]
+        default: return nil
+        }
+        for (kind, word) in kinds {
+            let name = "push_\(family.rawValue)_\(word)Proxy"
+            guard let host = oldValue("\(name)Host") else { continue }
+            do throws(ProxyFault) {
+                return .through(try Proxy(kind, host: host, port: Int(oldValue("\(name)Port") ?? "") ?? 0))
+            } catch {
+                note("\(name)Host and \(name)Port cannot be used: \(error)")
+            }
+        }
+        return nil
+    }
+}

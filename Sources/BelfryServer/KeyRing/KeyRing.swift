@@ -1,0 +1,111 @@
+package import BelfryCore
+import Crypto
+import Foundation
+
+/// Seals secrets with AES-256-GCM. The newest key seals; every key of the ring opens what it sealed.
+///
+/// A seal is: one byte for the format (1), four for the key's id, twelve for the nonce, the ciphertext, sixteen for the
+/// tag. The purpose is authenticated with it. The ring is a file beside the database and never in it: one line a key,
+/// `id:64 hex digits`, the newest last.
+package struct KeyRing: Vault {
+    private var keys: [UInt32: SymmetricKey]
+    /// Oldest first.
+    package private(set) var ids: [UInt32]
+
+    private static let format: UInt8 = 1
+    private static let headerBytes = 5
+
+    /// With one new key.
+    package init() {
+        (keys, ids) = ([:], [])
+        addKey()
+    }
+
+    /// Throws `KeyRingError` with the line that is wrong.
+    package init(text: String) throws(KeyRingError) {
+        (keys, ids) = ([:], [])
+        for (number, line) in text.split(whereSeparator: \.isNewline).enumerated() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, let id = UInt32(parts[0]), let bytes = [UInt8](hex: parts[1].utf8),
+                bytes.count == 32
+            else { throw .badLine(number + 1) }
+            guard keys.updateValue(SymmetricKey(data: bytes), forKey: id) == nil else { throw .repeatedID(id) }
+            ids.append(id)
+        }
+        guard !ids.isEmpty else { throw .empty }
+    }
+
+    /// As the file holds it.
+    var text: String {
+        ids.compactMap { id in keys[id].map { "\(id):\($0.bytes.hex)\n" } }.joined()
+    }
+
+    /// From now on a new key seals; returns its id.
+    @discardableResult package mutating func addKey() -> UInt32 {
+        let id = (ids.max() ?? 0) + 1
+        keys[id] = SymmetricKey(size: .bits256)
+        ids.append(id)
+        return id
+    }
+
+    /// Throws for the key that seals, and for one that is not there.
+    package mutating func drop(_ id: UInt32) throws(KeyRingError) {
+        guard id != ids.last else { throw .newest(id) }
+        guard keys.removeValue(forKey: id) != nil else { throw .unknown(id) }
+        ids.removeAll { $0 == id }
+    }
+
+    /// Which key made a seal; nil when it is damaged.
+    package static func keyID(of sealed: Sealed) -> UInt32? {
+        guard sealed.bytes.count >= headerBytes + 28, sealed.bytes[0] == format else { return nil }
+        return sealed.bytes[1..<headerBytes].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    package func seal(_ secret: [UInt8], for purpose: String) throws -> Sealed {
+        guard let newest = ids.last, let key = keys[newest] else { throw VaultError.unknownKey(id: 0) }
+        let box = try AES.GCM.seal(secret, using: key, authenticating: Array(purpose.utf8))
+        let id = withUnsafeBytes(of: newest.bigEndian) { [UInt8]($0) }
+        return Sealed(bytes: [Self.format] + id + [UInt8](box.nonce) + box.ciphertext + box.tag)
+    }
+
+    package func open(_ sealed: Sealed, for purpose: String) throws -> [UInt8] {
+        guard let id = Self.keyID(of: sealed) else { throw VaultError.broken }
+        guard let key = keys[id] else { throw VaultError.unknownKey(id: id) }
+        do {
+            let box = try AES.GCM.SealedBox(combined: sealed.bytes[Self.headerBytes...])
+            return Array(try AES.GCM.open(box, using: key, authenticating: Array(purpose.utf8)))
+        } catch {
+            throw VaultError.broken
+        }
+    }
+}
+
+extension SymmetricKey {
+    var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+}
+
+package enum KeyRingError: Error, Sendable, Hashable, CustomStringConvertible {
+    case unreadable(String)
+    case unwritable(String)
+    case empty
+    case badLine(Int)
+    case repeatedID(UInt32)
+    case unknown(UInt32)
+    case newest(UInt32)
+    case inUse(UInt32, secrets: Int)
+
+    package var description: String {
+        switch self {
+        case .unreadable(let path): "the key ring \(path) is missing or cannot be read"
+        case .unwritable(let path):
+            "the key ring \(path) cannot be written, or a change of it was cut off: look at \(path).new"
+        case .empty: "the key ring holds no key"
+        case .badLine(let line): "line \(line) of the key ring is no `id:64 hex digits`"
+        case .repeatedID(let id): "the key ring holds key \(id) twice"
+        case .unknown(let id): "the key ring holds no key \(id)"
+        case .newest(let id): "key \(id) is the newest, which seals; `belfry keys rotate` makes a newer one"
+        case .inUse(let id, let secrets):
+            "\(secrets) secrets are sealed with key \(id); `belfry keys rotate` seals them with the newest"
+        }
+    }
+}

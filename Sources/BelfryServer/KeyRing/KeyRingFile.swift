@@ -1,0 +1,106 @@
+package import BelfryCore
+import Foundation
+import Synchronization
+import SystemPackage
+
+/// The key ring in its file, which another process may change: a key that was added there seals from then on, and opens
+/// what it sealed.
+package final class KeyRingFile: Vault {
+    private let path: String
+    private let held: Mutex<Held>
+
+    private struct Held {
+        var ring: KeyRing
+        var version: Version?
+    }
+
+    /// A file that was replaced is another one.
+    private struct Version: Equatable {
+        let inode: UInt64
+        let bytes: UInt64
+        let changedAt: Date?
+    }
+
+    private init(path: String, ring: KeyRing, version: Version?) {
+        self.path = path
+        held = Mutex(Held(ring: ring, version: version))
+    }
+
+    /// Reads the ring; makes one with a single new key, readable by its owner alone, where there is none.
+    package static func open(at path: String, createIfMissing: Bool) throws(KeyRingError) -> KeyRingFile {
+        if createIfMissing, !FileManager.default.fileExists(atPath: path) { try write(KeyRing(), to: path) }
+        let version = version(of: path)
+        return KeyRingFile(path: path, ring: try read(path), version: version)
+    }
+
+    package var ring: KeyRing {
+        get throws(KeyRingError) { try Self.read(path) }
+    }
+
+    /// Changes the file as a whole or not at all.
+    package func change<Result>(
+        _ change: (inout KeyRing) throws(KeyRingError) -> Result
+    ) throws(KeyRingError) -> Result {
+        var ring = try Self.read(path)
+        let result = try change(&ring)
+        try Self.write(ring, to: path)
+        return result
+    }
+
+    package func seal(_ secret: [UInt8], for purpose: String) throws -> Sealed {
+        try current().seal(secret, for: purpose)
+    }
+
+    package func open(_ sealed: Sealed, for purpose: String) throws -> [UInt8] {
+        do {
+            return try held.withLock(\.ring).open(sealed, for: purpose)
+        } catch VaultError.unknownKey {
+            return try current().open(sealed, for: purpose)
+        }
+    }
+
+    /// The ring of the file; the one that is known while the file cannot be read.
+    private func current() -> KeyRing {
+        held.withLock { held in
+            let version = Self.version(of: path)
+            if let version, version != held.version, let ring = try? Self.read(path) {
+                held = Held(ring: ring, version: version)
+            }
+            return held.ring
+        }
+    }
+
+    private static func version(of path: String) -> Version? {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
+        return Version(
+            inode: (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0,
+            bytes: (attributes[.size] as? NSNumber)?.uint64Value ?? 0,
+            changedAt: attributes[.modificationDate] as? Date)
+    }
+
+    private static func read(_ path: String) throws(KeyRingError) -> KeyRing {
+        guard let data = FileManager.default.contents(atPath: path) else { throw .unreadable(path) }
+        return try KeyRing(text: String(decoding: data, as: UTF8.self))
+    }
+
+    /// Beside the old file first, which it then replaces: whatever happens, one of the two is whole. The new file is also
+    /// what keeps two changes apart.
+    private static func write(_ ring: KeyRing, to path: String) throws(KeyRingError) {
+        let draft = FilePath(path + ".new")
+        do {
+            let file = try FileDescriptor.open(
+                draft, .writeOnly, options: [.create, .exclusiveCreate], permissions: .ownerReadWrite)
+            try file.closeAfter {
+                try file.writeAll(ring.text.utf8)
+                guard fsync(file.rawValue) == 0 else { throw Errno(rawValue: errno) }
+            }
+            guard rename(draft.string, path) == 0 else { throw Errno(rawValue: errno) }
+            let directory = try FileDescriptor.open(FilePath(path).removingLastComponent(), .readOnly)
+            try directory.closeAfter {
+                guard fsync(directory.rawValue) == 0 else { throw Errno(rawValue: errno) }
+            }
+        } catch {
+            throw .unwritable(path)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package import BelfryCore
+
+/// Seals every secret of a database again, with the newest key of the ring.
+package struct Resealing: Sendable {
+    private let store: any SealStore
+    private let keys: KeyRingFile
+
+    private static let stride = 200
+
+    /// How many secrets are sealed with each key, by its id; those whose seal cannot be read count for nil.
+    package typealias Census = [UInt32?: Int]
+
+    /// A secret that could not be opened, and is left as it is.
+    package struct Loss: Sendable {
+        package let kind: SealedSecret.Kind
+        package let reason: String
+    }
+
+    package init(store: any SealStore, keys: KeyRingFile) {
+        self.store = store
+        self.keys = keys
+    }
+
+    package func census() async throws -> Census {
+        var census: Census = [:]
+        try await each { census[KeyRing.keyID(of: $0.seal), default: 0] += 1 }
+        return census
+    }
+
+    /// Returns how many secrets were sealed again, and which could not be.
+    ///
+    /// A secret that is changed meanwhile is sealed with the newest key anyway.
+    package func run() async throws -> (resealed: Int, lost: [Loss]) {
+        let ring = try keys.ring
+        var (resealed, lost) = (0, [Loss]())
+        try await each { secret in
+            guard KeyRing.keyID(of: secret.seal) != ring.ids.last else { return }
+            do {
+                guard let purpose = secret.purpose else { throw VaultError.broken }
+                let seal = try ring.seal(try ring.open(secret.seal, for: purpose), for: purpose)
+                if try await store.reseal(secret, as: seal) { resealed += 1 }
+            } catch let error as VaultError {
+                lost.append(Loss(kind: secret.kind, reason: "\(error)"))
+            }
+        }
+        return (resealed, lost)
+    }
+
+    /// Takes a key out of the ring that nothing is sealed with any more.
+    package func drop(_ id: UInt32) async throws {
+        if let count = try await census()[id] { throw KeyRingError.inUse(id, secrets: count) }
+        try keys.change { (ring) throws(KeyRingError) in try ring.drop(id) }
+    }
+
+    private func each(_ body: (SealedSecret) async throws -> Void) async throws {
+        for kind in SealedSecret.Kind.allCases {
+            var last: [UInt8]?
+            while true {
+                let secrets = try await store.sealedSecrets(kind, after: last, limit: Self.stride)
+                for secret in secrets { try await body(secret) }
+                guard secrets.count == Self.stride else { break }
+                last = secrets.last?.name
+            }
+        }
+    }
+}

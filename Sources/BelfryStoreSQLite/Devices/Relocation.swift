@@ -1,0 +1,32 @@
+import BelfryCore
+import GRDB
+
+/// Writes down that a provider knows a device by another token, within a write.
+struct Relocation {
+    let session: WriteSession
+    let platform: Key<Platform>
+    let move: Settlement.Move
+
+    func relocate() throws {
+        guard let row = try session.device(move.device, on: platform) else { return }
+        let tokenHash = Int64(bitPattern: session.secrets.tokenHash.hash(move.to.bytes))
+        let holder = try session.prepared(DeviceStatements.byToken).first(
+            platform, tokenHash, move.to.bytes, as: DeviceRow.init)
+        switch TokenMove(of: row.party, from: move.from, holder: holder?.party) {
+        case .void: return
+        case .ceded: try session.deactivate(row, on: platform)
+        case .taken(let evicted):
+            if evicted != nil, let holder { try session.evict(holder, on: platform) }
+            var moved = row
+            moved.token = move.to
+            try session.prepared(DeviceStatements.move).run(session.clock.now, tokenHash, move.to.bytes, row.key)
+            try Catalogue(session: session).note(moved, insteadOf: row)
+        }
+    }
+}
+
+extension DeviceRow {
+    fileprivate var party: TokenMove.Party {
+        TokenMove.Party(key: key, token: token, isActive: reach != .inactive, registeredAt: registeredAt)
+    }
+}

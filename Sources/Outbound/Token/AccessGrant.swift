@@ -1,0 +1,111 @@
+import NIOCore
+import NIOHTTP1
+public import NIOSSL
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What an OAuth server handed out.
+public struct AccessGrant: Sendable, Hashable {
+    public let token: String
+    public let lifetime: Duration
+
+    public init(token: String, lifetime: Duration) {
+        self.token = token
+        self.lifetime = lifetime
+    }
+}
+
+/// Why there is no token.
+public struct AccessTokenError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Whether the server refused us, so that a person must act; else it could not be asked, or was in trouble.
+    public let isRefusal: Bool
+    /// For people; holds no secret.
+    public let reason: String
+    /// The server's own figure.
+    public let retryAfter: Duration?
+
+    public var description: String { reason }
+
+    public init(isRefusal: Bool, _ reason: String, retryAfter: Duration? = nil) {
+        self.isRefusal = isRefusal
+        self.reason = reason
+        self.retryAfter = retryAfter
+    }
+}
+
+extension Outbound {
+    /// Asks an OAuth server for a token, within 10 seconds. Source: RFC 6749 §4.4, §5; RFC 7523 §2.1.
+    ///
+    /// - Parameter form: the fields of the request, in their order.
+    public func grant(
+        from url: String, form: KeyValuePairs<String, String>, tls: TLSConfiguration? = nil
+    ) async -> Result<AccessGrant, AccessTokenError> {
+        let fields = form.map { "\(Self.escaped($0))=\(Self.escaped($1))" }
+        let request = OutboundRequest(
+            url: url,
+            headers: ["content-type": "application/x-www-form-urlencoded", "accept": "application/json"],
+            body: ByteBuffer(string: fields.joined(separator: "&")), tls: tls)
+        return Self.grant(await post(request, deadline: .seconds(10)), from: url)
+    }
+
+    /// As forms write it. Source: WHATWG URL, application/x-www-form-urlencoded.
+    private static func escaped(_ text: String) -> String { percentEncoded(text.utf8, keeping: "*-._") }
+
+    /// Reads an answer. Takes any bytes and never fails otherwise than by its result.
+    public static func grant(_ answer: OutboundAnswer, from url: String) -> Result<AccessGrant, AccessTokenError> {
+        switch answer {
+        case .response(let response): grant(response, url)
+        case .unprocessed(let fault) where [.tls, .addressRefused].contains(fault.code):
+            .failure(AccessTokenError(isRefusal: true, "\(url) cannot be asked for a token: \(fault)"))
+        case .unprocessed(let fault), .unknown(let fault):
+            .failure(AccessTokenError(isRefusal: false, "\(url) cannot be asked for a token: \(fault)"))
+        }
+    }
+
+    /// A refusal is a 4xx: a deleted key, a disabled account, a wrong clock; or an error behind 200, as Huawei has it. 408,
+    /// 429 and what no server should say are worth another attempt.
+    private static func grant(
+        _ response: OutboundResponse, _ url: String
+    ) -> Result<AccessGrant, AccessTokenError> {
+        let answer = try? JSONDecoder().decode(GrantAnswer.self, from: Data(response.body))
+        if response.status == 200, let token = answer?.token, isWord(token) {
+            let seconds = min(max(answer?.lifetime ?? 3_600, 0), 86_400)
+            return .success(AccessGrant(token: token, lifetime: .seconds(seconds)))
+        }
+        let words = answer?.errors.joined(separator: ", ") ?? ""
+        let isRefusal =
+            response.status == 200
+            ? !words.isEmpty : 400..<500 ~= response.status && ![408, 429].contains(response.status)
+        return .failure(
+            AccessTokenError(
+                isRefusal: isRefusal,
+                "\(url) answered \(response.status)\(words.isEmpty ? "" : ": \(plain(words.utf8))")",
+                retryAfter: response.headers.retryAfter()))
+    }
+}
+
+/// Members of the wrong type count as not given. Huawei's errors are numbers, and some write numbers as text.
+private struct GrantAnswer: Decodable {
+    let token: String?
+    let lifetime: Int64?
+    let errors: [String]
+
+    private enum Key: String, CodingKey {
+        case access_token, expires_in, error, sub_error, error_description
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        func text(_ key: Key) -> String? {
+            (try? container.decode(String.self, forKey: key))
+                ?? (try? container.decode(Int64.self, forKey: key)).map { "\($0)" }
+        }
+        token = try? container.decode(String.self, forKey: .access_token)
+        lifetime = text(.expires_in).flatMap { Int64($0) }
+        errors = [Key.error, .sub_error, .error_description].compactMap(text)
+    }
+}

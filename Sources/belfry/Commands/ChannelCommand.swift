@@ -1,0 +1,72 @@
+import ArgumentParser
+import BelfryCore
+import Foundation
+
+struct ChannelCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "channel", abstract: "Make, list, show and delete broadcast channels for Live Activities.",
+        discussion: """
+            Channels are kept by APNs, for platforms of type ios-broadcast. `belfry push --channel` sends to them.
+            """,
+        subcommands: [Create.self, List.self, Show.self, Delete.self])
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Make a channel.")
+
+        @OptionGroup var desk: DeskOptions
+        @OptionGroup var output: OutputOptions
+        @Option(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
+        @Option(help: "What it keeps for devices that cannot be reached: nothing or latest. It stays so.")
+        var storage: String
+
+        func run() async throws {
+            let channel = try await desk.withDesk { try await $0.createChannel(storage, on: platform) }
+            if output.json { return try Output.json(channel) }
+            Output.fields([
+                ("channel_id", channel.channel_id), ("storage", channel.storage), ("device_uuid", channel.device_uuid),
+            ])
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List all channels that APNs has.")
+
+        @OptionGroup var desk: DeskOptions
+        @OptionGroup var output: OutputOptions
+        @Option(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
+
+        func run() async throws {
+            let channels = try await desk.withDesk { try await $0.channels(on: platform) }
+            if output.json { return try Output.json(channels) }
+            for channel in channels { print(channel) }
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show a channel.")
+
+        @OptionGroup var desk: DeskOptions
+        @OptionGroup var output: OutputOptions
+        @Option(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
+        @Argument(help: "The channel's id.") var channel: String
+
+        func run() async throws {
+            let row = try await desk.withDesk { try await $0.channel(channel, on: platform) }
+            if output.json { return try Output.json(row) }
+            Output.fields([("channel_id", row.channel_id), ("storage", row.storage)])
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Delete a channel, for good.")
+
+        @OptionGroup var desk: DeskOptions
+        @Option(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
+        @Argument(help: "The channel's id.") var channel: String
+
+        func run() async throws {
+            try await desk.withDesk { try await $0.deleteChannel(channel, on: platform) }
+            print("deleted \(channel)")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import ArgumentParser
+import BelfryCore
+import BelfryServer
+
+struct KeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys", abstract: "Look at and replace the keys that seal secrets, on this machine.",
+        discussion: """
+            A running server takes up a new key by itself. An old key stays in the ring, for backups, until it is dropped.
+            """,
+        subcommands: [List.self, Rotate.self, Drop.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the keys of the ring, oldest first.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            let rows = try await common.withKeys { keys, resealing in
+                let census = try await resealing.census()
+                let ids = try keys.ring.ids
+                return ids.map { SealingKeyRow(id: $0, secrets: census[$0] ?? 0, seals: $0 == ids.last) }
+            }
+            if output.json { return try Output.json(rows) }
+            Output.table(
+                ["key", "secrets", "seals"], rows.map { [String($0.id), String($0.secrets), $0.seals ? "yes" : "no"] })
+        }
+    }
+
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Add a key to the ring and seal every secret again with it.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+        @Flag(help: "Seal with the newest key there is, such as one that was first brought to every node's ring.")
+        var noNewKey = false
+
+        func run() async throws {
+            let (row, lost) = try await common.withKeys { keys, resealing in
+                if !noNewKey { try keys.change { ring in _ = ring.addKey() } }
+                let done = try await resealing.run()
+                return (RotationRow(key: try keys.ring.ids.last ?? 0, resealed: done.resealed), done.lost)
+            }
+            if output.json {
+                try Output.json(row)
+            } else {
+                Output.fields([("key", String(row.key)), ("resealed", String(row.resealed))])
+            }
+            guard lost.isEmpty else { throw SecretsLost(lost: lost) }
+        }
+    }
+
+    struct Drop: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take an old key out of the ring. Refused while a secret is sealed with it.",
+            discussion: "Backups whose secrets were sealed with it can then be read with a copy of the old ring only.")
+
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The number of the key, as `belfry keys list` shows it.") var key: UInt32
+
+        func run() async throws {
+            try await common.withKeys { _, resealing in try await resealing.drop(key) }
+        }
+    }
+}
+
+extension CommonOptions {
+    fileprivate func withKeys<Value>(_ body: (KeyRingFile, Resealing) async throws -> Value) async throws -> Value {
+        try await withPremises { premises in
+            try await body(premises.keyRing, Resealing(store: premises.store, keys: premises.keyRing))
+        }
+    }
+}
+
+private struct SecretsLost: Error, CustomStringConvertible {
+    let lost: [Resealing.Loss]
+
+    var description: String {
+        (["not sealed again, and left as they are:"] + lost.map { "\($0.kind.rawValue): \($0.reason)" })
+            .joined(separator: "\n")
+    }
+}
+
+/// A key as scripts see it.
+private struct SealingKeyRow: Encodable {
+    let id: UInt32
+    let secrets: Int
+    let seals: Bool
+}
+
+private struct RotationRow: Encodable {
+    let key: UInt32
+    let resealed: Int
+}

@@ -1,0 +1,183 @@
+import BelfryCore
+import BelfryTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import BelfryAPI
+
+/// Pushes in Apple's own words and broadcast channels, through the admin API.
+@Suite struct AdminApplePushTests {
+    private static func platform(
+        _ use: AppleTokenUse, of estate: AdminStand.Estate, _ stand: AdminStand
+    ) async throws -> Platform {
+        try await stand.office.createPlatform(
+            of: estate.application, kind: .apple(use), mode: .production, name: try Name("\(use)"),
+            credentials: ["topic": .string("org.example.own")]
+        ).platform
+    }
+
+    private static func push(
+        _ apns: String, target: String = #"{"everyone":true}"#, _ estate: AdminStand.Estate, _ stand: AdminStand
+    ) async throws -> Reply {
+        try await stand.send(
+            .post, "apps/\(estate.application.uuid.lowercased)/pushes",
+            #"{"message":{"apns":\#(apns)},"target":\#(target)}"#)
+    }
+
+    @Test func `a push in Apple's words is kept as it was said, for the platforms of its use`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("own")
+        let calls = try await Self.platform(.voip, of: estate, stand)
+        let reply = try await Self.push(
+            #"{"type":"voip","collapse_id":"line 1","payload":{"caller":"Emma"}}"#, estate, stand)
+        #expect(reply.status == 201, "\(reply)")
+        let kept = try #require(stand.store.contents.pushes.values.first { $0.push.content.apple != nil })
+        #expect(kept.push.content.apple?.type == .voip)
+        #expect(kept.push.content.apple?.collapseID == "line 1")
+        #expect(kept.push.content.apple?.payload["caller"] == .string("Emma"))
+        let device = try await stand.store.register(.sample(9), as: nil, on: calls)
+        let named = try await Self.push(
+            #"{"type":"voip"}"#, target: #"{"devices":["\#(device.uuid.uuidString)"]}"#, estate, stand)
+        #expect(named.status == 201, "\(named)")
+    }
+
+    @Test(
+        arguments: [
+            (#"{"type":"alarm"}"#, "message.apns.type is 'alarm'"),
+            (#"{"sort":"alert"}"#, "'message.apns.sort' is no field of this request"),
+            (#""voip""#, "message.apns has to be an object, it is a string"),
+            (#"{"type":"background","priority":10}"#, "message.apns.priority is 10, type background takes 5"),
+            (#"{"type":"alert"}"#, "message.apns.payload.aps has no alert, badge or sound"),
+            (
+                #"{"type":"liveactivity","payload":{"aps":{"event":"update"}}}"#,
+                "message.apns.payload.aps.timestamp is missing: type liveactivity needs it"
+            ),
+            (#"{"type":"voip"}"#, "message.apns is of type voip, and no platform that is meant is of type ios-voip"),
+        ])
+    func `what Apple would not take is refused at the door`(apns: String, words: String) async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("own")
+        let reply = try await Self.push(apns, estate, stand)
+        #expect(reply.status == 400)
+        #expect(reply.text.contains(words), "\(reply)")
+        let pushes = stand.store.contents.pushes.count
+        #expect(pushes == 1, "the estate's own")
+    }
+
+    @Test func `a payload that is too large is refused with both figures`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("own")
+        _ = try await Self.platform(.voip, of: estate, stand)
+        let filler = String(repeating: "x", count: 5_120)
+        let reply = try await Self.push(#"{"type":"voip","payload":{"x":"\#(filler)"}}"#, estate, stand)
+        #expect(reply.status == 400)
+        #expect(
+            reply.text.contains("message.apns.payload makes an iOS payload of 5137 bytes, APNs takes 5120"), "\(reply)")
+    }
+
+    @Test func `Apple's words and those of the old API exclude each other`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("own")
+        let reply = try await stand.send(
+            .post, "apps/\(estate.application.uuid.lowercased)/pushes",
+            #"{"message":{"apns":{},"custom":{"ios":{"badge":1}}},"target":{"everyone":true}}"#)
+        #expect(reply.status == 400)
+        #expect(reply.text.contains("message.apns and message.custom.ios exclude each other"), "\(reply)")
+    }
+
+    @Test func `a push of the usual sort never goes to tokens of another use`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("own")
+        let calls = try await Self.platform(.voip, of: estate, stand)
+        let order = Order(content: Push.Content(body: "hello"), target: .everyone)
+        let draft = try await PushDesk(store: stand.store).draft(order, for: estate.application.key)
+        #expect(draft.platformKeys == [estate.platform.key])
+        let named = try Order(
+            content: Push.Content(body: "hello"), target: Target(platforms: [.ios, .apple(.voip)]))
+        #expect(
+            try await PushDesk(store: stand.store).draft(named, for: estate.application.key).platformKeys
+                == [estate.platform.key])
+        #expect(calls.key != estate.platform.key)
+    }
+
+    // MARK: Channels
+
+    private static let goal =
+        #"{"type":"liveactivity","payload":{"aps":{"timestamp":1,"event":"update","content-state":{"home":1}}}}"#
+
+    @Test func `a channel is made, listed, told, shown and deleted, and the log tells of it`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("own")
+        let platform = try await Self.platform(.broadcast, of: estate, stand)
+        let path = "platforms/\(platform.uuid.lowercased)/channels"
+        let made = try await stand.send(.post, path, #"{"storage":"latest"}"#)
+        #expect(made.status == 201, "\(made)")
+        let fields = try JSONDecoder().decode([String: String].self, from: Data(made.text.utf8))
+        let id = try #require(fields["channel_id"])
+        let deviceUUID = try #require(UUID(uuidString: fields["device_uuid"] ?? ""))
+        let inPath = id.replacing("/", with: "%2F").replacing("+", with: "%2B").replacing("=", with: "%3D")
+        let device = try await stand.store.device(deviceUUID, on: platform.key)
+        #expect(device?.token?.text(for: platform.kind) == id)
+
+        let list = try await stand.send(.get, path)
+        #expect(list.text.contains(id))
+        let shown = try await stand.send(.get, "\(path)/\(inPath)")
+        #expect(shown.text == #"{"channel_id":"\#(id)","storage":"latest"}"#, "\(shown)")
+
+        let told = try await Self.push(Self.goal, target: #"{"channels":["\#(id)","ZWxzZXdoZXJl"]}"#, estate, stand)
+        #expect(told.status == 201, "\(told)")
+        let kept = try #require(stand.store.contents.pushes.values.first { $0.push.content.apple != nil })
+        guard case .all(let parts) = kept.push.audience, case .list(.devices(let keys))? = parts.first else {
+            Issue.record("\(kept.push.audience)")
+            return
+        }
+        #expect(keys.count == 2, "one that was made elsewhere is taken in")
+        let key = try #require(device).key
+        #expect(keys.contains(key))
+
+        let deleted = try await stand.send(.delete, "\(path)/\(inPath)")
+        #expect(deleted.status == 204)
+        #expect(try await stand.store.device(deviceUUID, on: platform.key)?.isActive == false)
+        let gone = try await stand.send(.get, "\(path)/\(inPath)")
+        #expect(gone.status == 404)
+        #expect(try await stand.audited() == ["channel.delete", "push.create", "channel.create"])
+    }
+
+    @Test(
+        arguments: [
+            (#"{"channels":["a"],"topics":["b"]}"#, "target.channels goes with no other names"),
+            (#"{"channels":["a"],"devices":[]}"#, "target.channels goes with no other names"),
+            (#"{"channels":["a"],"everyone":true}"#, "target names somebody, so everyone cannot be meant"),
+            (#"{"channels":["a b"]}"#, "target.channels[0] holds other than visible ASCII"),
+        ])
+    func `channels stand alone, by ids that can be some`(target: String, words: String) async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("own")
+        _ = try await Self.platform(.broadcast, of: estate, stand)
+        let reply = try await Self.push(Self.goal, target: target, estate, stand)
+        #expect(reply.status == 400)
+        #expect(reply.text.contains(words), "\(reply)")
+    }
+
+    @Test func `channels need the one platform that broadcasts`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("own")
+        let target = #"{"channels":["a"]}"#
+        #expect(try await Self.push(Self.goal, target: target, estate, stand).text.contains("of which the app has 0"))
+        _ = try await Self.platform(.broadcast, of: estate, stand)
+        _ = try await Self.platform(.broadcast, of: estate, stand)
+        #expect(try await Self.push(Self.goal, target: target, estate, stand).text.contains("of which the app has 2"))
+    }
+
+    @Test func `a new channel says what it stores`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("own")
+        let path = "platforms/\(estate.platform.uuid.lowercased)/channels"
+        #expect(try await stand.send(.post, path, "{}").text.contains("storage is missing"))
+        let all = try await stand.send(.post, path, #"{"storage":"all"}"#)
+        #expect(all.text.contains("storage is 'all', it has to be one of nothing, latest"))
+        let policy = try await stand.send(.post, path, #"{"policy":"latest"}"#)
+        #expect(policy.status == 400)
+    }
+}

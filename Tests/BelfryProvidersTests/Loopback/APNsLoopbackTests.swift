@@ -1,0 +1,394 @@
+import APNs
+import BelfryCore
+import BelfrySimulators
+import BelfryTesting
+import Foundation
+import NIOPosix
+import Testing
+
+@testable import BelfryProviders
+
+/// The provider for Apple's devices against the simulator, which shares no code with it: each row of APNs' tables in
+/// docs/Providers.md, each push type, and the test of credentials.
+@Suite struct APNsLoopbackTests {
+    private typealias Reason = BelfrySimulators.APNsReason
+
+    private struct Stage {
+        let simulator: APNsSimulator
+        let channels: APNsChannelsSimulator
+        let rehearsal: Rehearsal
+    }
+
+    private static let bundle = "org.example.bakery"
+    private static let wait = Duration.seconds(15 * 60)
+
+    private static func with(
+        _ use: AppleTokenUse = .app, isKnown: Bool = true, _ body: (Stage) async throws -> Void
+    ) async throws {
+        let key = APNsSimulator.IssuedKey()
+        let authority = try CertificateAuthority()
+        var configuration = APNsSimulator.Configuration()
+        configuration.authentication = .tokens(isKnown ? [key.known] : [])
+        configuration.authority = authority
+        configuration.ledgerDetail = .payloads
+        configuration.parsesPayloads = true
+        var management = APNsChannelsConfiguration()
+        management.channels = configuration.channels
+        management.keys = [key.known]
+        management.listening.authority = authority
+        let group = MultiThreadedEventLoopGroup.singleton
+        let simulator = try await APNsSimulator.start(configuration, group: group)
+        let channels = try await APNsChannelsSimulator.start(management, group: group)
+        let credentials = APNsPlatformCredentials(
+            identity: .key(p8: key.p8, keyID: key.keyID, teamID: key.teamID),
+            topic: use == .mdm ? "com.apple.mgmt.External.1" : bundle, endpoint: "https://localhost:\(simulator.port)",
+            trustRootsPEM: simulator.trustRootPEM, channelsEndpoint: channels.url)
+        try await Rehearsal.with(.apple(use), credentials, change: { $0.apns.connectionsMax = 1 }) { rehearsal in
+            try await body(Stage(simulator: simulator, channels: channels, rehearsal: rehearsal))
+        }
+        try await simulator.shutdown()
+        try await channels.shutdown()
+    }
+
+    private static let token = String(repeating: "t", count: 32)
+    private static let hello = Push.Content(body: "hello")
+
+    private static func apple(_ text: String, body: String? = nil) throws -> Push.Content {
+        Push.Content(body: body, apple: try ApplePush(try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))))
+    }
+
+    // MARK: Verdicts
+
+    private static let verdicts: [(Int, Reason, Outcome)] = [
+        (400, .badDeviceToken, .refused(.badToken)),
+        (400, .deviceTokenNotForTopic, .refused(.tokenOfAnotherApplication)),
+        (400, .missingDeviceToken, .refused(.missingToken)), (400, .payloadEmpty, .refused(.payloadEmpty)),
+        (400, .badCollapseID, .refused(.badCollapseID)), (400, .badExpirationDate, .refused(.badExpiration)),
+        (400, .badMessageID, .refused(.badMessageID)), (400, .badPriority, .refused(.badPriority)),
+        (400, .invalidPushType, .refused(.badPushType)), (400, .duplicateHeaders, .refused(.duplicateHeaders)),
+        (400, .badTopic, .barred("APNs answered 400 BadTopic")),
+        (400, .missingTopic, .barred("APNs answered 400 MissingTopic")),
+        (400, .topicDisallowed, .barred("APNs answered 400 TopicDisallowed")),
+        (400, .idleTimeout, .failed(retryAfter: nil)),
+        (403, .badCertificate, .barred("APNs answered 403 BadCertificate")),
+        (403, .badCertificateEnvironment, .barred("APNs answered 403 BadCertificateEnvironment")),
+        (403, .invalidProviderToken, .barred("APNs answered 403 InvalidProviderToken")),
+        (403, .missingProviderToken, .barred("APNs answered 403 MissingProviderToken")),
+        (403, .unrelatedKeyIDInToken, .barred("APNs answered 403 UnrelatedKeyIdInToken")),
+        (403, .badEnvironmentKeyIDInToken, .barred("APNs answered 403 BadEnvironmentKeyIdInToken")),
+        (403, .expiredProviderToken, .barred("APNs answered 403 ExpiredProviderToken")),
+        (403, .forbidden, .refused(.forbidden)), (404, .badPath, .refused(.badPath)),
+        (405, .methodNotAllowed, .refused(.methodNotAllowed)), (413, .payloadTooLarge, .refused(.payloadTooLarge)),
+        (429, .tooManyRequests, .throttled(retryAfter: nil)),
+        (429, .tooManyProviderTokenUpdates, .throttled(retryAfter: nil)),
+        (500, .internalServerError, .failed(retryAfter: wait)), (503, .serviceUnavailable, .failed(retryAfter: wait)),
+        (503, .shutdown, .failed(retryAfter: nil)),
+    ]
+
+    @Test func `each reason has its outcome`() async throws {
+        for (status, reason, expected) in Self.verdicts {
+            try await Self.with { stage in
+                stage.simulator.script.add(APNsFault(then: .answer(status: status, reason: reason.rawValue)))
+                let outcomes = await stage.rehearsal.send([Self.token])
+                #expect(outcomes == [expected], "\(status) \(reason)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (418, Outcome.refused(.other)), (410, .gone(since: nil)), (429, .throttled(retryAfter: nil)),
+        (502, .failed(retryAfter: wait)),
+    ])
+    func `a reason that Apple has not named yet goes by its status`(status: Int, expected: Outcome) async throws {
+        try await Self.with { stage in
+            stage.simulator.script.add(APNsFault(then: .answer(status: status, reason: "QuiteNew")))
+            let outcomes = await stage.rehearsal.send([Self.token])
+            #expect(outcomes == [expected])
+        }
+    }
+
+    @Test(arguments: ["Unregistered", "ExpiredToken"])
+    func `a dead token is gone since the time that APNs names`(reason: String) async throws {
+        try await Self.with { stage in
+            let since = Int64(1_700_000_000_123)
+            stage.simulator.script.add(APNsFault(then: .answer(status: 410, reason: reason, timestamp: since)))
+            let outcomes = await stage.rehearsal.send([Self.token])
+            #expect(outcomes == [.gone(since: Instant(milliseconds: since))])
+        }
+    }
+
+    @Test func `silences`() async throws {
+        let cases: [(APNsFault.Then, Outcome)] = [
+            (.reset(code: 7), .failed(retryAfter: nil)), (.close(told: true), .unanswered),
+            (.reset(code: 2), .unanswered),
+        ]
+        for (then, expected) in cases {
+            try await Self.with { stage in
+                stage.simulator.script.add(APNsFault(then: then))
+                let outcomes = await stage.rehearsal.send([Self.token])
+                #expect(outcomes == [expected], "\(then)")
+            }
+        }
+    }
+
+    @Test func `one device that is throttled holds up no other`() async throws {
+        try await Self.with { stage in
+            let hex = Array(Self.token.utf8).hex
+            stage.simulator.script.answer(APNsVerdict(.tooManyRequests), for: [hex])
+            let outcomes = await stage.rehearsal.send([String(repeating: "a", count: 32), Self.token])
+            #expect(outcomes == [.accepted, .throttled(retryAfter: nil)])
+        }
+    }
+
+    // MARK: Push types
+
+    private static let types: [(AppleTokenUse, Push.Content?, String, [String: String])] = [
+        (.app, hello, bundle, ["apns-push-type": "alert", "apns-priority": "10"]),
+        (.app, try? apple("{}", body: "x"), bundle, ["apns-push-type": "alert", "apns-expiration": "2147483647"]),
+        (
+            .app, try? apple(#"{"type":"alert","priority":1,"collapse_id":"score","store":false}"#, body: "x"), bundle,
+            ["apns-priority": "1", "apns-collapse-id": "score", "apns-expiration": "0"]
+        ),
+        (.app, try? apple(#"{"type":"background"}"#), bundle, ["apns-push-type": "background", "apns-priority": "5"]),
+        (
+            .voip, try? apple(#"{"type":"voip"}"#), "\(bundle).voip",
+            ["apns-push-type": "voip", "apns-priority": "10", "apns-expiration": "0"]
+        ),
+        (
+            .complication, try? apple(#"{"type":"complication"}"#), "\(bundle).complication",
+            ["apns-push-type": "complication"]
+        ),
+        (
+            .fileProvider, try? apple(#"{"type":"fileprovider"}"#), "\(bundle).pushkit.fileprovider",
+            ["apns-push-type": "fileprovider"]
+        ),
+        (.location, try? apple(#"{"type":"location"}"#), "\(bundle).location-query", ["apns-push-type": "location"]),
+        (
+            .mdm, try? apple(#"{"type":"mdm","payload":{"mdm":"magic"}}"#), "com.apple.mgmt.External.1",
+            ["apns-push-type": "mdm"]
+        ),
+        (
+            .liveActivity,
+            try? apple(
+                #"{"type":"liveactivity","priority":5,"payload":{"aps":{"timestamp":1,"event":"update","content-state":{}}}}"#
+            ),
+            "\(bundle).push-type.liveactivity", ["apns-push-type": "liveactivity", "apns-priority": "5"]
+        ),
+        (
+            .liveActivityStart,
+            try? apple(
+                #"{"type":"liveactivity","payload":{"aps":{"timestamp":1,"event":"start","content-state":{},"attributes-type":"M","attributes":{},"alert":{"title":"t"},"input-push-token":1}}}"#
+            ), "\(bundle).push-type.liveactivity", ["apns-push-type": "liveactivity", "apns-priority": "10"]
+        ),
+        (
+            .pushToTalk, try? apple(#"{"type":"pushtotalk"}"#), "\(bundle).voip-ptt",
+            ["apns-push-type": "pushtotalk", "apns-expiration": "0", "apns-priority": "10"]
+        ),
+        (.widgets, try? apple(#"{"type":"widgets"}"#), "\(bundle).push-type.widgets", ["apns-push-type": "widgets"]),
+        (
+            .controls, try? apple(#"{"type":"controls"}"#), "\(bundle).push-type.controls",
+            ["apns-push-type": "controls"]
+        ),
+    ]
+
+    @Test func `each push type has its topic and headers`() async throws {
+        for (use, content, topic, headers) in Self.types {
+            try await Self.with(use) { stage in
+                let outcomes = await stage.rehearsal.send([Self.token], content: try #require(content))
+                #expect(outcomes == [.accepted], "\(use)")
+                let request = try #require(stage.simulator.ledger.token(Array(Self.token.utf8))?.lastRequest)
+                let sent = Dictionary(request.headers.map { ($0.name, $0.value) }) { $1 }
+                #expect(sent["apns-topic"] == topic)
+                for (name, value) in headers { #expect(sent[name] == value, "\(use) \(name)") }
+            }
+        }
+    }
+
+    @Test func `what Belfry and the client believe of push types is the same`() {
+        for kind in ApplePush.Kind.allCases {
+            let type = APNsPushType(kind)
+            #expect(type.rawValue == kind.rawValue)
+            #expect(type.priorities == kind.priorities.map(APNsPriority.init))
+            #expect(type.payloadBytesMax == kind.payloadBytesMax(for: .app))
+        }
+    }
+
+    // MARK: Broadcasts
+
+    private static let goal =
+        #"{"type":"liveactivity","payload":{"aps":{"timestamp":1,"event":"update","content-state":{"home":1}}}}"#
+
+    @Test func `a channel is made, told, shown and deleted`() async throws {
+        try await Self.with(.broadcast) { stage in
+            let (office, platform) = (stage.rehearsal.intake.channels, stage.rehearsal.platform)
+            let plain = try await office.createChannel(.nothing, on: platform)
+            let keeping = try await office.createChannel(.latest, on: platform)
+            #expect(try await office.channel(plain.id, on: platform) == plain)
+            #expect(try await office.channel(keeping.id, on: platform) == keeping)
+            #expect(try await Set(office.channels(on: platform)) == [plain.id, keeping.id])
+            let outcomes = await stage.rehearsal.send([plain.id, keeping.id], content: try Self.apple(Self.goal))
+            #expect(outcomes == [.accepted, .accepted])
+            let request = try #require(stage.simulator.ledger.token(Array(plain.id.utf8))?.lastRequest)
+            let sent = Dictionary(request.headers.map { ($0.name, $0.value) }) { $1 }
+            #expect(sent[":path"] == "/4/broadcasts/apps/\(Self.bundle)")
+            #expect(sent["apns-channel-id"] == plain.id)
+            #expect(sent["apns-expiration"] == "0")
+            #expect(sent["apns-topic"] == nil)
+            #expect(request.payload == #"{"aps":{"content-state":{"home":1},"event":"update","timestamp":1}}"#)
+            try await office.deleteChannel(plain.id, on: platform)
+            #expect(try await office.channels(on: platform) == [keeping.id])
+            await #expect(throws: BroadcastChannelError.unknown) { try await office.channel(plain.id, on: platform) }
+            await #expect(throws: BroadcastChannelError.unknown) {
+                try await office.deleteChannel(plain.id, on: platform)
+            }
+        }
+    }
+
+    @Test func `a channel that was deleted is gone, and one that keeps nothing takes no expiry`() async throws {
+        try await Self.with(.broadcast) { stage in
+            let (office, platform) = (stage.rehearsal.intake.channels, stage.rehearsal.platform)
+            let plain = try await office.createChannel(.nothing, on: platform)
+            let keeping = try await office.createChannel(.latest, on: platform)
+            let gone = try await office.createChannel(.latest, on: platform)
+            try await office.deleteChannel(gone.id, on: platform)
+            let outcomes = await stage.rehearsal.send(
+                [plain.id, keeping.id, gone.id], content: try Self.apple(Self.goal), expiresIn: .seconds(600))
+            #expect(
+                outcomes == [.refused(.badExpiration), .accepted, .gone(since: stage.rehearsal.clock.now)])
+        }
+    }
+
+    private static let broadcastVerdicts: [(Reason, Outcome)] = [
+        (.featureNotEnabled, .barred("APNs answered 400 FeatureNotEnabled")),
+        (.missingChannelID, .refused(.missingToken)), (.badChannelID, .refused(.badToken)),
+        (.channelNotRegistered, .gone(since: HandClock().now)), (.badRequestParams, .refused(.other)),
+        (.badRequestPayload, .refused(.other)), (.payloadEmpty, .refused(.payloadEmpty)),
+        (.badMessageID, .refused(.badMessageID)), (.missingPushType, .refused(.badPushType)),
+        (.invalidPushType, .refused(.badPushType)), (.badExpirationDate, .refused(.badExpiration)),
+        (.topicDisallowed, .barred("APNs answered 400 TopicDisallowed")), (.badPriority, .refused(.badPriority)),
+        (.badCertificate, .barred("APNs answered 403 BadCertificate")),
+        (.badCertificateEnvironment, .barred("APNs answered 403 BadCertificateEnvironment")),
+        (.topicMismatch, .barred("APNs answered 403 TopicMismatch")),
+        (.missingProviderToken, .barred("APNs answered 403 MissingProviderToken")),
+        (.expiredProviderToken, .barred("APNs answered 403 ExpiredProviderToken")),
+        (.invalidProviderToken, .barred("APNs answered 403 InvalidProviderToken")),
+        (.badPath, .refused(.badPath)), (.methodNotAllowed, .refused(.methodNotAllowed)),
+        (.payloadTooLarge, .refused(.payloadTooLarge)), (.tooManyRequests, .throttled(retryAfter: nil)),
+        (.tooManyProviderTokenUpdates, .throttled(retryAfter: nil)),
+        (.internalServerError, .failed(retryAfter: wait)), (.serviceUnavailable, .failed(retryAfter: wait)),
+        (.shutdown, .failed(retryAfter: nil)),
+    ]
+
+    @Test func `each reason for refusing a broadcast has its outcome`() async throws {
+        for (reason, expected) in Self.broadcastVerdicts {
+            try await Self.with(.broadcast) { stage in
+                stage.simulator.script.add(APNsFault(then: .answer(status: reason.status, reason: reason.rawValue)))
+                let outcomes = await stage.rehearsal.send(["Y2hhbm5lbA=="], content: try Self.apple(Self.goal))
+                #expect(outcomes == [expected], "\(reason)")
+            }
+        }
+    }
+
+    private static let managementErrors: [(Reason, BroadcastChannelError)] = [
+        (.featureNotEnabled, .refused("APNs answered 400 FeatureNotEnabled")),
+        (.missingChannelID, .refused("APNs answered 400 MissingChannelId")), (.badChannelID, .unknown),
+        (.channelNotRegistered, .unknown), (.badRequestParams, .refused("APNs answered 400 BadRequestParams")),
+        (.badRequestPayload, .refused("APNs answered 400 BadRequestPayload")),
+        (.payloadEmpty, .refused("APNs answered 400 PayloadEmpty")),
+        (.badMessageID, .refused("APNs answered 400 BadMessageId")),
+        (.missingPushType, .refused("APNs answered 400 MissingPushType")),
+        (.invalidPushType, .refused("APNs answered 400 InvalidPushType")),
+        (.cannotCreateChannelConfig, .refused("APNs answered 400 CannotCreateChannelConfig")),
+        (.topicDisallowed, .refused("APNs answered 400 TopicDisallowed")),
+        (.badCertificate, .refused("APNs answered 403 BadCertificate")),
+        (.badCertificateEnvironment, .refused("APNs answered 403 BadCertificateEnvironment")),
+        (.topicMismatch, .refused("APNs answered 403 TopicMismatch")),
+        (.missingProviderToken, .refused("APNs answered 403 MissingProviderToken")),
+        (.expiredProviderToken, .refused("APNs answered 403 ExpiredProviderToken")),
+        (.invalidProviderToken, .refused("APNs answered 403 InvalidProviderToken")),
+        (.badPath, .refused("APNs answered 404 BadPath")),
+        (.methodNotAllowed, .refused("APNs answered 405 MethodNotAllowed")),
+        (.payloadTooLarge, .refused("APNs answered 413 PayloadTooLarge")),
+        (.tooManyRequests, .unavailable("APNs answered 429 TooManyRequests")),
+        (.tooManyProviderTokenUpdates, .unavailable("APNs answered 429 TooManyProviderTokenUpdates")),
+        (.internalServerError, .unavailable("APNs answered 500 InternalServerError")),
+        (.serviceUnavailable, .unavailable("APNs answered 503 ServiceUnavailable")),
+        (.shutdown, .unavailable("APNs answered 503 Shutdown")),
+    ]
+
+    @Test func `each reason for refusing the management of channels has its words`() async throws {
+        for (reason, expected) in Self.managementErrors {
+            try await Self.with(.broadcast) { stage in
+                stage.channels.script.add(ServiceFault(then: .answer(ScriptedAnswer(reason.rawValue))))
+                let (office, platform) = (stage.rehearsal.intake.channels, stage.rehearsal.platform)
+                await #expect(throws: expected) { try await office.createChannel(.latest, on: platform) }
+            }
+        }
+    }
+
+    @Test func `platforms of other types have no channels`() async throws {
+        try await Self.with(.voip) { stage in
+            let words = "the platform is of type ios-voip, channels are those of type ios-broadcast"
+            await #expect(throws: BroadcastChannelError.unsupported(words)) {
+                try await stage.rehearsal.intake.channels.channels(on: stage.rehearsal.platform)
+            }
+        }
+    }
+
+    @Test func `an app has so many channels and no more`() async throws {
+        let channels = ChannelBook(ofAppMax: 1)
+        #expect(channels.create(storing: 1, of: "a") != nil)
+        #expect(channels.create(storing: 1, of: "a") == nil)
+        #expect(channels.create(storing: 1, of: "b") != nil)
+    }
+
+    // MARK: Credentials
+
+    @Test(arguments: AppleTokenUse.allCases)
+    func `credentials are tried with a token that nobody has, which reaches no device`(use: AppleTokenUse) async throws
+    {
+        try await Self.with(use) { stage in
+            stage.simulator.script.answer(
+                APNsVerdict(.badDeviceToken), for: [String(repeating: "0", count: 64)])
+            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform)
+            #expect(test == .works)
+            #expect(stage.simulator.ledger.totals().told == 0)
+        }
+    }
+
+    @Test func `credentials that APNs refuses are told with its reason`() async throws {
+        try await Self.with(isKnown: false) { stage in
+            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform)
+            #expect(test == .refused("APNs answered 403 InvalidProviderToken"))
+        }
+        try await Self.with { stage in
+            stage.simulator.script.add(APNsFault(then: .answer(status: 400, reason: "TopicDisallowed")))
+            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform)
+            #expect(test == .refused("APNs answered 400 TopicDisallowed"))
+        }
+        try await Self.with { stage in
+            stage.simulator.script.add(APNsFault(then: .answer(status: 503, reason: "ServiceUnavailable")))
+            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform)
+            #expect(test == .unknown("the provider cannot be reached, or is in trouble"))
+        }
+    }
+
+    @Test func `a platform takes the credentials of its kind`() throws {
+        let key = APNsSimulator.IssuedKey()
+        let identity = APNsPlatformCredentials.Identity.key(p8: key.p8, keyID: key.keyID, teamID: key.teamID)
+        let app = APNsPlatformCredentials(identity: identity, topic: Self.bundle)
+        let mdm = APNsPlatformCredentials(identity: identity, topic: "com.apple.mgmt.External.1")
+        try app.check(for: .ios)
+        try app.check(for: .apple(.location))
+        try mdm.check(for: .apple(.mdm))
+        #expect(throws: InvalidInput.self) { try app.check(for: .apple(.mdm)) }
+        #expect(throws: InvalidInput.self) { try mdm.check(for: .ios) }
+        let certificate = APNsPlatformCredentials(
+            identity: .certificate(p12: [], passphrase: ""), topic: Self.bundle)
+        #expect(throws: InvalidInput.self) { try certificate.check(for: .apple(.location)) }
+        let remote = APNsPlatformCredentials(
+            identity: identity, topic: Self.bundle, endpoint: "https://a:1", trustRootsPEM: "pem",
+            channelsEndpoint: "https://b:2")
+        #expect(try APNsPlatformCredentials(entered: remote.entered) == remote)
+    }
+}

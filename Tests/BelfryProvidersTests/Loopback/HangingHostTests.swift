@@ -1,0 +1,29 @@
+import BelfryCore
+import BelfrySimulators
+import BelfryTesting
+import Testing
+
+@testable import BelfryProviders
+
+@Suite struct HangingHostTests {
+    /// More devices on the host that hangs than there are places, and all of them before the others.
+    @Test func `a push service that hangs does not hold up the page's others`() async throws {
+        try await PostedStand.run(deadline: .seconds(12)) { stand in
+            var configuration = WebPushConfiguration()
+            configuration.listening.authority = try CertificateAuthority()
+            let hanging = try await WebPushSimulator.start(configuration)
+            let lively = try await WebPushSimulator.start(configuration)
+            hanging.script.add(ServiceFault(then: .hang()))
+            let provider = try stand.provider(.web, ["trust_root": hanging.trustRootPEM])
+            let width = stand.means.options.posting.width
+            let tokens = (hanging.subscribe(width * 2) + lively.subscribe(200)).map(\.json)
+            let outcomes = await stand.send(stand.push(), to: tokens, by: provider)
+            #expect(outcomes.dropFirst(width * 2).allSatisfy { $0 == .accepted })
+            #expect(lively.ledger.totals().told == 200)
+            let stuck = outcomes.prefix(width * 2)
+            #expect(stuck.allSatisfy { $0 == .unanswered || $0 == .failed(retryAfter: nil) })
+            try await hanging.shutdown()
+            try await lively.shutdown()
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import BelfryCore
+import BelfrySimulators
+import BelfryTesting
+import Logging
+import Testing
+import Tunnel
+
+@testable import BelfryProviders
+
+/// Real proxies, by others, between the providers and their simulators. See docs/Testing.md.
+@Suite(.serialized) struct ProxyLoopbackTests {
+    private static func proxy(_ make: ProxyProcess.Make, port: Int, password: String? = nil) throws -> Proxy {
+        try Proxy(
+            make == .tinyproxy ? .http : .socks5, host: "127.0.0.1", port: port,
+            login: ProxyLogin(user: ProxyProcess.user, password: password ?? make.password))
+    }
+
+    @Test(arguments: ProxyProcess.Make.allCases, FarSide.allCases)
+    func `a push goes through the proxy, and none without it`(make: ProxyProcess.Make, far: FarSide) async throws {
+        try await ProxyProcess.with(make) { process in
+            let plan = ProxyPlan(own: [far.family: .through(try Self.proxy(make, port: process.port))])
+            try await PostedStand.run(proxies: plan) { stand in
+                try await far.with(stand) { place in
+                    let outcomes = await stand.send(stand.push(), to: place.tokens, by: place.provider)
+                    #expect(outcomes == [.accepted, .accepted])
+                    #expect(place.told() == 2)
+                    #expect(
+                        process.log.contains(
+                            make == .tinyproxy
+                                ? "localhost:\(place.port) HTTP/1.1" : "connected to localhost:\(place.port)"))
+                    process.stop()
+                    let without = await stand.send(stand.push(), to: place.tokens, by: place.provider)
+                    #expect(without.allSatisfy { $0 != .accepted }, "\(without)")
+                    #expect(place.told() == 2)
+                    #expect(stand.errors == [])
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ProxyProcess.Make.allCases, FarSide.allCases)
+    func `a wrong password is told to people, and costs no device and no platform anything`(
+        make: ProxyProcess.Make, far: FarSide
+    ) async throws {
+        try await ProxyProcess.with(make) { process in
+            let wrong = try Self.proxy(make, port: process.port, password: "wrong")
+            try await PostedStand.run(proxies: ProxyPlan(standard: .through(wrong))) { stand in
+                try await far.with(stand) { place in
+                    let outcomes = await stand.send(stand.push(), to: place.tokens, by: place.provider)
+                    #expect(outcomes == [.failed(retryAfter: nil), .failed(retryAfter: nil)])
+                    #expect(place.told() == 0)
+                    let again = await stand.send(stand.push(), to: place.tokens, by: place.provider)
+                    #expect(again == outcomes)
+                    let log = try #require(stand.errors.first)
+                    #expect(stand.errors.count == 1)
+                    #expect(log.contains("the proxy \(wrong): it refuses user and password"), "\(log)")
+                    #expect(!log.contains("wrong") && !log.contains(ProxyProcess.user), "\(log)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ProxyProcess.Make.allCases, [FarSide.apns, .fcm, .wns, .webhook])
+    func `a test of credentials says that it is the proxy`(make: ProxyProcess.Make, far: FarSide) async throws {
+        try await ProxyProcess.with(make) { process in
+            let wrong = try Self.proxy(make, port: process.port, password: "wrong")
+            try await PostedStand.run(proxies: ProxyPlan(standard: .through(wrong))) { stand in
+                try await far.with(stand) { place in
+                    let result = await CredentialsIntake(means: stand.means).test(place.platform)
+                    guard case .unknown(let words) = result else {
+                        Issue.record("\(result)")
+                        return
+                    }
+                    #expect(words.hasPrefix("the proxy \(wrong): it refuses user and password"), "\(words)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ProxyProcess.Make.allCases, FarSide.allCases)
+    func `a proxy that is not there is a warning, and all is sent when it is back`(
+        make: ProxyProcess.Make, far: FarSide
+    ) async throws {
+        let port = try Loopback.freePort()
+        let plan = ProxyPlan(standard: .through(try Self.proxy(make, port: port)))
+        try await PostedStand.run(proxies: plan) { stand in
+            try await far.with(stand) { place in
+                let push = stand.push()
+                let outcomes = await stand.send(push, to: place.tokens, by: place.provider)
+                #expect(outcomes == [.failed(retryAfter: nil), .failed(retryAfter: nil)])
+                #expect(stand.errors == [])
+                #expect(stand.log.lines(atLeast: .warning).contains { $0.contains("it cannot be reached") })
+                try await ProxyProcess.with(make, port: port) { _ in
+                    let patience = ContinuousClock.now + .seconds(30)
+                    while place.told() < 2, .now < patience {
+                        _ = await stand.send(push, to: place.tokens, by: place.provider)
+                        try await Task.sleep(for: .milliseconds(50))
+                    }
+                    #expect(place.told() >= 2)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ProxyProcess.Make.allCases)
+    func `what the proxy cannot reach is tried again`(make: ProxyProcess.Make) async throws {
+        try await ProxyProcess.with(make) { process in
+            let plan = ProxyPlan(standard: .through(try Self.proxy(make, port: process.port)))
+            try await PostedStand.run(proxies: plan) { stand in
+                let nobody = try Loopback.freePort()
+                let provider = try stand.provider(
+                    .webhook, ["url": "https://localhost:\(nobody)/", "secret": "a secret of this test, long enough"])
+                let outcomes = await stand.send(stand.push(), to: ["one"], by: provider)
+                #expect(outcomes == [.failed(retryAfter: nil)])
+                #expect(stand.log.lines(atLeast: .warning).contains { $0.contains("localhost:\(nobody)") })
+                #expect(stand.errors == [])
+            }
+        }
+    }
+
+    @Test(arguments: ProxyProcess.Make.allCases)
+    func `a subscription at an address that is not public never reaches the proxy`(
+        make: ProxyProcess.Make
+    ) async throws {
+        try await ProxyProcess.with(make) { process in
+            let plan = ProxyPlan(standard: .through(try Self.proxy(make, port: process.port)))
+            try await PostedStand.run(allowed: [], proxies: plan) { stand in
+                try await FarSide.webpush.with(stand) { place in
+                    let outcomes = await stand.send(stand.push(), to: place.tokens, by: place.provider)
+                    #expect(outcomes == [.refused(.forbidden), .refused(.forbidden)])
+                    #expect(place.told() == 0)
+                    #expect(!process.log.contains("localhost"))
+                }
+            }
+        }
+    }
+
+    @Test func `platforms that are reached alike share a way, and others have theirs`() async throws {
+        let (one, two) = (try Proxy(url: "http://127.0.0.1:1"), try Proxy(url: "socks5://127.0.0.1:1"))
+        let plan = ProxyPlan(standard: .through(one), own: [.apns: .direct, .fcm: .through(two), .gcm: .through(two)])
+        #expect(plan.users == [one: [.hms, .webpush, .wns, .mpns, .adm, .pap, .webhook], two: [.fcm, .gcm]])
+        try await PostedStand.run(proxies: plan) { stand in
+            let exits = stand.means.exits
+            #expect(exits.tunnel(for: .apns) == nil)
+            #expect(exits.tunnel(for: .fcm)?.proxy == two)
+            #expect(exits.http(for: .fcm) === exits.http(for: .gcm))
+            #expect(exits.http(for: .hms) !== exits.http(for: .fcm))
+            #expect(exits.http(for: .hms) !== exits.http(for: .apns))
+        }
+    }
+
+    @Test func `the same trouble is told once a minute`() async throws {
+        let clock = HandClock()
+        let log = LogBook()
+        let watch = ProxyWatch(clock: clock, logger: log.logger)
+        let proxy = try Proxy(url: "http://user:geheim@proxy.example:3128")
+        let tunnel = watch.tunnel(through: proxy)
+        for _ in 0..<10 { tunnel.onFailure(TunnelError(.unreachable, "no route")) }
+        tunnel.onFailure(TunnelError(.credentials, "wrong"))
+        #expect(log.lines(atLeast: .warning).count == 2)
+        clock.advance(by: .seconds(61))
+        tunnel.onFailure(TunnelError(.unreachable, "no route"))
+        #expect(log.lines(atLeast: .warning).count == 3)
+        #expect(!log.lines(atLeast: .trace).joined().contains("geheim"))
+        #expect(watch.trouble(with: proxy, since: clock.now)?.code == .unreachable)
+        #expect(watch.trouble(with: proxy, since: clock.now + .seconds(1)) == nil)
+    }
+}
