@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 /// Every secret that a database holds under seal, so that all can be sealed again with another key.
 package protocol SealStore: Sendable {

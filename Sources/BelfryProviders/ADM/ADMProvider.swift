@@ -18,7 +18,7 @@ struct ADMProvider: PostingProvider {
         if let endpoint = credentials.endpoint { configuration.endpoint = endpoint }
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         client = ADMClient(
-            means.exits.outbound(for: .adm),
+            means.exits.guarded(for: .adm),
             credentials: ADMCredentials(clientID: credentials.clientID, clientSecret: credentials.clientSecret),
             configuration: configuration)
     }

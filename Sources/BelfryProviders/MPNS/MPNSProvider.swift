@@ -18,7 +18,7 @@ struct MPNSProvider: PostingProvider {
         var configuration = MPNSClient.Configuration()
         configuration.width = options.width
         configuration.tls = try credentials.tls()
-        client = MPNSClient(means.exits.outbound(for: .mpns), configuration: configuration)
+        client = MPNSClient(means.exits.guarded(for: .mpns), configuration: configuration)
     }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {

@@ -18,7 +18,7 @@ struct PAPProvider: PostingProvider {
         configuration.width = min(options.width, configuration.width)
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         client = PAPClient(
-            means.exits.outbound(for: .pap),
+            means.exits.guarded(for: .pap),
             credentials: PAPCredentials(
                 applicationID: credentials.applicationID, password: credentials.password,
                 url: try credentials.gateway(mode)), configuration: configuration)

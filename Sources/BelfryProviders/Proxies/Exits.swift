@@ -68,7 +68,7 @@ package struct Exits: Sendable {
 
     /// For addresses that devices and tenants name: speaks to public ones only, and to those that the operator allows. Through
     /// a proxy it can judge names alone.
-    func outbound(for family: ProviderFamily) -> Outbound {
+    func guarded(for family: ProviderFamily) -> Outbound {
         detour(family).map { Outbound($0.client, judgingNamesBy: addresses) } ?? Outbound(guarded)
     }
 

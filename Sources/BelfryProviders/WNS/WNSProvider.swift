@@ -20,7 +20,7 @@ struct WNSProvider: PostingProvider {
         configuration.width = options.width
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         client = WNSClient(
-            means.exits.outbound(for: .wns), credentials: credentials.credentials, configuration: configuration)
+            means.exits.guarded(for: .wns), credentials: credentials.credentials, configuration: configuration)
     }
 
     /// WNS throttles a sender as a whole.

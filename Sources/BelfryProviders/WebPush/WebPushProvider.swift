@@ -26,7 +26,7 @@ struct WebPushProvider: PostingProvider {
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         let clock = clock
         configuration.now = { clock.now.milliseconds / 1_000 }
-        client = WebPushClient(means.exits.outbound(for: .webpush), vapid: vapid, configuration: configuration)
+        client = WebPushClient(means.exits.guarded(for: .webpush), vapid: vapid, configuration: configuration)
     }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {

@@ -19,7 +19,7 @@ struct WebhookProvider: PostingProvider {
         let clock = clock
         configuration.now = { clock.now.milliseconds / 1_000 }
         client = WebhookClient(
-            means.exits.outbound(for: .webhook), url: credentials.url, signature: try credentials.signature(),
+            means.exits.guarded(for: .webhook), url: credentials.url, signature: try credentials.signature(),
             configuration: configuration)
     }
 

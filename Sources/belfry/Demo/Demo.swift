@@ -1,11 +1,9 @@
 import ArgumentParser
 import BelfryCore
 import BelfryServer
-import BelfrySimulators
 import Foundation
 import Logging
 import Metrics
-import NIOPosix
 import Synchronization
 
 /// The main job, end to end, on one machine: server, providers, devices, pushes, and what became of them.

@@ -1,8 +1,5 @@
-import AsyncHTTPClient
 import BelfryCore
-import BelfryProviders
 import BelfryServer
-import BelfrySimulators
 import Foundation
 
 /// Plays the demo against a running server: registers devices, sends the example pushes, and compares.
