@@ -46,11 +46,11 @@ package final class PostgresStore: Sendable {
     /// - Parameter migrate: brings the schema up to date first. Without it, a schema that is not up to date throws
     ///   `StoreError.unavailable`.
     package static func open(_ options: Options, logger: Logger, migrate: Bool) async throws -> PostgresStore {
+        if migrate { try await self.migrate(options.connection) }
         let connecting = ConnectionOptions(options.connection, setup: [SessionStatements.setup])
         let pool = ConnectionPool(connecting, size: options.connectionsMax)
         do {
             let (secrets, now) = try await pool.run { connection in
-                if migrate { try Schema.migrate(connection) }
                 try SchemaVersion(of: connection).check()
                 return (try Secrets(of: connection), try connection.now())
             }
@@ -65,15 +65,25 @@ package final class PostgresStore: Sendable {
 
     /// What migrations the database has.
     package static func schemaVersion(of connection: String) async throws -> SchemaVersion {
-        let pool = ConnectionPool(ConnectionOptions(connection), size: 1)
-        let version: Result<SchemaVersion, any Error>
-        do {
-            version = .success(try await pool.run { try SchemaVersion(of: $0) })
-        } catch {
-            version = .failure(error.asStoreError)
-        }
+        try await once(ConnectionOptions(connection)) { try SchemaVersion(of: $0) }
+    }
+
+    /// A large database takes its time, and other nodes wait for the one that migrates.
+    private static let migrationPatience = Duration.seconds(3_600)
+
+    private static func migrate(_ connection: String) async throws {
+        try await once(ConnectionOptions(connection, answerTimeout: migrationPatience)) { try Schema.migrate($0) }
+    }
+
+    /// Does one thing with a connection of its own.
+    private static func once<Value: Sendable>(
+        _ connecting: ConnectionOptions, _ body: @escaping @Sendable (Connection) throws -> Value
+    ) async throws -> Value {
+        let pool = ConnectionPool(connecting, size: 1)
+        let outcome: Result<Value, any Error>
+        do { outcome = .success(try await pool.run(body)) } catch { outcome = .failure(error.asStoreError) }
         await pool.close()
-        return try version.get()
+        return try outcome.get()
     }
 
     private init(
