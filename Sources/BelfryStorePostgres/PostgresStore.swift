@@ -24,7 +24,7 @@ package final class PostgresStore: Sendable {
     /// What other nodes know this one by.
     let node = UUID()
     private let crier: Crier
-    private let watch: Watch
+    private let watch: Watch?
 
     /// What a store is opened with.
     package struct Options: Sendable {
@@ -33,11 +33,15 @@ package final class PostgresStore: Sendable {
         package var connectionsMax: Int
         /// nil for the database's own.
         package var clock: (any WallClock)?
+        package var use: StoreUse
 
-        package init(connection: String, connectionsMax: Int = 8, clock: (any WallClock)? = nil) {
+        package init(
+            connection: String, connectionsMax: Int = 8, clock: (any WallClock)? = nil, use: StoreUse = .serving
+        ) {
             self.connection = connection
             self.connectionsMax = connectionsMax
             self.clock = clock
+            self.use = use
         }
     }
 
@@ -52,11 +56,12 @@ package final class PostgresStore: Sendable {
         do {
             let (secrets, now) = try await pool.run { connection in
                 try SchemaVersion(of: connection).check()
+                if options.use != .copyingTo { try Takeover.check(connection) }
                 return (try Secrets(of: connection), try connection.now())
             }
             return try PostgresStore(
                 pool: pool, librarian: Librarian(connecting), secrets: secrets, clock: options.clock, now: now,
-                connecting: connecting, logger: logger)
+                connecting: connecting, logger: logger, isWatched: options.use == .serving)
         } catch {
             await pool.close()
             throw error.asStoreError
@@ -88,7 +93,7 @@ package final class PostgresStore: Sendable {
 
     private init(
         pool: ConnectionPool, librarian: Librarian, secrets: Secrets, clock: (any WallClock)?, now: Instant,
-        connecting: ConnectionOptions, logger: Logger
+        connecting: ConnectionOptions, logger: Logger, isWatched: Bool
     ) throws {
         self.pool = pool
         self.librarian = librarian
@@ -97,13 +102,13 @@ package final class PostgresStore: Sendable {
         self.clock = clock ?? databaseClock ?? DatabaseClock(now)
         crier = try Crier(
             node: node, pool: pool, connecting: connecting, roster: roster, signals: signals, logger: logger)
-        watch = Watch(crier: crier, logger: logger)
-        watch.start(self)
+        watch = isWatched ? Watch(crier: crier, logger: logger) : nil
+        watch?.start(self)
     }
 
     /// Finishes what waits and lets go of the connections.
     package func close() async {
-        watch.stop()
+        watch?.stop()
         crier.close()
         signals.close()
         await librarian.close()

@@ -72,6 +72,13 @@ struct Estate: Sendable {
 
     var data: String { scratch.file("data") }
 
+    /// The same, on a PostgreSQL that everything was copied to.
+    func on(_ database: String) -> Estate {
+        Estate(
+            scratch: scratch, database: database, simulator: simulator, application: application, apiKey: apiKey,
+            platform: platform, secret: secret)
+    }
+
     private static func storage(in scratch: Scratch, _ database: String?) -> [String] {
         ["--data-directory", scratch.file("data")] + (database.map { ["--database", $0] } ?? [])
     }
