@@ -56,6 +56,7 @@ let package = Package(
         .library(name: "FCM", targets: ["FCM", "Outbound"]),
         .library(name: "GCM", targets: ["GCM", "Outbound"]),
         .library(name: "HMS", targets: ["HMS", "Outbound"]),
+        .library(name: "PostgreSQL", targets: ["PostgreSQL"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
@@ -79,6 +80,8 @@ let package = Package(
         // Floor 0: system libraries.
         .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
 
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+
         // The contract of the API as bytes, which C can embed and Swift cannot.
         .target(name: "CContract"),
 
@@ -97,6 +100,7 @@ let package = Package(
         room("FCM", outbound + ["HTTP2Client", logging, crypto, cryptoExtras]),
         room("GCM", outbound),
         room("HMS", outbound + [crypto, cryptoExtras]),
+        room("PostgreSQL", ["CPostgreSQL"]),
 
         // Floor 2: what fills the ports.
         room(
@@ -105,6 +109,7 @@ let package = Package(
                 "BelfryCore", logging,
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
+        room("BelfryStorePostgres", ["BelfryCore", "PostgreSQL", logging]),
         room(
             "BelfryProviders",
             nio + [
@@ -124,7 +129,8 @@ let package = Package(
         room(
             "BelfryServer",
             nio + [
-                "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Tunnel",
+                "BelfryCore", "BelfryStoreSQLite", "BelfryStorePostgres", "BelfryProviders", "BelfryDelivery",
+                "BelfryAPI", "Tunnel",
                 hummingbird, asyncHTTP, logging, metrics, crypto, lifecycle,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -188,9 +194,13 @@ let package = Package(
         tests(
             "BelfryStoreTests",
             [
-                "BelfryCore", "BelfryStoreSQLite", "BelfryTesting", logging,
+                "BelfryCore", "BelfryStoreSQLite", "BelfryStorePostgres", "PostgreSQL", "PostgresRig", "BelfryTesting",
+                logging,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
+        // A PostgreSQL of the tests' own, which those of several rooms use.
+        .target(name: "PostgresRig", path: "Tests/PostgresRig", swiftSettings: settings),
+        tests("PostgreSQLTests", ["PostgreSQL", "PostgresRig"]),
         tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging, lifecycle]),
         tests(
             "BelfryAPITests",
@@ -202,7 +212,7 @@ let package = Package(
             "BelfryServerTests",
             nio + [
                 "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryServer",
-                "Tunnel", "BelfrySimulators", "BelfryTesting", logging,
+                "Tunnel", "BelfrySimulators", "BelfryTesting", "PostgresRig", logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 asyncHTTP,
             ]),

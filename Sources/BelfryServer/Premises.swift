@@ -1,5 +1,6 @@
 package import BelfryCore
 package import BelfryProviders
+import BelfryStorePostgres
 import BelfryStoreSQLite
 import Foundation
 package import Logging
@@ -10,9 +11,10 @@ import NIOPosix
 package struct Premises: Sendable {
     package let keyRing: KeyRingFile
     package let means: ProviderMeans
-    private let sqlite: SQLiteStore
-
-    package var store: any Store { sqlite }
+    package let store: any Store
+    /// By which things fall due: the database's, where nodes share one.
+    package let clock: any WallClock
+    private let closeStore: @Sendable () async throws -> Void
 
     package var administration: Administration { Administration(store: store, means: means) }
 
@@ -22,10 +24,19 @@ package struct Premises: Sendable {
         try FileManager.default.createDirectory(
             atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         // A database without its ring cannot be read; a new ring beside it would only hide that.
-        let isNew = !FileManager.default.fileExists(atPath: storage.databaseFile)
-        keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
-        sqlite = try SQLiteStore.open(
-            at: storage.databaseFile, clock: SystemClock(), logger: logger, migrate: storage.migrates)
+        if let url = storage.databaseURL {
+            let isNew = try await PostgresStore.schemaVersion(of: url).applied.isEmpty
+            keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
+            let options = PostgresStore.Options(connection: url, connectionsMax: storage.connectionsMax)
+            let postgres = try await PostgresStore.open(options, logger: logger, migrate: storage.migrates)
+            (store, clock, closeStore) = (postgres, postgres.clock, { await postgres.close() })
+        } else {
+            let isNew = !FileManager.default.fileExists(atPath: storage.databaseFile)
+            keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
+            let sqlite = try SQLiteStore.open(
+                at: storage.databaseFile, clock: SystemClock(), logger: logger, migrate: storage.migrates)
+            (store, clock, closeStore) = (sqlite, SystemClock(), { try await sqlite.close() })
+        }
         let group = MultiThreadedEventLoopGroup.singleton
         means = ProviderMeans(
             vault: keyRing, clock: SystemClock(), options: configuration.providers, eventLoopGroup: group,
@@ -35,11 +46,11 @@ package struct Premises: Sendable {
 
     package func close() async throws {
         try await means.exits.close()
-        try await sqlite.close()
+        try await closeStore()
     }
 
     /// Everything that keeps a server from starting with this configuration, without changing anything.
-    package static func faults(_ configuration: ServerConfiguration) -> [String] {
+    package static func faults(_ configuration: ServerConfiguration) async -> [String] {
         let storage = configuration.storage
         let files = FileManager.default
         var faults: [String] = []
@@ -57,8 +68,8 @@ package struct Premises: Sendable {
                 faults.append("key.ring.file: \(error)")
             }
         }
-        if files.fileExists(atPath: storage.databaseFile), let fault = schemaFault(storage) {
-            faults.append("the database \(storage.databaseFile) cannot be used: \(fault)")
+        if let fault = await schemaFault(storage) {
+            faults.append("the database \(storage.databaseName) cannot be used: \(fault)")
         }
         if configuration.http.port != 0, configuration.http.port == configuration.management.port {
             faults.append("http.port and management.port are both \(configuration.http.port)")
@@ -71,15 +82,28 @@ package struct Premises: Sendable {
         return faults
     }
 
-    private static func schemaFault(_ storage: StorageConfiguration) -> String? {
+    private static func schemaFault(_ storage: StorageConfiguration) async -> String? {
         do {
-            guard let version = try SQLiteStore.schemaVersion(at: storage.databaseFile) else { return nil }
-            if !version.unknown.isEmpty { return "it was written by a later version of Belfry" }
-            let isBehind = !version.missing.isEmpty && !storage.migrates
+            let (isNewer, lacks) = try await schemaDistance(storage)
+            if isNewer { return "it was written by a later version of Belfry" }
+            let isBehind = lacks && !storage.migrates
             return isBehind ? "its schema is an earlier one and database.migrate is false: run `belfry migrate`" : nil
         } catch {
             return "\(error)"
         }
+    }
+
+    /// Whether the database has migrations that this program does not know, and whether it lacks some.
+    private static func schemaDistance(_ storage: StorageConfiguration) async throws -> (isNewer: Bool, lacks: Bool) {
+        if let url = storage.databaseURL {
+            let version = try await PostgresStore.schemaVersion(of: url)
+            return (!version.unknown.isEmpty, !version.missing.isEmpty)
+        }
+        guard
+            FileManager.default.fileExists(atPath: storage.databaseFile),
+            let version = try SQLiteStore.schemaVersion(at: storage.databaseFile)
+        else { return (false, false) }
+        return (!version.unknown.isEmpty, !version.missing.isEmpty)
     }
 }
 

@@ -54,7 +54,7 @@ package struct Server: Sendable {
         _ premises: Premises, _ providers: Providers, until stop: AsyncStream<Void>?,
         _ onReady: @escaping @Sendable (Addresses, Premises) async -> Void
     ) async throws {
-        let clock = SystemClock()
+        let clock = premises.clock
         let gatekeeper = Gatekeeper(options: configuration.gatekeeper, clock: clock)
         let events = EventHub(store: premises.store, clock: clock, logger: logger)
         let certificates = try Certificates(configuration, obeysSignals: obeysSignals, logger: logger)

@@ -12,6 +12,6 @@ struct Belfry: AsyncParsableCommand {
         subcommands: [
             Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self,
             ChannelCommand.self, PushCommand.self, ReceiptCommand.self, TenantCommand.self, AdminCommand.self,
-            KeysCommand.self, Simulate.self,
+            KeysCommand.self, DatabaseCommand.self, Simulate.self,
         ])
 }

@@ -26,6 +26,8 @@ import Testing
         "HMS": outbound.union(["CryptoExtras"]),
         "BelfryCore": [],
         "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
+        "PostgreSQL": ["CPostgreSQL"],
+        "BelfryStorePostgres": ["BelfryCore", "PostgreSQL", "Logging"],
         "BelfryProviders": nio.union([
             "BelfryCore", "HTTP2Client", "Tunnel", "AsyncHTTPClient", "Logging",
             "APNs",
@@ -39,7 +41,8 @@ import Testing
             "BelfryCore", "CContract", "Hummingbird", "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto",
         ]),
         "BelfryServer": nio.union([
-            "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Hummingbird",
+            "BelfryCore", "BelfryStoreSQLite", "BelfryStorePostgres", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
+            "Hummingbird",
             "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto", "ServiceLifecycle", "Configuration",
             "SystemPackage", "UnixSignals", "AsyncHTTPClient", "Tunnel", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
             "HummingbirdCore",

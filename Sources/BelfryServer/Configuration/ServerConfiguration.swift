@@ -92,12 +92,26 @@ package struct StorageConfiguration: Sendable {
     /// `database.migrate`, default true: whether `serve` brings the database to the current schema.
     package var migrates: Bool
 
+    /// `database.url`, default none: a PostgreSQL that several nodes share, as libpq names it (`postgres://…`), in place of
+    /// the file in the data directory.
+    package var databaseURL: String?
+    /// `database.connections`, 2...100, default 8: how many connections a node has to PostgreSQL, beside one for searches and
+    /// one that listens.
+    package var connectionsMax: Int
+
     package var databaseFile: String { directory + "/belfry.sqlite" }
+    /// For a person; a URL may hold a password.
+    package var databaseName: String { databaseURL == nil ? databaseFile : "that database.url names" }
 
     init(_ settings: Settings) {
         directory = settings.string("data.directory", default: "belfry-data")
         keyRingFile = settings.optionalString("key.ring.file") ?? directory + "/key-ring"
         migrates = settings.bool("database.migrate", default: true)
+        databaseURL = settings.optionalString("database.url")
+        if let url = databaseURL, !url.hasPrefix("postgres://"), !url.hasPrefix("postgresql://") {
+            databaseURL = settings.fault("database.url", "has to begin with postgres://", nil)
+        }
+        connectionsMax = settings.int("database.connections", default: 8, in: 2...100)
     }
 }
 

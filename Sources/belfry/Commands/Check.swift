@@ -12,7 +12,7 @@ struct Check: AsyncParsableCommand {
         var faults: [String] = []
         do {
             let configuration = try await common.configuration()
-            faults = Premises.faults(configuration)
+            faults = await Premises.faults(configuration)
         } catch let found as ConfigurationFaults {
             faults = found.lines
         }

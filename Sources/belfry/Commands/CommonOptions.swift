@@ -11,12 +11,19 @@ struct CommonOptions: ParsableArguments {
         help: ArgumentHelp("Where the database and the key ring are. [default: belfry-data]", valueName: "directory"))
     var dataDirectory: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A PostgreSQL that several nodes share, in place of the file in the data directory.",
+            valueName: "postgres://…"))
+    var database: String?
+
     @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical. [default: info]"))
     var logLevel: String?
 
     var flags: [String: String] {
         var flags: [String: String] = [:]
         flags["data.directory"] = dataDirectory
+        flags["database.url"] = database
         flags["log.level"] = logLevel
         return flags
     }

@@ -13,6 +13,6 @@ struct Migrate: AsyncParsableCommand {
         configuration.storage.migrates = true
         let premises = try await Premises(configuration, logger: configuration.logging.makeLogger())
         try await premises.close()
-        print("The database \(configuration.storage.databaseFile) has the current schema.")
+        print("The database \(configuration.storage.databaseName) has the current schema.")
     }
 }

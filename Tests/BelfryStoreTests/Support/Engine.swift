@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfryStorePostgres
 import BelfryStoreSQLite
 import BelfryTesting
 import Foundation
@@ -7,7 +8,7 @@ import Testing
 
 /// The fillings of the store that the conformance tests hold to the port.
 enum Engine: CaseIterable, Sendable {
-    case memory, sqlite
+    case memory, sqlite, postgres
 
     /// Runs `body` with an empty store, and clears it away afterwards.
     func withStore(clock: any WallClock, _ body: (any Store) async throws -> Void) async throws {
@@ -20,6 +21,15 @@ enum Engine: CaseIterable, Sendable {
                     at: directory + "/belfry.sqlite", clock: clock, logger: .strict, migrate: true)
                 try await body(store)
                 try await store.close()
+            }
+        case .postgres:
+            try await PostgresHall.withDatabase { connection in
+                let store = try await PostgresStore.open(
+                    .init(connection: connection, connectionsMax: 4, clock: clock), logger: .strict, migrate: false)
+                let outcome: Result<Void, any Error>
+                do { outcome = .success(try await body(store)) } catch { outcome = .failure(error) }
+                await store.close()
+                try outcome.get()
             }
         }
     }

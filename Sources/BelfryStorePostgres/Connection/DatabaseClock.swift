@@ -1,0 +1,25 @@
+import BelfryCore
+import Synchronization
+
+/// The time of the database, as all nodes share it, whatever their own clocks say.
+///
+/// Between two looks at the database it goes on with this machine's steady clock.
+final class DatabaseClock: WallClock {
+    private struct Mark {
+        let time: Instant
+        let at: ContinuousClock.Instant
+    }
+
+    private let mark: Mutex<Mark>
+
+    init(_ time: Instant) { mark = Mutex(Mark(time: time, at: .now)) }
+
+    var now: Instant {
+        mark.withLock { $0.time + $0.at.duration(to: .now) }
+    }
+
+    /// To be called with each time that the database told, right after it did.
+    func note(_ time: Instant) { mark.withLock { $0 = Mark(time: time, at: .now) } }
+
+    func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
+}

@@ -1,0 +1,73 @@
+import BelfryCore
+import PostgreSQL
+
+/// What a write sees: a connection inside a transaction, the time, and what the transaction has changed so far that others
+/// have to know.
+final class WriteSession {
+    let db: Connection
+    let now: Instant
+    let secrets: Secrets
+    let pushes: PushShelf
+    /// Which application's turn it is when pages or walks are claimed.
+    let turn: Int
+    var effects = Effects()
+
+    /// What a transaction changed that others have to know after its commit.
+    struct Effects {
+        /// Something may have fallen due.
+        var fallsDue = false
+        /// Applications or platforms are not what they were.
+        var rosterChanged = false
+    }
+
+    init(db: Connection, now: Instant, secrets: Secrets, pushes: PushShelf, turn: Int) {
+        self.db = db
+        self.now = now
+        self.secrets = secrets
+        self.pushes = pushes
+        self.turn = turn
+    }
+
+    func prepared(_ sql: String) -> Statement { db.prepared(sql) }
+
+    /// To be called by each write that changes an application or a platform.
+    func rosterChanged() { effects.rosterChanged = true }
+
+    /// Whether the application is there, and stays until the transaction ends.
+    func exists(_ application: Key<Application>) throws -> Bool {
+        try prepared(ApplicationStatements.hold).first(application) { _ in true } ?? false
+    }
+}
+
+enum SessionStatements {
+    static let begin = "BEGIN /* session.begin */"
+    static let snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY /* session.snapshot */"
+    static let commit = "COMMIT /* session.commit */"
+
+    /// The database's clock, in milliseconds.
+    static let now = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint /* session.now */"
+
+    static let notify = "SELECT pg_notify($1, $2) /* session.notify */"
+
+    /// Whether this node may do the housekeeping now. The lock goes with the transaction.
+    static let housekeeping = "SELECT pg_try_advisory_xact_lock(7236828794) /* session.housekeeping */"
+
+    /// The same for the catalogue.
+    static let cataloguing = "SELECT pg_try_advisory_xact_lock(7236828795) /* session.cataloguing */"
+
+    /// What each connection is told. An answer waits for the disk even where the server's default is not to. A node that is cut
+    /// off inside a transaction keeps its locks for ten seconds. Plans are made once for each statement, and walk indexes
+    /// from row to row however small a table is, for it may have grown by the next time.
+    static let setup = """
+        SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local');
+        SET statement_timeout = '20s';
+        SET lock_timeout = '10s';
+        SET idle_in_transaction_session_timeout = '10s';
+        SET plan_cache_mode = force_generic_plan;
+        SET enable_seqscan = off;
+        SET enable_bitmapscan = off;
+        SET enable_hashjoin = off;
+        SET enable_mergejoin = off;
+        SET jit = off;
+        """
+}

@@ -1,0 +1,149 @@
+package import BelfryCore
+import FoundationEssentials
+import PostgreSQL
+
+extension PostgresStore: DirectoryStore {
+    package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device> {
+        try await look(search) { desk in try desk.stretch(skip: skip, limit: limit) }
+    }
+
+    package func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device] {
+        try await look(search) { desk in try desk.behind(after, limit: limit) }
+    }
+
+    package func deviceCount(_ search: DeviceSearch) async throws -> Int {
+        try await look(search) { desk in try desk.count() }
+    }
+
+    package func customUserIDs(
+        on platforms: [Key<Platform>], containing text: String?, after id: String?, limit: Int
+    ) async throws -> [String] {
+        try await librarian.search { db, _ in
+            let statement = db.prepared(CustomUserStatements.behind)
+            let ids = try platforms.flatMap { try statement.all($0, id ?? "", text, limit) { $0.text(0) } }
+            let inOrder = Set(ids).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            return Array(inOrder.prefix(limit))
+        }
+    }
+
+    /// What goes through all devices is the librarian's; all else is a few strides along an index.
+    private func look<Value: Sendable>(
+        _ search: DeviceSearch, _ body: @Sendable @escaping (FrontDesk) throws -> Value
+    ) async throws -> Value {
+        var platforms: [Platform] = []
+        for key in search.platforms { if let platform = try await platform(key) { platforms.append(platform) } }
+        return try await librarian.search { [platforms, secrets, now = clock.now] db, deadline in
+            try body(
+                FrontDesk(
+                    db: db, search: search, platforms: platforms, secrets: secrets, now: now, deadline: deadline))
+        }
+    }
+}
+
+/// Answers a search from one snapshot.
+private struct FrontDesk {
+    let db: Connection
+    let search: DeviceSearch
+    let platforms: [Platform]
+    let secrets: Secrets
+    let now: Instant
+    let deadline: ContinuousClock.Instant
+
+    func stretch(skip: Int, limit: Int) throws -> Listing<Device> {
+        if let text = try textSearch() {
+            var found: [Key<Device>] = []
+            var total = 0
+            try text.each(after: nil) { device in
+                if total >= skip, found.count < limit { found.append(device) }
+                total += 1
+                return true
+            }
+            return Listing(try devices(found), total: total)
+        }
+        let total = try count()
+        guard limit > 0, skip < total else { return Listing([], total: total) }
+        var run = run(after: nil)
+        try run.skip(skip)
+        return Listing(try devices(run.next(limit)), total: total)
+    }
+
+    func behind(_ after: Key<Device>?, limit: Int) throws -> [Device] {
+        guard limit > 0 else { return [] }
+        guard let text = try textSearch() else {
+            var run = run(after: after)
+            return try devices(run.next(limit))
+        }
+        var found: [Key<Device>] = []
+        try text.each(after: after) { device in
+            found.append(device)
+            return found.count < limit
+        }
+        return try devices(found)
+    }
+
+    func count() throws -> Int {
+        if let text = try textSearch() {
+            var total = 0
+            try text.each(after: nil) { _ in
+                total += 1
+                return true
+            }
+            return total
+        }
+        guard let topic = search.topic else {
+            let count = db.prepared(DeviceStatements.count)
+            return try platforms.reduce(0) { try $0 + (count.first($1.key) { Int($0.integer(0)) } ?? 0) }
+        }
+        return try platforms.reduce(0) { try $0 + postings(of: $1).count(ofTopic: topic) }
+    }
+
+    private func run(after: Key<Device>?) -> DeviceRun {
+        let list = search.topic.map { PostingList.topic($0) } ?? .registered
+        return DeviceRun(list, on: platforms, after: after, now: now, db)
+    }
+
+    /// nil when no text is looked for.
+    private func textSearch() throws -> TextSearch? {
+        guard let text = search.text else { return nil }
+        var kinds = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.kind) })
+        var topicID: Int64?
+        if let topic = search.topic {
+            topicID = try platforms.first.flatMap { try postings(of: $0).topicID(topic) }
+            if topicID == nil { kinds = [:] }
+        }
+        return TextSearch(
+            db: db, text: Array(text.utf8), naming: secrets.naming, platforms: kinds, topic: topicID, deadline: deadline
+        )
+    }
+
+    private func postings(of platform: Platform) -> PostgresPostings {
+        PostgresPostings(db, platform: platform.key, application: platform.applicationKey, now: now)
+    }
+
+    private func devices(_ keys: [Key<Device>]) throws -> [Device] {
+        try db.prepared(DirectoryStatements.byKeys).all(PostgresArray(keys), as: DeviceRow.init).map { row in
+            row.device(naming: secrets.naming, topicNames: try db.topicNames(row.topics, at: now))
+        }
+    }
+}
+
+enum DirectoryStatements {
+    static let byKeys = """
+        SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
+               os, os_version, model, manufacturer, alias, platform_id /* directory.by_keys */
+          FROM device
+         WHERE id = ANY ($1)
+         ORDER BY id
+        """
+}
+
+enum CustomUserStatements {
+    /// Walks `device_custom_user`.
+    static let behind = """
+        SELECT DISTINCT custom_user_id /* custom_users.behind */ FROM device
+         WHERE platform_id = $1 AND custom_user_id > $2 AND reach > 0
+           AND custom_user_id IS NOT NULL AND ($3 IS NULL OR strpos(custom_user_id, $3) > 0)
+         ORDER BY custom_user_id
+         LIMIT $4
+        """
+}

@@ -1,0 +1,106 @@
+package import BelfryCore
+package import FoundationEssentials
+import PostgreSQL
+
+extension PostgresStore: IdempotencyStore {
+    /// How many old records a reservation clears away. More than the one it adds, so that they become fewer.
+    private static let clearedMax = 4
+
+    package func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict {
+        try await write { session in
+            let now = session.now
+            try session.prepared(IdempotencyStatements.lock).send(reservation.lock)
+            try session.prepared(IdempotencyStatements.clear).send(
+                now + (.zero - IdempotencyRecord.lifetime), Self.clearedMax)
+            let old = try session.prepared(IdempotencyStatements.byName)
+                .first(reservation.name, as: IdempotencyRecord.init)
+            let verdict = IdempotencyVerdict(old, for: reservation, at: now)
+            switch verdict {
+            case .first:
+                try session.prepared(IdempotencyStatements.replace).run(
+                    reservation.name, reservation.request, reservation.seed, now, now + reservation.hold)
+            case .again(let seed):
+                try session.prepared(IdempotencyStatements.hold).send(now + reservation.hold, reservation.name, seed)
+            case .answered, .taken, .busy: break
+            }
+            return verdict
+        }
+    }
+
+    package func complete(_ name: [UInt8], seed: UUID, with answer: KeptAnswer) async throws {
+        try await write { session in
+            try session.prepared(IdempotencyStatements.complete).send(answer.status, answer.content.bytes, name, seed)
+        }
+    }
+
+    package func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
+        try await write { session in
+            if hadNoEffect {
+                try session.prepared(IdempotencyStatements.forget).send(name, seed)
+            } else {
+                try session.prepared(IdempotencyStatements.hold).send(session.now, name, seed)
+            }
+        }
+    }
+}
+
+extension IdempotencyRecord {
+    fileprivate init(_ row: Row) throws {
+        guard let seed = row.uuid(1) else {
+            throw StoreError.unavailable("a record of an Idempotency-Key is damaged")
+        }
+        let state: State =
+            row.isNull(4)
+            ? .held(until: Instant(milliseconds: row.integer(3)))
+            : .answered(KeptAnswer(status: Int(row.integer(4)), content: Sealed(bytes: row.blob(5))))
+        self.init(
+            request: row.blob(0), seed: seed, createdAt: Instant(milliseconds: row.integer(2)), state: state)
+    }
+}
+
+extension Reservation {
+    /// A number for the name: two who come with one name at once are served one after the other.
+    fileprivate var lock: Int64 { name.prefix(8).reduce(0) { $0 << 8 | Int64($1) } }
+}
+
+enum IdempotencyStatements {
+    static let lock = "SELECT pg_advisory_xact_lock($1) /* idempotency.lock */"
+
+    static let byName = """
+        SELECT request, seed, created_at_ms, held_until_ms, status, content /* idempotency.by_name */
+          FROM idempotency
+         WHERE name = $1
+        """
+
+    /// Takes the place of a record that is too old, if there is one.
+    static let replace = """
+        INSERT INTO idempotency /* idempotency.replace */ (name, request, seed, created_at_ms, held_until_ms)
+        VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (name) DO UPDATE
+           SET request = excluded.request, seed = excluded.seed, created_at_ms = excluded.created_at_ms,
+               held_until_ms = excluded.held_until_ms, status = NULL, content = NULL
+        """
+
+    static let hold = """
+        UPDATE idempotency /* idempotency.hold */
+           SET held_until_ms = $1
+         WHERE name = $2 AND seed = $3 AND status IS NULL
+        """
+
+    static let complete = """
+        UPDATE idempotency /* idempotency.complete */
+           SET status = $1, content = $2, held_until_ms = NULL
+         WHERE name = $3 AND seed = $4 AND status IS NULL
+        """
+
+    static let forget = """
+        DELETE FROM idempotency /* idempotency.forget */ WHERE name = $1 AND seed = $2 AND status IS NULL
+        """
+
+    /// Walks `idempotency_created`.
+    static let clear = """
+        DELETE FROM idempotency /* idempotency.clear */
+         WHERE name IN (SELECT name FROM idempotency WHERE created_at_ms <= $1 ORDER BY created_at_ms LIMIT $2
+                           FOR UPDATE SKIP LOCKED)
+        """
+}

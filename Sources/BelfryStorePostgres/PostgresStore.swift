@@ -1,0 +1,153 @@
+package import BelfryCore
+import FoundationEssentials
+package import Logging
+import PostgreSQL
+import Synchronization
+
+/// The store in PostgreSQL, for any number of nodes that share it.
+///
+/// Nodes are equal and know nothing of each other: rows are claimed with locks that others pass over, and settled by the
+/// number of the claim. Each write is a transaction of its own, but for registrations, which share one (`RegistrationDesk`).
+package final class PostgresStore: Sendable {
+    let pool: ConnectionPool
+    /// Searches have a connection of their own, so that none takes one from those who deliver.
+    let librarian: Librarian
+    /// By which things fall due: the database's, or a given one.
+    package let clock: any WallClock
+    private let databaseClock: DatabaseClock?
+    let roster = Roster()
+    let secrets: Secrets
+    let pushes = PushShelf()
+    let signals = Hints()
+    let registrations = RegistrationDesk()
+    private let turn = Atomic(0)
+    /// What other nodes know this one by.
+    let node = UUID()
+    private let crier: Crier
+    private let watch: Watch?
+
+    /// What a store is opened with.
+    package struct Options: Sendable {
+        /// As `ConnectionOptions.string`.
+        package var connection: String
+        package var connectionsMax: Int
+        /// nil for the database's own.
+        package var clock: (any WallClock)?
+        package var use: StoreUse
+
+        package init(
+            connection: String, connectionsMax: Int = 8, clock: (any WallClock)? = nil, use: StoreUse = .serving
+        ) {
+            self.connection = connection
+            self.connectionsMax = connectionsMax
+            self.clock = clock
+            self.use = use
+        }
+    }
+
+    /// Connects.
+    ///
+    /// - Parameter migrate: brings the schema up to date first. Without it, a schema that is not up to date throws
+    ///   `StoreError.unavailable`.
+    package static func open(_ options: Options, logger: Logger, migrate: Bool) async throws -> PostgresStore {
+        if migrate { try await self.migrate(options.connection) }
+        let connecting = ConnectionOptions(options.connection, setup: [SessionStatements.setup])
+        let pool = ConnectionPool(connecting, size: options.connectionsMax)
+        do {
+            let (secrets, now) = try await pool.run { connection in
+                try SchemaVersion(of: connection).check()
+                if options.use != .copyingTo { try Takeover.check(connection) }
+                return (try Secrets(of: connection), try connection.now())
+            }
+            return try PostgresStore(
+                pool: pool, librarian: Librarian(connecting), secrets: secrets, clock: options.clock, now: now,
+                connecting: connecting, logger: logger, isWatched: options.use == .serving)
+        } catch {
+            await pool.close()
+            throw error.asStoreError
+        }
+    }
+
+    /// What migrations the database has.
+    package static func schemaVersion(of connection: String) async throws -> SchemaVersion {
+        try await once(ConnectionOptions(connection)) { try SchemaVersion(of: $0) }
+    }
+
+    /// A large database takes its time, and other nodes wait for the one that migrates.
+    private static let migrationPatience = Duration.seconds(3_600)
+
+    private static func migrate(_ connection: String) async throws {
+        try await once(ConnectionOptions(connection, answerTimeout: migrationPatience)) { try Schema.migrate($0) }
+    }
+
+    /// Does one thing with a connection of its own.
+    private static func once<Value: Sendable>(
+        _ connecting: ConnectionOptions, _ body: @escaping @Sendable (Connection) throws -> Value
+    ) async throws -> Value {
+        let pool = ConnectionPool(connecting, size: 1)
+        let outcome: Result<Value, any Error>
+        do { outcome = .success(try await pool.run(body)) } catch { outcome = .failure(error.asStoreError) }
+        await pool.close()
+        return try outcome.get()
+    }
+
+    private init(
+        pool: ConnectionPool, librarian: Librarian, secrets: Secrets, clock: (any WallClock)?, now: Instant,
+        connecting: ConnectionOptions, logger: Logger, isWatched: Bool
+    ) throws {
+        self.pool = pool
+        self.librarian = librarian
+        self.secrets = secrets
+        databaseClock = clock == nil ? DatabaseClock(now) : nil
+        self.clock = clock ?? databaseClock ?? DatabaseClock(now)
+        crier = try Crier(
+            node: node, pool: pool, connecting: connecting, roster: roster, signals: signals, logger: logger)
+        watch = isWatched ? Watch(crier: crier, logger: logger) : nil
+        watch?.start(self)
+    }
+
+    /// Finishes what waits and lets go of the connections.
+    package func close() async {
+        watch?.stop()
+        crier.close()
+        signals.close()
+        await librarian.close()
+        await pool.close()
+    }
+
+    /// Begins a transaction, and looks at the clock.
+    func begin(on connection: Connection) throws -> WriteSession {
+        try connection.prepared(SessionStatements.begin).send()
+        return WriteSession(
+            db: connection, now: try time(on: connection), secrets: secrets, pushes: pushes,
+            turn: turn.add(1, ordering: .relaxed).newValue & .max)
+    }
+
+    /// Lets others know, here and on other nodes, what a transaction changed.
+    func publish(_ effects: WriteSession.Effects) {
+        if effects.rosterChanged {
+            roster.forget()
+            crier.cry(.roster)
+        }
+        if effects.fallsDue {
+            signals.fire()
+            crier.cry(.due)
+        }
+    }
+
+    private func time(on connection: Connection) throws -> Instant {
+        guard let databaseClock else { return clock.now }
+        let now = try connection.now()
+        databaseClock.note(now)
+        return now
+    }
+}
+
+extension Connection {
+    /// The database's clock.
+    func now() throws -> Instant {
+        let now = try prepared(SessionStatements.now).first { Instant(milliseconds: $0.integer(0)) }
+        guard let now else { throw StoreError.unavailable("the database tells no time") }
+        return now
+    }
+}

@@ -1,0 +1,133 @@
+package import BelfryCore
+import PostgreSQL
+
+extension PostgresStore: ReceiptStore {
+    package func receipts(
+        of application: Key<Application>, before: Key<Push>?, limit: Int
+    ) async throws -> [Receipt] {
+        try await read { db in
+            let pushes = try db.prepared(ReceiptStatements.newest).all(
+                application, before ?? Key(.max), limit, as: Push.init)
+            return try pushes.compactMap { try db.receipt(of: $0) }
+        }
+    }
+
+    package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
+        try await read { db in
+            var tallies: [Key<Platform>: [Int]] = [:]
+            try db.prepared(ReceiptStatements.allAnswers).each(push) { row in
+                row.withBlob(1) { codes in
+                    let platform = Key<Platform>(row.integer(0))
+                    for code in codes { tallies[platform, default: Array(repeating: 0, count: 256)][Int(code)] += 1 }
+                }
+            }
+            return try tallies.mapValues { tally in
+                var counts: [Answer: Int] = [:]
+                for (code, count) in tally.enumerated() where count > 0 {
+                    guard let answer = Answer(code: UInt8(code)) else {
+                        throw StoreError.unavailable("answer \(code) has no meaning")
+                    }
+                    counts[answer] = count
+                }
+                return counts
+            }
+        }
+    }
+
+    package func answers(
+        in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
+    ) async throws -> AnswerPage {
+        let naming = secrets.naming
+        return try await read { db in
+            var search = AnswerSearch(kind: kind, after: after, limit: limit, naming: naming)
+            let platform = after?.platform ?? Key(0)
+            let start = try db.prepared(ReceiptStatements.pageHolding).first(
+                push, platform, after?.device ?? Key(0), as: { $0.integer(0) })
+            let pages = try db.prepared(ReceiptStatements.pages).all(
+                push, platform, start ?? 0, ReceiptStatements.pagesMax
+            ) { row -> AnswerSearch.Candidate in
+                guard let devices = row.withBlob(1, { DeviceList.decode($0) }) else {
+                    throw StoreError.unavailable("a page of push \(push) is damaged")
+                }
+                return AnswerSearch.Candidate(
+                    platform: Key(row.integer(0)), devices: devices,
+                    answers: try row.withBlob(2) { try [Answer](codes: $0, count: devices.count) })
+            }
+            for page in pages where !search.isFull { search.look(at: page) }
+            return search.result(isEnd: pages.count < ReceiptStatements.pagesMax)
+        }
+    }
+}
+
+/// Picks from the pages of a push, in order, the devices with an answer of one kind.
+private struct AnswerSearch {
+    struct Candidate {
+        let platform: Key<Platform>
+        let devices: [Key<Device>]
+        let answers: [Answer]
+    }
+
+    private let kind: Answer.Kind
+    private let limit: Int
+    private let naming: DeviceNaming
+    private var cursor: AnswerCursor?
+    private var found: [DeviceAnswer] = []
+
+    init(kind: Answer.Kind, after: AnswerCursor?, limit: Int, naming: DeviceNaming) {
+        self.kind = kind
+        self.limit = limit
+        self.naming = naming
+        cursor = after
+    }
+
+    var isFull: Bool { found.count == limit }
+
+    mutating func look(at page: Candidate) {
+        for (device, answer) in zip(page.devices, page.answers) {
+            if let cursor, cursor.platform == page.platform, device <= cursor.device { continue }
+            guard !isFull else { return }
+            cursor = AnswerCursor(platform: page.platform, device: device)
+            guard kind.includes(answer) else { continue }
+            found.append(DeviceAnswer(uuid: naming.uuid(of: device), platform: page.platform, answer: answer))
+        }
+    }
+
+    /// - Parameter isEnd: whether no pages follow those that were looked at.
+    func result(isEnd: Bool) -> AnswerPage { AnswerPage(answers: found, next: isEnd && !isFull ? nil : cursor) }
+}
+
+enum ReceiptStatements {
+    /// The most pages looked at for one answer: about a megabyte.
+    static let pagesMax = 200
+
+    /// Walks `push_application` backwards.
+    static let newest = """
+        SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience
+               /* receipts.newest */
+          FROM push
+         WHERE application_id = $1 AND id < $2
+         ORDER BY id DESC
+         LIMIT $3
+        """
+
+    /// Walks `page_device`.
+    static let allAnswers = """
+        SELECT platform_id, answers /* receipts.all_answers */ FROM page WHERE push_id = $1
+        """
+
+    /// Where the page begins that holds a device. One leap through `page_device`.
+    static let pageHolding = """
+        SELECT first_device_id /* receipts.page_holding */ FROM page
+         WHERE push_id = $1 AND platform_id = $2 AND first_device_id <= $3
+         ORDER BY first_device_id DESC
+         LIMIT 1
+        """
+
+    /// Walks `page_device` from a page on.
+    static let pages = """
+        SELECT platform_id, devices, answers /* receipts.pages */ FROM page
+         WHERE push_id = $1 AND (platform_id, first_device_id) >= ($2, $3)
+         ORDER BY platform_id, first_device_id
+         LIMIT $4
+        """
+}

@@ -1,0 +1,49 @@
+import BelfryCore
+import FoundationEssentials
+import PostgreSQL
+import Synchronization
+
+/// The pushes used last. A push never changes once it is accepted, and its content is dear to decode.
+final class PushShelf: Sendable {
+    private struct State {
+        var pushes: [Key<Push>: Push] = [:]
+        /// In the order they came; the oldest leaves first.
+        var order: [Key<Push>] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Each may be as large as its audience of 4,096 devices.
+    private static let countMax = 32
+
+    /// nil when there is no such push.
+    func push(_ key: Key<Push>, in db: Connection) throws -> Push? {
+        if let push = state.withLock({ $0.pushes[key] }) {
+            return try db.prepared(PushStatements.exists).first(key) { _ in push }
+        }
+        guard let push = try db.prepared(PushStatements.byKey).first(key, as: Push.init) else { return nil }
+        state.withLock { state in
+            guard state.pushes.updateValue(push, forKey: key) == nil else { return }
+            state.order.append(key)
+            if state.order.count > Self.countMax { state.pushes[state.order.removeFirst()] = nil }
+        }
+        return push
+    }
+}
+
+extension Push {
+    /// From the columns of `PushStatements.byKey` and `byReceipt`.
+    init(_ row: Row) throws {
+        guard
+            let receiptID = row.uuid(1),
+            let lane = Lane(rawValue: row.integer(3)),
+            let guarantee = Guarantee(rawValue: row.integer(4))
+        else { throw StoreError.unavailable("push \(row.integer(0)) is damaged") }
+        self.init(
+            key: Key(row.integer(0)), receiptID: receiptID, applicationKey: Key(row.integer(2)),
+            content: try JSONDecoder().decode(Content.self, from: Data(row.blob(7))),
+            audience: try JSONDecoder().decode(Audience.self, from: Data(row.blob(8))),
+            lane: lane, guarantee: guarantee, acceptedAt: Instant(milliseconds: row.integer(5)),
+            expiresAt: row.integerIfAny(6).map(Instant.init(milliseconds:)))
+    }
+}

@@ -1,0 +1,31 @@
+import BelfryCore
+import FoundationEssentials
+import PostgreSQL
+import Synchronization
+
+/// The line that a change leaves in the audit log, on its way there.
+///
+/// It travels with the task that makes the change, and the `Writer` puts it into the transaction of the first write it
+/// meets. So every port of the store is audited alike, and none has to know.
+final class AuditSignature: Sendable {
+    @TaskLocal static var pending: AuditSignature?
+
+    private let change: AuditedChange
+    private let kept = Atomic(false)
+
+    init(_ change: AuditedChange) { self.change = change }
+
+    /// Whether a transaction that holds the line was committed.
+    var isKept: Bool { kept.load(ordering: .acquiring) }
+
+    func write(in session: WriteSession) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let details = String(decoding: try encoder.encode(change.details), as: UTF8.self)
+        try session.prepared(AuditStatements.insert).send(
+            session.now, change.keyID, change.address, change.action, change.subject, change.tenant,
+            change.application, details)
+    }
+
+    func noteCommit() { kept.store(true, ordering: .releasing) }
+}

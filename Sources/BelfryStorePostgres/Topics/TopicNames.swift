@@ -1,0 +1,104 @@
+import BelfryCore
+import PostgreSQL
+
+/// A topic as it is written: names are an application's own.
+struct TopicName: Hashable, Comparable {
+    let application: Key<Application>
+    let name: String
+
+    static func < (left: Self, right: Self) -> Bool { (left.application, left.name) < (right.application, right.name) }
+}
+
+extension WriteSession {
+    /// The ids of topics by name, which get one if they have none. They stay until the transaction ends.
+    func intern(_ wanted: Set<TopicName>) throws -> [TopicName: Int64] {
+        guard !wanted.isEmpty else { return [:] }
+        let ordered = wanted.sorted()
+        var ids: [TopicName: Int64] = [:]
+        try prepared(TopicStatements.hold).each(
+            PostgresArray(ordered.map(\.application)), PostgresArray(ordered.map(\.name))
+        ) { row in
+            guard Topic(row).isLiving(at: now) else { return }
+            ids[TopicName(application: Key(row.integer(3)), name: row.text(1))] = row.integer(0)
+        }
+        for topic in ordered where ids[topic] == nil {
+            ids[topic] = try intern(topic.name, expiresAt: nil, in: topic.application).topic.key.rawValue
+        }
+        return ids
+    }
+
+    /// Makes the topic unless there is one. One of the name whose time has come is buried first.
+    func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws -> NewTopic.Fate {
+        while true {
+            let old = try prepared(TopicStatements.hold).first(
+                PostgresArray([application]), PostgresArray([name]), as: Topic.init)
+            if let old, old.isLiving(at: now) { return .existed(old) }
+            if let old { try TopicBurial(session: self).bury(old.key) }
+            // Another node may make it at the same time; then it is found in the next round.
+            let key = try prepared(TopicStatements.insert).first(application, name, expiresAt) {
+                Key<Topic>($0.integer(0))
+            }
+            if let key { return .created(Topic(key: key, name: name, expiresAt: expiresAt)) }
+        }
+    }
+
+    /// The names behind topic ids, without those that are gone.
+    func livingTopics(_ ids: Set<Int64>) throws -> [Int64: String] {
+        guard !ids.isEmpty else { return [:] }
+        let topics = try db.topics(ids.sorted())
+        return Dictionary(
+            topics.filter { $0.isLiving(at: now) }.map { ($0.key.rawValue, $0.name) },
+            uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension Connection {
+    /// The names behind a device's topic ids, sorted; without those that are gone.
+    func topicNames(_ ids: [Int64], at now: Instant) throws -> [String] {
+        guard !ids.isEmpty else { return [] }
+        return try topics(ids).filter { $0.isLiving(at: now) }.map(\.name).sorted()
+    }
+
+    fileprivate func topics(_ ids: [Int64]) throws -> [Topic] {
+        try prepared(TopicStatements.byIDs).all(PostgresArray(ids), as: Topic.init)
+    }
+}
+
+extension Topic {
+    /// From the columns of `TopicStatements.byName` and its like.
+    init(_ row: Row) {
+        self.init(key: Key(row.integer(0)), name: row.text(1), expiresAt: row.instantIfAny(2))
+    }
+
+    func isLiving(at now: Instant) -> Bool {
+        guard let expiresAt else { return true }
+        return expiresAt > now
+    }
+}
+
+enum TopicStatements {
+    static let byName = """
+        SELECT id, name, expires_at_ms /* topics.by_name */ FROM topic WHERE application_id = $1 AND name = $2
+        """
+
+    static let byIDs = """
+        SELECT id, name, expires_at_ms /* topics.by_ids */ FROM topic WHERE id = ANY ($1)
+        """
+
+    /// Nobody buries them until the transaction ends. Walks `topic_name`.
+    static let hold = """
+        SELECT found.id, found.name, found.expires_at_ms, found.application_id /* topics.hold */
+          FROM unnest($1, $2) AS wanted (application_id, name)
+         CROSS JOIN LATERAL (
+            SELECT id, name, expires_at_ms, application_id FROM topic
+             WHERE topic.application_id = wanted.application_id AND topic.name = wanted.name
+             LIMIT 1
+               FOR KEY SHARE) AS found
+        """
+
+    static let insert = """
+        INSERT INTO topic /* topics.insert */ (application_id, name, expires_at_ms) VALUES ($1, $2, $3)
+            ON CONFLICT (application_id, name) DO NOTHING
+        RETURNING id
+        """
+}

@@ -1,0 +1,117 @@
+import CPostgreSQL
+import Foundation
+
+// Every wait is a poll of the socket with a deadline; libpq itself never waits.
+extension Connection {
+    static func connect(_ options: ConnectionOptions) throws -> OpaquePointer {
+        let handle = try start(options)
+        do {
+            try bringUp(handle, until: .now + options.connectTimeout)
+            // Notices are for people at a terminal.
+            PQsetNoticeReceiver(handle, { _, _ in }, nil)
+            guard PQsetnonblocking(handle, 1) == 0 else { throw Self.failure(of: handle) }
+            return handle
+        } catch {
+            PQfinish(handle)
+            throw error
+        }
+    }
+
+    private static func start(_ options: ConnectionOptions) throws -> OpaquePointer {
+        try checkSyntax(of: options.string)
+        // Entries before the string are what it leaves open. Source: PostgreSQL manual, PQconnectdbParams.
+        var names: [UnsafePointer<CChar>?] = []
+        var values: [UnsafePointer<CChar>?] = []
+        defer { for word in names + values { free(UnsafeMutablePointer(mutating: word)) } }
+        for (name, value) in options.tcp + [("dbname", options.string)] {
+            names.append(strdup(name))
+            values.append(strdup(value))
+        }
+        guard let handle = PQconnectStartParams(names + [nil], values + [nil], 1) else {
+            throw PostgresError(.connectionFailed, message: "out of memory")
+        }
+        return handle
+    }
+
+    /// libpq quotes what it cannot read, and a password may be in it.
+    private static func checkSyntax(of string: String) throws {
+        guard let parts = PQconninfoParse(string, nil) else {
+            throw PostgresError(.connectionFailed, message: "libpq cannot read the connection string")
+        }
+        PQconninfoFree(parts)
+    }
+
+    private static func bringUp(_ handle: OpaquePointer, until deadline: ContinuousClock.Instant) throws {
+        guard PQstatus(handle) != CONNECTION_BAD else { throw failure(of: handle) }
+        var wanted = POLLOUT
+        while true {
+            guard try wait(for: wanted, on: handle, until: deadline) != 0 else {
+                throw PostgresError(.connectionFailed, message: "the server did not answer in time")
+            }
+            switch PQconnectPoll(handle) {
+            case PGRES_POLLING_OK: return
+            case PGRES_POLLING_READING: wanted = POLLIN
+            case PGRES_POLLING_WRITING: wanted = POLLOUT
+            default: throw failure(of: handle)
+            }
+        }
+    }
+
+    /// The next result of the oldest command; nil when it has no more.
+    func nextResult(until deadline: ContinuousClock.Instant) throws -> Rows? {
+        var unsent = PQflush(handle)
+        while PQisBusy(handle) == 1 {
+            guard unsent >= 0 else { throw failure(.connectionLost) }
+            let events = try Self.wait(for: unsent == 1 ? POLLIN | POLLOUT : POLLIN, on: handle, until: deadline)
+            guard events != 0 else {
+                isGivenUp = true
+                throw PostgresError(.timedOut, message: "the server did not answer within \(options.answerTimeout)")
+            }
+            if events & Int16(POLLIN | POLLERR | POLLHUP) != 0, PQconsumeInput(handle) != 1 {
+                throw failure(.connectionLost)
+            }
+            unsent = PQflush(handle)
+        }
+        return PQgetResult(handle).map(Rows.init)
+    }
+
+    var isReadable: Bool {
+        var poller = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+        return poll(&poller, 1, 0) > 0
+    }
+
+    /// What came of it; 0 when the time is up.
+    private static func wait(
+        for events: Int32, on handle: OpaquePointer, until deadline: ContinuousClock.Instant
+    ) throws -> Int16 {
+        var poller = pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard left > .zero else { return 0 }
+            let milliseconds = left / .milliseconds(1)
+            switch poll(&poller, 1, Int32(min(milliseconds.rounded(.up), 1_000_000))) {
+            case 0: continue
+            case 1...: return poller.revents
+            default:
+                guard errno == EINTR else {
+                    throw PostgresError(.connectionLost, message: String(cString: strerror(errno)))
+                }
+            }
+        }
+    }
+
+    private static func failure(of handle: OpaquePointer) -> PostgresError {
+        PostgresError(.connectionFailed, message: String(cString: PQerrorMessage(handle)).firstLine)
+    }
+}
+
+extension ConnectionOptions {
+    /// Source: PostgreSQL manual, "Parameter Key Words"; tcp(7). An idle connection asks after half of the time, twice.
+    fileprivate var tcp: [(String, String)] {
+        let milliseconds = Int(silenceTimeout / .milliseconds(1))
+        return [
+            ("tcp_user_timeout", "\(milliseconds)"), ("keepalives_idle", "\(max(1, milliseconds / 2_000))"),
+            ("keepalives_interval", "\(max(1, milliseconds / 4_000))"), ("keepalives_count", "2"),
+        ]
+    }
+}

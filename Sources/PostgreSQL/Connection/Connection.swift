@@ -1,0 +1,164 @@
+import CPostgreSQL
+
+/// One connection to a PostgreSQL server, in pipeline mode, for one thread at a time.
+///
+/// Statements that were `sent` travel with the next one whose answer is wanted, and cost no trip of their own. All calls
+/// block the thread they are made on, for at most `ConnectionOptions.answerTimeout`: they belong on a thread of their own,
+/// such as those of `ConnectionPool`.
+public final class Connection {
+    let handle: OpaquePointer
+    let options: ConnectionOptions
+    /// Names of the statements that the server has prepared.
+    private var prepared: [String: String] = [:]
+    private var nextName = 0
+    /// Commands sent since the last answer was read, in order.
+    private var pending: [Pending] = []
+    /// What a parameter list is put together in.
+    private var scratch = Parameters()
+    /// Whether an answer was not waited for any longer; what comes now belongs to nothing.
+    var isGivenUp = false
+
+    private enum Pending {
+        case prepare(sql: String, name: String)
+        case command
+    }
+
+    /// More commands than this never wait for an answer together.
+    private static let pendingMax = 512
+
+    public init(_ options: ConnectionOptions) throws {
+        self.options = options
+        handle = try Self.connect(options)
+        for statement in options.setup { try run(script: statement) }
+        guard PQenterPipelineMode(handle) == 1 else { throw failure(.connectionFailed) }
+    }
+
+    deinit { PQfinish(handle) }
+
+    /// Whether it can be used, as far as is known without asking the server.
+    public var isAlive: Bool {
+        guard !isGivenUp, PQstatus(handle) == CONNECTION_OK else { return false }
+        // The server says nothing unasked, unless it goes.
+        guard isReadable else { return true }
+        return PQconsumeInput(handle) == 1 && PQstatus(handle) == CONNECTION_OK
+    }
+
+    /// The number of the server's process.
+    public var serverProcess: Int32 { PQbackendPID(handle) }
+
+    /// The statement, to be prepared when it is first used.
+    public func prepared(_ sql: String) -> Statement { Statement(connection: self, sql: sql) }
+
+    // MARK: Transactions
+
+    /// Whether a transaction is open, or was when something failed in it.
+    public var isInTransaction: Bool {
+        let status = PQtransactionStatus(handle)
+        return status != PQTRANS_IDLE && status != PQTRANS_UNKNOWN
+    }
+
+    /// Takes the transaction back; what was sent and not answered yet is waited for first.
+    ///
+    /// Returns false when the connection cannot be used any more.
+    public func rollBack() -> Bool {
+        guard !isGivenUp else { return false }
+        do { try settle() } catch let error as PostgresError where error.code == .refused {} catch { return false }
+        guard isInTransaction else { return PQstatus(handle) == CONNECTION_OK }
+        do { try prepared("ROLLBACK").run() } catch { return false }
+        return true
+    }
+
+    // MARK: Commands
+
+    /// Runs statements without parameters, one after the other, as one command.
+    public func run(script sql: String) throws {
+        try settle()
+        let isPipelined = PQpipelineStatus(handle) != PQ_PIPELINE_OFF
+        if isPipelined, PQexitPipelineMode(handle) != 1 { throw failure(.connectionLost) }
+        defer { if isPipelined { PQenterPipelineMode(handle) } }
+        guard PQsendQuery(handle, sql) == 1 else { throw failure(.connectionLost) }
+        var refusal: PostgresError?
+        let deadline = ContinuousClock.now + options.answerTimeout
+        while let result = try nextResult(until: deadline) {
+            if !result.isFine { refusal = refusal ?? PostgresError(refusal: result.handle) }
+        }
+        if let refusal { throw refusal }
+    }
+
+    /// Sends a command whose answer is read with the next one's.
+    func send<each Value: PostgresValue>(_ sql: String, _ values: repeat each Value) throws {
+        if pending.count >= Self.pendingMax { try settle() }
+        scratch.clear()
+        repeat scratch.append(each values)
+        let name = try name(of: sql)
+        let sent = scratch.withPointers { count, values, lengths, formats in
+            PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1)
+        }
+        guard sent == 1 else { throw failure(.connectionLost) }
+        pending.append(.command)
+    }
+
+    /// Sends a command, and reads all answers up to its own.
+    func ask<each Value: PostgresValue>(_ sql: String, _ values: repeat each Value) throws -> Rows {
+        try send(sql, repeat each values)
+        guard let rows = try settle() else { preconditionFailure("a command was sent and has an answer") }
+        return rows
+    }
+
+    /// Reads the answers that are due; the last one's rows. The first refusal is thrown when all are read.
+    @discardableResult
+    func settle() throws -> Rows? {
+        guard !pending.isEmpty else { return nil }
+        guard PQpipelineSync(handle) == 1 else { throw failure(.connectionLost) }
+        let deadline = ContinuousClock.now + options.answerTimeout
+        var refusal: PostgresError?
+        var last: Rows?
+        for command in pending {
+            while let result = try nextResult(until: deadline) {
+                guard result.isFine else {
+                    if !result.isPassedOver { refusal = refusal ?? PostgresError(refusal: result.handle) }
+                    continue
+                }
+                if case .prepare(let sql, let name) = command { prepared[sql] = name }
+                last = result
+            }
+        }
+        pending.removeAll(keepingCapacity: true)
+        // The mark behind the last command.
+        guard try nextResult(until: deadline) != nil else { throw failure(.connectionLost) }
+        if let refusal {
+            throw PQstatus(handle) == CONNECTION_OK
+                ? refusal : PostgresError(.connectionLost, sqlState: refusal.sqlState, message: refusal.message)
+        }
+        return last
+    }
+
+    /// The server's name of the statement, which it is told when it does not know it.
+    private func name(of sql: String) throws -> String {
+        if let name = prepared[sql] { return name }
+        for case .prepare(sql: sql, let name) in pending { return name }
+        nextName += 1
+        let name = "s\(nextName)"
+        guard PQsendPrepare(handle, name, sql, Int32(scratch.types.count), scratch.types) == 1 else {
+            throw failure(.connectionLost)
+        }
+        pending.append(.prepare(sql: sql, name: name))
+        return name
+    }
+
+    func failure(_ code: PostgresError.Code) -> PostgresError {
+        PostgresError(code, message: String(cString: PQerrorMessage(handle)).firstLine)
+    }
+}
+
+extension Rows {
+    fileprivate var isFine: Bool {
+        switch PQresultStatus(handle) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY, PGRES_PIPELINE_SYNC: true
+        default: false
+        }
+    }
+
+    /// Whether the command was not run because one before it was refused.
+    fileprivate var isPassedOver: Bool { PQresultStatus(handle) == PGRES_PIPELINE_ABORTED }
+}

@@ -1,0 +1,40 @@
+/// A statement of a connection. Parameters are `$1`, `$2`, …; it is prepared once for each connection.
+public struct Statement {
+    let connection: Connection
+    let sql: String
+
+    /// Sends it, and waits for no answer: a refusal is thrown by the next call that does.
+    public func send<each Value: PostgresValue>(_ values: repeat each Value) throws {
+        try connection.send(sql, repeat each values)
+    }
+
+    /// Runs it; how many rows it changed.
+    @discardableResult
+    public func run<each Value: PostgresValue>(_ values: repeat each Value) throws -> Int {
+        try connection.ask(sql, repeat each values).changedCount
+    }
+
+    /// The first row, as what `body` makes of it; nil when there is none.
+    public func first<each Value: PostgresValue, Result>(
+        _ values: repeat each Value, as body: (Row) throws -> Result
+    ) throws -> Result? {
+        let rows = try connection.ask(sql, repeat each values)
+        return rows.count > 0 ? try body(rows[0]) : nil
+    }
+
+    /// Calls `body` with each row in turn.
+    public func each<each Value: PostgresValue>(
+        _ values: repeat each Value, do body: (Row) throws -> Void
+    ) throws {
+        let rows = try connection.ask(sql, repeat each values)
+        for index in 0..<rows.count { try body(rows[index]) }
+    }
+
+    /// All rows, as what `body` makes of them.
+    public func all<each Value: PostgresValue, Result>(
+        _ values: repeat each Value, as body: (Row) throws -> Result
+    ) throws -> [Result] {
+        let rows = try connection.ask(sql, repeat each values)
+        return try (0..<rows.count).map { try body(rows[$0]) }
+    }
+}

@@ -1,0 +1,249 @@
+import Foundation
+import Synchronization
+
+/// A few connections, each with a thread of its own, on which all work with it is done.
+///
+/// A connection is made when there is first work for it, and made anew when it broke. Work that met a broken connection
+/// throws: whether it is to be done again is for the caller to say, see `PostgresError.isOfConnection`. While no connection
+/// can be made, all that waits throws too.
+///
+/// ```swift
+/// let pool = ConnectionPool(ConnectionOptions("postgres:///shop"), size: 4)
+/// let names = try await pool.run { connection in
+///     try connection.prepared("SELECT name FROM customer WHERE id < $1").all(100) { $0.text(0) }
+/// }
+/// await pool.close()
+/// ```
+public final class ConnectionPool: Sendable {
+    private let options: ConnectionOptions
+    private let waitingMax: Int
+    private let queue = Mutex(Queue())
+    /// Rung once for each job, and once for each thread that is to end.
+    private let bell = DispatchSemaphore(value: 0)
+    private let size: Int
+
+    private struct Queue {
+        var jobs: [Job] = []
+        var first = 0
+        var isClosed = false
+        var threads = 0
+        /// How many of them have a connection.
+        var connected = 0
+        /// Called when the last thread has ended.
+        var farewell: (@Sendable () -> Void)?
+
+        var count: Int { jobs.count - first }
+
+        mutating func next() -> Job? {
+            guard first < jobs.count else { return nil }
+            defer {
+                first += 1
+                if first == jobs.count || first > 1_024 {
+                    jobs.removeFirst(first)
+                    first = 0
+                }
+            }
+            return jobs[first]
+        }
+
+        mutating func takeAll() -> [Job] {
+            defer { (jobs, first) = ([], 0) }
+            return Array(jobs[first...])
+        }
+    }
+
+    /// - Parameters:
+    ///   - size: how many connections and threads there are at most.
+    ///   - waitingMax: how much work may wait for one; more throws `PostgresError.Code.overloaded`.
+    public init(_ options: ConnectionOptions, size: Int, waitingMax: Int = 10_000) {
+        self.options = options
+        self.size = size
+        self.waitingMax = waitingMax
+        queue.withLock { $0.threads = size }
+        for number in 1...size {
+            let thread = Thread { self.work() }
+            thread.name = "postgresql-\(number)"
+            thread.stackSize = 1 << 20
+            thread.start()
+        }
+    }
+
+    /// How much work waits for a connection.
+    public var waitingCount: Int { queue.withLock { $0.count } }
+
+    /// Runs `body` with a connection that nobody else has meanwhile, on its thread.
+    ///
+    /// A transaction that `body` leaves open is rolled back.
+    ///
+    /// - Parameter isCancellable: whether, when the task is cancelled, what waits is dropped, and what the server does is
+    ///   cancelled there. A cancelled commit may have taken place.
+    public func run<Value: Sendable>(
+        isCancellable: Bool = true, _ body: @escaping @Sendable (Connection) throws -> Value
+    ) async throws -> Value {
+        let ticket = Ticket()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                submit(Job(ticket: ticket, body: body) { continuation.resume(with: $0) })
+            }
+        } onCancel: {
+            if isCancellable { ticket.cancel() }
+        }
+    }
+
+    /// Has `body` run when a connection is free, and returns at once.
+    ///
+    /// - Parameter then: called on the pool's thread with what came of it.
+    public func enqueue<Value: Sendable>(
+        _ body: @escaping @Sendable (Connection) throws -> Value,
+        then: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        submit(Job(ticket: Ticket(), body: body, answer: then))
+    }
+
+    /// Turns new work away, and returns when all that was there is done.
+    public func close() async {
+        await withCheckedContinuation { continuation in
+            let isDone = queue.withLock { queue in
+                let isFirst = !queue.isClosed
+                queue.isClosed = true
+                if isFirst, queue.threads > 0 { queue.farewell = { continuation.resume() } }
+                return queue.farewell == nil || !isFirst
+            }
+            if isDone { return continuation.resume() }
+            for _ in 0..<size { bell.signal() }
+        }
+    }
+
+    private struct Job: Sendable {
+        let ticket: Ticket
+        /// Does the work, and returns what answers the caller.
+        let run: @Sendable (Connection) -> @Sendable () -> Void
+        let fail: @Sendable (any Error) -> Void
+
+        init<Value: Sendable>(
+            ticket: Ticket, body: @escaping @Sendable (Connection) throws -> Value,
+            answer: @escaping @Sendable (Result<Value, any Error>) -> Void
+        ) {
+            self.ticket = ticket
+            run = { connection in
+                do {
+                    let value = try body(connection)
+                    return { answer(.success(value)) }
+                } catch let error as PostgresError where error.sqlState == .queryCanceled && ticket.isCancelled {
+                    return { answer(.failure(CancellationError())) }
+                } catch {
+                    return { answer(.failure(error)) }
+                }
+            }
+            fail = { answer(.failure($0)) }
+        }
+    }
+
+    private func submit(_ job: Job) {
+        let fault = queue.withLock { queue -> PostgresError? in
+            if queue.isClosed { return PostgresError(.closed, message: "the pool is closed") }
+            guard queue.count < waitingMax else {
+                return PostgresError(.overloaded, message: "\(queue.count) calls wait for a connection")
+            }
+            queue.jobs.append(job)
+            return nil
+        }
+        if let fault { return job.fail(fault) }
+        bell.signal()
+    }
+
+    // MARK: On the threads
+
+    private func work() {
+        var line: Line?
+        func keep(_ other: Line?) {
+            let change = (other == nil ? 0 : 1) - (line == nil ? 0 : 1)
+            line = other
+            if change != 0 { queue.withLock { $0.connected += change } }
+        }
+        while true {
+            bell.wait()
+            guard let job = queue.withLock({ $0.next() }) else {
+                if queue.withLock({ $0.isClosed }) { break }
+                continue
+            }
+            guard !job.ticket.isCancelled else {
+                job.fail(CancellationError())
+                continue
+            }
+            do {
+                let open = try line.flatMap { $0.connection.isAlive ? $0 : nil } ?? Line(options)
+                keep(open)
+                if !run(job, on: open) { keep(nil) }
+            } catch {
+                keep(nil)
+                job.fail(error)
+                failThoseWaiting(error)
+            }
+        }
+        keep(nil)
+        let farewell = queue.withLock { queue in
+            queue.threads -= 1
+            return queue.threads == 0 ? queue.farewell : nil
+        }
+        farewell?()
+    }
+
+    /// When nobody has a connection, those who wait would hear the same later, each after an attempt of its own.
+    private func failThoseWaiting(_ error: any Error) {
+        let waiting = queue.withLock { $0.connected == 0 ? $0.takeAll() : [] }
+        for job in waiting { job.fail(error) }
+    }
+
+    /// Returns whether the connection can be used again.
+    private func run(_ job: Job, on line: Line) -> Bool {
+        line.canceller.begin()
+        job.ticket.board(line.canceller)
+        let answer = job.run(line.connection)
+        line.canceller.end()
+        job.ticket.leave()
+        let isSound = line.connection.rollBack()
+        answer()
+        return isSound
+    }
+
+    private final class Line {
+        let connection: Connection
+        let canceller: Canceller
+
+        init(_ options: ConnectionOptions) throws {
+            connection = try Connection(options)
+            canceller = Canceller(connection)
+        }
+    }
+}
+
+/// Follows one piece of work from the queue onto a connection, so that it can be cancelled wherever it is.
+private final class Ticket: Sendable {
+    private struct State {
+        var isCancelled = false
+        var canceller: Canceller?
+    }
+
+    private let state = Mutex(State())
+
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    func cancel() {
+        let canceller = state.withLock { state in
+            state.isCancelled = true
+            return state.canceller
+        }
+        canceller?.cancel()
+    }
+
+    func board(_ canceller: Canceller) {
+        let isLate = state.withLock { state in
+            state.canceller = canceller
+            return state.isCancelled
+        }
+        if isLate { canceller.cancel() }
+    }
+
+    func leave() { state.withLock { $0.canceller = nil } }
+}

@@ -1,0 +1,79 @@
+import CPostgreSQL
+public import FoundationEssentials
+
+/// One row of an answer. Columns are read by their place, from 0, in binary; it is valid as long as its `Rows`.
+public struct Row {
+    let rows: Rows
+    let index: Int32
+
+    public func isNull(_ column: Int32) -> Bool { PQgetisnull(rows.handle, index, column) == 1 }
+
+    /// A boolean (0 or 1), a smallint, an integer or a bigint; 0 for NULL.
+    public func integer(_ column: Int32) -> Int64 {
+        let bytes = bytes(column)
+        return switch bytes.count {
+        case 8: Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
+        case 4: Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
+        case 2: Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
+        case 1: Int64(bytes[0])
+        default: 0
+        }
+    }
+
+    public func integerIfAny(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+
+    public func bool(_ column: Int32) -> Bool { integer(column) != 0 }
+
+    /// A double precision; 0 for NULL.
+    public func double(_ column: Int32) -> Double {
+        let bytes = bytes(column)
+        guard bytes.count == 8 else { return 0 }
+        return Double(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
+    }
+
+    /// Empty for NULL.
+    public func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
+
+    public func textIfAny(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+
+    /// Empty for NULL.
+    public func blob(_ column: Int32) -> [UInt8] { Array(bytes(column)) }
+
+    public func blobIfAny(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
+
+    /// Lends the bytes where they stand.
+    public func withBlob<Result>(
+        _ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result { try body(bytes(column)) }
+
+    /// nil for NULL, and for what is no uuid.
+    public func uuid(_ column: Int32) -> UUID? {
+        let bytes = bytes(column)
+        return bytes.count == 16 ? UUID(uuid: bytes.loadUnaligned(as: uuid_t.self)) : nil
+    }
+
+    private func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
+        precondition(column < PQnfields(rows.handle), "the answer has no column \(column)")
+        return UnsafeRawBufferPointer(
+            start: PQgetvalue(rows.handle, index, column), count: Int(PQgetlength(rows.handle, index, column)))
+    }
+}
+
+/// What a statement answered: its rows, or how many it changed.
+public final class Rows {
+    let handle: OpaquePointer
+
+    init(_ handle: OpaquePointer) { self.handle = handle }
+
+    deinit { PQclear(handle) }
+
+    public var count: Int { Int(PQntuples(handle)) }
+
+    /// How many rows the statement inserted, changed, deleted or returned.
+    public var changedCount: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
+
+    public subscript(index: Int) -> Row {
+        precondition(index < count, "the answer has no row \(index)")
+        return Row(rows: self, index: Int32(index))
+    }
+}

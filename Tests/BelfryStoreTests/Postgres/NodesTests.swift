@@ -1,0 +1,137 @@
+import BelfryCore
+import BelfryTesting
+import Foundation
+import PostgreSQL
+import Testing
+
+@testable import BelfryStorePostgres
+
+/// Several nodes on one database.
+@Suite(.timeLimit(.minutes(2))) struct NodesTests {
+    @Test func `no page is claimed by two nodes`() async throws {
+        try await withNodes(3) { nodes, scene in
+            let devices = try await scene.registerMany(60)
+            _ = try await scene.push()
+            try await scene.spread(pagesOf: 2)
+            let pages = try await withThrowingTaskGroup(of: [Page].self) { group in
+                for node in nodes {
+                    group.addTask {
+                        var pages: [Page] = []
+                        while true {
+                            let more = try await node.claimPages(
+                                PageClaim(pagesMax: 3, roomElsewhere: .max, lease: .seconds(60)))
+                            pages += more
+                            if more.isEmpty { return pages }
+                        }
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(pages.flatMap(\.devices).sorted() == devices)
+        }
+    }
+
+    @Test func `of two who register one token, both get the same device`() async throws {
+        try await withNodes(2) { nodes, scene in
+            let keys = try await withThrowingTaskGroup(of: [Key<Device>].self) { group in
+                for node in nodes {
+                    group.addTask {
+                        var keys: [Key<Device>] = []
+                        for number in 1...40 {
+                            let registration = try Registration(
+                                token: DeviceToken(bytes: Array("\(number)".utf8)), about: .init(), customUserID: .keep,
+                                topics: .replace(["a", "\(number)"]))
+                            keys.append(try await node.register(registration, as: nil, on: scene.platform).key)
+                        }
+                        return keys
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(keys[0] == keys[1])
+            #expect(try await scene.devices(.topic("a")) == keys[0].sorted())
+            #expect(try await scene.store.deviceCount(on: scene.platform.key) == 40)
+        }
+    }
+
+    @Test func `what one node changes of a platform the other sees`() async throws {
+        try await withNodes(2) { nodes, scene in
+            let other = nodes[1]
+            #expect(try await other.platform(scene.platform.key)?.credentialsVersion == 1)
+            try await nodes[0].replaceCredentials(of: scene.platform.key, with: Sealed(bytes: [1]))
+            while try await other.platform(scene.platform.key)?.credentialsVersion != 2 { await Task.yield() }
+        }
+    }
+
+    @Test func `a node hears what falls due through another`() async throws {
+        try await withNodes(2) { nodes, scene in
+            while try await nodes[0].listenerCount() < 2 {}
+            var ear = nodes[1].hints().makeAsyncIterator()
+            _ = try await scene.push()
+            #expect(await ear.next(isolation: nil) != nil)
+        }
+    }
+
+    @Test func `a late settlement of a page that another node carries changes nothing`() async throws {
+        try await withNodes(2) { nodes, scene in
+            _ = try await scene.registerMany(3)
+            let push = try await scene.push()
+            try await scene.spread()
+            let claim = PageClaim(pagesMax: 1, roomElsewhere: .max, lease: .seconds(10))
+            let late = try #require(try await nodes[0].claimPages(claim).first)
+            scene.clock.advance(by: .seconds(11))
+            let page = try #require(try await nodes[1].claimPages(claim).first)
+            #expect(page.isLapsed)
+            #expect(try await nodes[1].settle(Settlement(page, all: .accepted)))
+            #expect(try await !nodes[0].settle(Settlement(late, all: .skipped(.missing))))
+            #expect(try await scene.counts(of: push) == [.accepted: 3])
+        }
+    }
+
+    @Test func `one node at a time tells devices of their geofences`() async throws {
+        try await withNodes(2) { nodes, scene in
+            _ = try await scene.fence([try await scene.locate()])
+            scene.clock.advance(by: .seconds(60))
+            let first = try await nodes[0].dueGeofenceNotices(atMost: 10)
+            #expect(first.count == 1)
+            #expect(try await nodes[1].dueGeofenceNotices(atMost: 10).isEmpty)
+            scene.clock.advance(by: .seconds(31))
+            #expect(try await nodes[1].dueGeofenceNotices(atMost: 10) == first)
+        }
+    }
+
+    /// Runs `body` with some nodes, and with a scene of the first.
+    private func withNodes(_ count: Int, _ body: ([PostgresStore], Scene) async throws -> Void) async throws {
+        let clock = HandClock()
+        try await withPostgresStore(clock: clock) { first, connection in
+            var nodes = [first]
+            for _ in 1..<count {
+                nodes.append(
+                    try await PostgresStore.open(
+                        .init(connection: connection, connectionsMax: 2, clock: clock), logger: .strict, migrate: false)
+                )
+            }
+            let outcome: Result<Void, any Error>
+            do {
+                outcome = .success(try await body(nodes, try await Scene(store: first, clock: clock)))
+            } catch {
+                outcome = .failure(error)
+            }
+            for node in nodes.dropFirst() { await node.close() }
+            try outcome.get()
+        }
+    }
+}
+
+extension PostgresStore {
+    /// How many nodes listen in the database.
+    fileprivate func listenerCount() async throws -> Int64 {
+        try await glance { connection in
+            try connection.prepared(
+                """
+                SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'
+                """
+            ).first { $0.integer(0) } ?? 0
+        }
+    }
+}

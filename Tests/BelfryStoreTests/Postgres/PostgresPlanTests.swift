@@ -1,0 +1,146 @@
+import PostgreSQL
+import Testing
+
+@testable import BelfryStorePostgres
+
+/// Hot statements walk the index they were written for, and sort nothing, even while the server believes all tables empty.
+@Suite struct PostgresPlanTests {
+    /// A statement, the types of its parameters, and a step of its plan.
+    struct Plan: Sendable, CustomTestStringConvertible {
+        let sql: String
+        let types: String
+        let step: String
+        var sorts = false
+
+        var testDescription: String { String(sql.prefix(60)) }
+
+        init(_ sql: String, _ types: String, _ step: String, sorts: Bool = false) {
+            (self.sql, self.types, self.step, self.sorts) = (sql, types, step, sorts)
+        }
+    }
+
+    @Test(arguments: [
+        Plan(DeviceStatements.byToken, "bigint[], uuid[]", "using device_token"),
+        Plan(DeviceStatements.hold, "bigint[]", "using device_pkey"),
+        Plan(DeviceStatements.count, "bigint", "Index Only Scan using device_reach"),
+        Plan(DeviceStatements.bury, "bigint, bigint[], bigint[]", "using device_pkey"),
+        Plan(PostingStatements.active, "bigint, bigint, bigint", "Index Only Scan using device_reach", sorts: true),
+        Plan(PostingStatements.interactive, "bigint, bigint, bigint", "Index Only Scan using device_reach"),
+        Plan(PostingStatements.registered, "bigint, bigint, bigint", "Index Only Scan using device_reach", sorts: true),
+        Plan(PostingStatements.customUser, "bigint, text, bigint, bigint", "using device_custom_user"),
+        Plan(PostingStatements.topic, "bigint, bigint, bigint, bigint", "Index Only Scan using subscription_pkey"),
+        Plan(PostingStatements.topicCount, "bigint, bigint", "Index Only Scan using subscription_pkey"),
+        Plan(PostingStatements.named, "bigint[], bigint, bigint, bigint", "using device_pkey"),
+        Plan(PostingStatements.remove, "bigint[], bigint[], bigint[]", "using subscription_pkey"),
+        Plan(TokenStatements.among, "bigint[]", "using device_pkey"),
+        Plan(CustomUserStatements.behind, "bigint, text, text, bigint", "using device_custom_user"),
+        Plan(TopicStatements.hold, "bigint[], text[]", "using topic_name"),
+        Plan(TopicListStatements.stretch, "bigint, text, boolean, bigint, bigint, bigint", "using topic_name"),
+        Plan(TopicListStatements.behind, "bigint, text, bigint, bigint", "using topic_name"),
+        Plan(BurialStatements.expired, "bigint, bigint", "using topic_expiry"),
+        Plan(BurialStatements.clear, "bigint, bigint", "using subscription_pkey"),
+        Plan(TextSearchStatements.byKeys, "bigint[]", "using device_pkey"),
+        Plan(TextSearchStatements.stretch, "bigint, bigint", "using device_pkey"),
+        Plan(TextSearchStatements.volumes, "", "Index Only Scan using catalogue_volume_pkey"),
+        Plan(TextSearchStatements.cards, "bigint[]", "using catalogue_card_pkey"),
+        Plan(TextSearchStatements.devices, "bigint[]", "using catalogue_volume_pkey"),
+        Plan(TextSearchStatements.uncatalogued, "bigint", "Index Only Scan using device_pkey"),
+        Plan(CatalogueStatements.behind, "bigint, bigint, bigint", "using device_pkey"),
+        Plan(CatalogueStatements.takeErrata, "bigint", "using catalogue_erratum_pkey"),
+        Plan(CatalogueStatements.deleteCards, "bigint, bigint", "using catalogue_card_pkey"),
+        Plan(WalkStatements.bidders, "bigint, bigint[]", "Index Only Scan using walk_due", sorts: true),
+        Plan(WalkStatements.claim, "bigint, bigint, bigint, bigint, bigint", "using walk_due"),
+        Plan(WalkStatements.nextDue, "", "Index Only Scan using walk_due"),
+        Plan(PageStatements.bidders, "bigint, bigint[]", "Index Only Scan using page_due", sorts: true),
+        Plan(PageStatements.claim, "bigint, bigint, bigint, bigint, bigint", "using page_due"),
+        Plan(PageStatements.nextDue, "", "Index Only Scan using page_due"),
+        Plan(PageStatements.holding, "bigint, bigint", "Index Scan Backward using page_device"),
+        Plan(PlatformStatements.releasePages, "bigint, bigint, bigint", "using page_due"),
+        Plan(RetirementStatements.claimPages, "bigint, bigint, bigint, bigint, bigint", "using page_due"),
+        Plan(RetirementStatements.anyActive, "bigint", "using device_reach"),
+        Plan(ScheduleStatements.due, "bigint, bigint", "using schedule_due"),
+        Plan(ScheduleStatements.nextDue, "", "using schedule_due"),
+        Plan(ScheduleStatements.waiting, "bigint, bigint, bigint, bigint", "using schedule_application"),
+        Plan(
+            ScheduleStatements.ended, "bigint, bigint, bigint, bigint, bigint",
+            "Index Scan Backward using schedule_application"),
+        Plan(ScheduleStatements.clear, "bigint, bigint, bigint", "using schedule_application"),
+        Plan(ReceiptStatements.newest, "bigint, bigint, bigint", "Index Scan Backward using push_application"),
+        Plan(ReceiptStatements.pageHolding, "bigint, bigint, bigint", "Backward using page_device"),
+        Plan(ReceiptStatements.pages, "bigint, bigint, bigint, bigint", "using page_device"),
+        Plan(AdminKeyStatements.ofTenant, "bigint, bigint, bigint", "using admin_key_tenant"),
+        Plan(AdminKeyStatements.ofApplication, "bigint, bigint, bigint", "using admin_key_application"),
+        Plan(
+            AuditStatements.ofTenant, "bigint, bigint, bigint, bigint, text, bigint",
+            "Index Scan Backward using audit_tenant"),
+        Plan(
+            AuditStatements.ofApplication, "bigint, bigint, bigint, bigint, text, bigint",
+            "Index Scan Backward using audit_application"),
+        Plan(LocationStatements.page, "bigint, bigint, text, bigint, bigint", "using location_application"),
+        Plan(LocationStatements.geofences, "bigint", "Index Only Scan using geofence_location_location"),
+        Plan(LocationStatements.groups, "bigint", "Index Only Scan using location_group_member_location"),
+        Plan(LocationGroupStatements.page, "bigint, bigint, text, bigint, bigint", "using location_group_application"),
+        Plan(GeofenceStatements.page, "bigint, bigint, bigint, bigint", "using geofence_application"),
+        Plan(GeofenceStatements.due, "bigint, bigint", "using geofence_due"),
+        Plan(GeofenceStatements.liveCount, "bigint", "using geofence_live"),
+        Plan(GeofenceStatements.active, "bigint", "using geofence_live"),
+        Plan(GeofenceStatements.changed, "bigint, bigint", "using geofence_change"),
+        Plan(GeofenceStatements.withdrawn, "bigint, bigint", "using geofence_change"),
+        Plan(DeletionStatements.since, "bigint, bigint", "using geofence_deletion_pkey"),
+        Plan(DeletionStatements.forget, "bigint, bigint", "using geofence_deletion_expiry"),
+        Plan(NoticeStatements.claim, "bigint, bigint, uuid, bigint", "using geofence_notice_due"),
+        Plan(CountStatements.push, "uuid, bigint", "using push_receipt_id_key"),
+        Plan(CountStatements.ofPush, "bigint", "using push_count_pkey"),
+        Plan(CountStatements.onPlatform, "bigint, bigint, bigint", "using platform_count_pkey"),
+        Plan(CountStatements.ofGeofences, "bigint, bigint, bigint, bigint, bigint", "using geofence_count_pkey"),
+        Plan(CountStatements.heartbeats, "bigint, bigint, bigint", "using heartbeat_pkey"),
+        Plan(CountStatements.forgetMarks, "bigint, bigint", "using event_mark_pkey"),
+        Plan(CountStatements.forgetPlatforms, "bigint, bigint", "using platform_count_hour"),
+        Plan(CountStatements.forgetGeofences, "bigint, bigint", "using geofence_count_last"),
+        Plan(CountStatements.forgetHeartbeats, "bigint, bigint", "using heartbeat_last"),
+        Plan(IdempotencyStatements.byName, "bytea", "using idempotency_pkey"),
+        Plan(IdempotencyStatements.clear, "bigint, bigint", "using idempotency_created"),
+    ])
+    func `a hot statement walks its index`(plan: Plan) async throws {
+        try await withPostgresStore { store, _ in
+            let steps = try await store.explain(plan.sql, plan.types)
+            #expect(steps.contains { $0.contains(plan.step) }, "\(steps)")
+            #expect(!steps.contains { $0.contains("Seq Scan") || $0.contains("Hash Join") }, "\(steps)")
+            if !plan.sorts { #expect(!steps.contains { $0.contains("Sort") }, "\(steps)") }
+        }
+    }
+
+    @Test(arguments: DemolitionStatements.inOrder + RetirementStatements.inOrder)
+    func `clearing away looks at nothing but what it clears`(sql: String) async throws {
+        try await withPostgresStore { store, _ in
+            let types = sql.contains("$2") ? "bigint, bigint" : "bigint"
+            let steps = try await store.explain(sql, types)
+            #expect(!steps.contains { $0.contains("Seq Scan") }, "\(steps)")
+        }
+    }
+}
+
+extension PostgresStore {
+    /// The steps of the plan that the statement is run by, whatever its parameters are.
+    fileprivate func explain(_ sql: String, _ types: String) async throws -> [String] {
+        let values = types.split(separator: ", ").map { type in
+            switch type {
+            case "bigint": "1"
+            case "text": "'x'"
+            case "boolean": "true"
+            case "uuid": "'00000000-0000-0000-0000-000000000000'"
+            case "bytea": "'\\x00'"
+            default: "'{}'"
+            }
+        }
+        return try await glance { connection in
+            let head = types.isEmpty ? "" : " (\(types))"
+            let arguments = values.isEmpty ? "" : " (\(values.joined(separator: ", ")))"
+            try connection.run(script: "ANALYZE")
+            try connection.run(script: "PREPARE plan\(head) AS \(sql)")
+            let steps = try connection.prepared("EXPLAIN (COSTS OFF) EXECUTE plan\(arguments)").all { $0.text(0) }
+            try connection.run(script: "DEALLOCATE plan")
+            return steps
+        }
+    }
+}

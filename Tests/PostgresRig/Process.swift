@@ -1,0 +1,80 @@
+import Foundation
+import Synchronization
+
+/// A program that runs beside this one.
+///
+/// It is started and waited for on a thread of its own, since a death signal goes with the thread that started a program, and
+/// Foundation's `Process` reads behind the end of a directory entry now and then.
+final class Process: Sendable {
+    let id: pid_t
+    private let ended: DispatchSemaphore
+
+    init(_ words: [String], output: String) throws {
+        let started = DispatchSemaphore(value: 0)
+        let ended = DispatchSemaphore(value: 0)
+        let outcome = Outcome()
+        let thread = Thread {
+            do {
+                let id = try Self.spawn(words, output: output)
+                outcome.start.withLock { $0 = .success(id) }
+                started.signal()
+                var status: Int32 = 0
+                while waitpid(id, &status, 0) < 0, errno == EINTR {}
+                outcome.status.store(status & 0x7F == 0 ? status >> 8 & 0xFF : -1, ordering: .releasing)
+            } catch {
+                outcome.start.withLock { $0 = .failure(error) }
+                started.signal()
+            }
+            ended.signal()
+        }
+        thread.start()
+        started.wait()
+        self.ended = ended
+        self.outcome = outcome
+        id = try outcome.start.withLock { try $0?.get() ?? 0 }
+    }
+
+    private final class Outcome: Sendable {
+        let start = Mutex<Result<pid_t, any Error>?>(nil)
+        let status = Atomic<Int32>(-1)
+    }
+
+    private let outcome: Outcome
+
+    /// Runs a program to its end; its status, -1 when a signal ended it.
+    static func run(_ words: [String], output: String) throws -> Int32 {
+        let process = try Process(words, output: output)
+        process.waitUntilEnd()
+        return process.outcome.status.load(ordering: .acquiring)
+    }
+
+    func signal(_ signal: Int32) { kill(id, signal) }
+
+    func waitUntilEnd() {
+        ended.wait()
+        ended.signal()
+    }
+
+    var hasEnded: Bool {
+        guard ended.wait(timeout: .now()) == .success else { return false }
+        ended.signal()
+        return true
+    }
+
+    private static func spawn(_ words: [String], output: String) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for descriptor in [Int32(1), 2] {
+            posix_spawn_file_actions_addopen(&actions, descriptor, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        }
+        let strings = words.map { strdup($0) }
+        defer { for string in strings { free(string) } }
+        var process = pid_t()
+        let error = posix_spawn(&process, words[0], &actions, nil, strings + [nil], environ)
+        guard error == 0 else {
+            throw PostgresServer.Trouble(description: "\(words[0]): \(String(cString: strerror(error)))")
+        }
+        return process
+    }
+}
