@@ -2,7 +2,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help run install test check format lint bench soak simulate fuzz contract tsan clean
 
-RELEASE := --configuration release --scratch-path .build-release
+# With the standard library inside: the program runs where no Swift is, and its calls are shorter.
+RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
 DEBUG := --scratch-path .build
 # Tests wait for answers of servers within the same process: too many at once starve them all.
 WIDTH := --experimental-maximum-parallelization-width 6
