@@ -20,7 +20,7 @@ package struct DeliveryOptions: Sendable {
 
     package init(
         pagesInAirMax: Int = 64, urgentPagesInAirMax: Int = 16, pagesInAirOfPlatformMax: Int = 8,
-        slowAfter: Duration = .seconds(5), pagesPerStep: Int = 8, lease: Duration = .seconds(120),
+        slowAfter: Duration = .seconds(5), pagesPerStep: Int = 16, lease: Duration = .seconds(120),
         poll: Duration = .seconds(1), deathWatch: DeathWatch = DeathWatch()
     ) {
         self.pagesInAirMax = pagesInAirMax

@@ -46,13 +46,14 @@ extension Audience {
     }
 }
 
-/// Reads a list in chunks that start small, for a gallop that needs few, and grow while all of them is used.
+/// Reads a list in chunks that start small, for a gallop that needs few, and double while all of them is used: of a
+/// thousand lists each gives a step of the walk few devices, and what is read beyond them is read again by the next.
 private final class ListCursor: PostingCursor {
     private let list: PostingList
     private let reader: any PostingReader
     private var chunk: [Int64] = []
     private var position = 0
-    private var chunkSize = 32
+    private var chunkSize = 16
     private var isAtEnd = false
 
     private static let chunkSizeMax = 4_096
@@ -76,7 +77,7 @@ private final class ListCursor: PostingCursor {
 
     private func read(from target: Int64) throws {
         let wasContiguous = chunk.last.map { $0 + 1 >= target } ?? false
-        if wasContiguous { chunkSize = min(chunkSize * 4, Self.chunkSizeMax) }
+        if wasContiguous { chunkSize = min(chunkSize * 2, Self.chunkSizeMax) }
         chunk = try reader.postings(list, after: target - 1, limit: chunkSize)
         position = 0
         isAtEnd = chunk.count < chunkSize

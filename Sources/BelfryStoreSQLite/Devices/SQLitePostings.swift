@@ -52,7 +52,9 @@ final class SQLitePostings: PostingReader {
     private func swept(_ topic: Int64, after: Int64, limit: Int) throws -> [Int64] {
         var devices: [Int64] = []
         try db.prepared(PostingStatements.topic).walk(topic, platform, after) { row in
-            devices += try Stretch(row).devices.lazy.filter { $0 > after }.prefix(limit - devices.count)
+            for device in try Stretch(row).devices where device > after && devices.count < limit {
+                devices.append(device)
+            }
             return devices.count < limit ? .next : .stop
         }
         return devices
