@@ -40,9 +40,20 @@ package struct Delivery: Service {
         self.logger = logger
     }
 
-    /// Works until cancelled or asked to shut down gracefully; then finishes the pages in the air and returns.
+    private var bells: [Bell] { spreaders.map(\.bell) + pools.map(\.bell) + [scheduler.bell] }
+
+    /// How many pages are being carried.
+    package var pagesInAir: Int { pools.reduce(0) { $0 + $1.pagesInAir } }
+
+    /// From now on nothing is claimed; what was, comes to its end.
+    package func stopClaiming() {
+        for bell in bells { bell.close() }
+    }
+
+    /// Works until cancelled or asked to shut down gracefully; then finishes the pages in the air and returns. Cancelled, it
+    /// hands back what is not sent yet.
     package func run() async throws {
-        let bells = spreaders.map(\.bell) + pools.map(\.bell) + [scheduler.bell]
+        let bells = bells
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for spreader in spreaders { group.addTask { try await spreader.run() } }
@@ -54,8 +65,10 @@ package struct Delivery: Service {
                 for _ in bells { try await group.next() }
                 group.cancelAll()
             }
+            // A service that ends before it is told to would take the others with it.
+            try await gracefulShutdown()
         } onGracefulShutdown: {
-            for bell in bells { bell.close() }
+            stopClaiming()
         }
     }
 }
