@@ -15,6 +15,8 @@ package struct Delivery: Service {
     private let clock: any WallClock
     private let poll: Duration
     private let logger: Logger
+    /// Closed when the delivery is told to end.
+    private let end = Bell()
 
     package init(
         store: any Store, providers: any ProviderDirectory, clock: any WallClock, policy: RetryPolicy = RetryPolicy(),
@@ -66,9 +68,10 @@ package struct Delivery: Service {
                 group.cancelAll()
             }
             // A service that ends before it is told to would take the others with it.
-            try await gracefulShutdown()
+            await end.wait()
         } onGracefulShutdown: {
             stopClaiming()
+            end.close()
         }
     }
 }

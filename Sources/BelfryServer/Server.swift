@@ -124,6 +124,9 @@ package struct Server: Sendable {
         do {
             try await ServiceGroup(configuration: group).run()
         } catch is CancellationError where departure.isUnderWay {
+            logger.debug("services were called off")
+        }
+        if departure.hasLasted(configuration.shutdownTimeout) {
             logger.warning(
                 "the time to stop was over; what was in the air was handed back",
                 metadata: ["shutdown.timeout": "\(configuration.shutdownTimeout)"])

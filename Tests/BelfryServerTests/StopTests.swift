@@ -64,12 +64,13 @@ extension ServerTests.StopTests {
     {
         try await Estate.with { estate in
             let crowd = try await estate.crowd(600)
-            estate.simulator.script.set(APNsScript(faults: [APNsFault(then: .stall(told: false))]))
+            estate.simulator.script.set(
+                APNsScript(faults: [APNsFault(when: APNsFault.When(after: 10), then: .stall(told: false))]))
             let first = try await estate.serve(["BELFRY_SHUTDOWN_TIMEOUT_SECONDS": "2"])
             defer { first.endAtOnce() }
             let push = try await estate.sender(at: try await first.addresses().http).push("Hello", toTopic: "town")
             try await eventually("it waits for answers") {
-                estate.simulator.script.timesHappened.first.map { $0 > 500 } ?? false
+                estate.simulator.script.timesHappened.first.map { $0 > 100 } ?? false
             }
             let told = ContinuousClock.now
             try await first.end(SIGTERM, within: .seconds(20))
