@@ -212,7 +212,7 @@ let package = Package(
             "BelfryServerTests",
             nio + [
                 "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryServer",
-                "Tunnel", "BelfrySimulators", "BelfryTesting", logging,
+                "Tunnel", "BelfrySimulators", "BelfryTesting", "PostgresRig", logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 asyncHTTP,
             ]),

@@ -25,7 +25,7 @@ package final class PostgresStore: Sendable {
     let node = UUID()
     private let logger: Logger
     private let crier: Crier
-    private let watch: Watch
+    private let watch: Watch?
 
     /// What a store is opened with.
     package struct Options: Sendable {
@@ -34,11 +34,15 @@ package final class PostgresStore: Sendable {
         package var connectionsMax: Int
         /// nil for the database's own.
         package var clock: (any WallClock)?
+        package var use: StoreUse
 
-        package init(connection: String, connectionsMax: Int = 8, clock: (any WallClock)? = nil) {
+        package init(
+            connection: String, connectionsMax: Int = 8, clock: (any WallClock)? = nil, use: StoreUse = .serving
+        ) {
             self.connection = connection
             self.connectionsMax = connectionsMax
             self.clock = clock
+            self.use = use
         }
     }
 
@@ -47,17 +51,18 @@ package final class PostgresStore: Sendable {
     /// - Parameter migrate: brings the schema up to date first. Without it, a schema that is not up to date throws
     ///   `StoreError.unavailable`.
     package static func open(_ options: Options, logger: Logger, migrate: Bool) async throws -> PostgresStore {
+        if migrate { try await self.migrate(options.connection) }
         let connecting = ConnectionOptions(options.connection, setup: [SessionStatements.setup])
         let pool = ConnectionPool(connecting, size: options.connectionsMax)
         do {
             let (secrets, now) = try await pool.run { connection in
-                if migrate { try Schema.migrate(connection) }
                 try SchemaVersion(of: connection).check()
+                if options.use != .copyingTo { try Takeover.check(connection) }
                 return (try Secrets(of: connection), try connection.now())
             }
             return try PostgresStore(
                 pool: pool, librarian: Librarian(connecting), secrets: secrets, clock: options.clock, now: now,
-                connecting: connecting, logger: logger)
+                connecting: connecting, logger: logger, isWatched: options.use == .serving)
         } catch {
             await pool.close()
             throw error.asStoreError
@@ -66,20 +71,30 @@ package final class PostgresStore: Sendable {
 
     /// What migrations the database has.
     package static func schemaVersion(of connection: String) async throws -> SchemaVersion {
-        let pool = ConnectionPool(ConnectionOptions(connection), size: 1)
-        let version: Result<SchemaVersion, any Error>
-        do {
-            version = .success(try await pool.run { try SchemaVersion(of: $0) })
-        } catch {
-            version = .failure(error.asStoreError)
-        }
+        try await once(ConnectionOptions(connection)) { try SchemaVersion(of: $0) }
+    }
+
+    /// A large database takes its time, and other nodes wait for the one that migrates.
+    private static let migrationPatience = Duration.seconds(3_600)
+
+    private static func migrate(_ connection: String) async throws {
+        try await once(ConnectionOptions(connection, answerTimeout: migrationPatience)) { try Schema.migrate($0) }
+    }
+
+    /// Does one thing with a connection of its own.
+    private static func once<Value: Sendable>(
+        _ connecting: ConnectionOptions, _ body: @escaping @Sendable (Connection) throws -> Value
+    ) async throws -> Value {
+        let pool = ConnectionPool(connecting, size: 1)
+        let outcome: Result<Value, any Error>
+        do { outcome = .success(try await pool.run(body)) } catch { outcome = .failure(error.asStoreError) }
         await pool.close()
-        return try version.get()
+        return try outcome.get()
     }
 
     private init(
         pool: ConnectionPool, librarian: Librarian, secrets: Secrets, clock: (any WallClock)?, now: Instant,
-        connecting: ConnectionOptions, logger: Logger
+        connecting: ConnectionOptions, logger: Logger, isWatched: Bool
     ) throws {
         self.pool = pool
         self.librarian = librarian
@@ -89,13 +104,13 @@ package final class PostgresStore: Sendable {
         self.clock = clock ?? databaseClock ?? DatabaseClock(now)
         crier = try Crier(
             node: node, pool: pool, connecting: connecting, roster: roster, signals: signals, logger: logger)
-        watch = Watch(crier: crier, logger: logger)
-        watch.start(self)
+        watch = isWatched ? Watch(crier: crier, logger: logger) : nil
+        watch?.start(self)
     }
 
     /// Finishes what waits and lets go of the connections.
     package func close() async {
-        watch.stop()
+        watch?.stop()
         crier.close()
         signals.close()
         await librarian.close()

@@ -14,7 +14,7 @@ package final class SQLiteStore: Sendable {
     let secrets: Secrets
     let pushes: PushShelf
     let signals: Hints
-    private let watch: Watch
+    private let watch: Watch?
     private let checkpoints: Checkpoints
     let librarian: Librarian
 
@@ -23,16 +23,17 @@ package final class SQLiteStore: Sendable {
     /// - Parameter migrate: brings the schema up to date first. Without it, a schema that is not up to date throws
     ///   `StoreError.unavailable`.
     package static func open(
-        at path: String, clock: any WallClock, logger: Logger, migrate: Bool
+        at path: String, clock: any WallClock, logger: Logger, migrate: Bool, for use: StoreUse = .serving
     ) throws -> SQLiteStore {
         do {
             let pool = try DatabasePool(path: path, configuration: .store)
             if migrate { try Schema.migrate(pool) }
             try pool.read { try SchemaVersion(of: $0).check() }
+            if use != .copyingTo { try pool.read(Takeover.check) }
             return SQLiteStore(
                 pool: pool, flusher: try LogFlusher(path: path),
                 checkpoints: try Checkpoints(pool: pool, logger: logger), librarian: try Librarian(path: path),
-                secrets: try pool.read(Secrets.init), clock: clock, logger: logger)
+                secrets: try pool.read(Secrets.init), clock: clock, logger: logger, isWatched: use == .serving)
         } catch {
             throw error.asStoreError
         }
@@ -53,7 +54,7 @@ package final class SQLiteStore: Sendable {
 
     private init(
         pool: DatabasePool, flusher: LogFlusher, checkpoints: Checkpoints, librarian: Librarian, secrets: Secrets,
-        clock: any WallClock, logger: Logger
+        clock: any WallClock, logger: Logger, isWatched: Bool
     ) {
         self.pool = pool
         self.librarian = librarian
@@ -79,12 +80,12 @@ package final class SQLiteStore: Sendable {
         self.pushes = pushes
         self.writer = writer
         self.checkpoints = checkpoints
-        watch = Watch(writer: writer)
+        watch = isWatched ? Watch(writer: writer) : nil
     }
 
     /// Finishes the waiting writes, moves the log into the file and lets go of it.
     package func close() async throws {
-        watch.stop()
+        watch?.stop()
         signals.close()
         await writer.close()
         do {

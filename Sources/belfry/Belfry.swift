@@ -14,6 +14,7 @@ struct Belfry: AsyncParsableCommand {
         subcommands: [
             Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self,
             ChannelCommand.self, PushCommand.self, ReceiptCommand.self, TenantCommand.self, AdminCommand.self,
-            KeysCommand.self, NodesCommand.self, BackupCommand.self, RestoreCommand.self, Simulate.self,
+            KeysCommand.self, NodesCommand.self, BackupCommand.self, RestoreCommand.self, DatabaseCommand.self,
+            Simulate.self,
         ])
 }

@@ -1,8 +1,8 @@
 public import Foundation
 import Synchronization
 
-/// A PostgreSQL of this process's own: in a temporary folder, behind a socket in it, with fsync on. It is started when it is
-/// first asked for, and goes with the process, however that ends.
+/// A PostgreSQL of this process's own: in a temporary folder, behind a socket in it, with fsync on. It goes with the process,
+/// however that ends.
 public final class PostgresServer: Sendable {
     /// Why there is none.
     public struct Trouble: Error, CustomStringConvertible {
@@ -10,12 +10,13 @@ public final class PostgresServer: Sendable {
     }
 
     public let directory: String
-    private let process: Process
+    private let tools: String
+    private let process: Mutex<Process>
     private let nextDatabase = Atomic(0)
 
     private static let started = Mutex<Result<PostgresServer, any Error>?>(nil)
 
-    /// The one of this process. It blocks while the server comes up.
+    /// The one that tests share, started when it is first asked for. It blocks while the server comes up.
     public static func shared() throws -> PostgresServer {
         try started.withLock { started in
             if let started { return try started.get() }
@@ -33,10 +34,17 @@ public final class PostgresServer: Sendable {
         "host=\(directory) port=5432 user=postgres dbname=\(database)"
     }
 
+    /// The same as a URL.
+    public func url(of database: String) -> String {
+        let host = directory.replacingOccurrences(of: "/", with: "%2F")
+        return "postgres://postgres@\(host)/\(database)"
+    }
+
+    /// A new one. It blocks while the server comes up.
     public init() throws {
         directory =
             FileManager.default.temporaryDirectory.appendingPathComponent("pg-\(UUID().uuidString.prefix(8))").path
-        let tools = try Self.tools()
+        tools = try Self.tools()
         // initdb refuses root, and nobody else may read the folder.
         let user = getuid() == 0 ? ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] : []
         try FileManager.default.createDirectory(
@@ -44,39 +52,92 @@ public final class PostgresServer: Sendable {
         if getuid() == 0, let account = getpwnam("postgres") {
             chown(directory, account.pointee.pw_uid, account.pointee.pw_gid)
         }
-        let data = directory + "/data"
         let made = try Process.run(
             user + [
-                tools + "/initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8",
-                "--no-sync",
+                tools + "/initdb", "-D", directory + "/data", "-U", "postgres", "-A", "trust", "-E", "UTF8",
+                "--locale=C.UTF-8", "--no-sync",
             ],
             output: directory + ".log")
         guard made == 0 else { throw Trouble(description: "initdb failed, see \(directory).log") }
-        let dying = getuid() == 0 ? user + ["--pdeathsig=INT"] : ["/usr/bin/setpriv", "--pdeathsig=INT"]
-        process = try Process(
-            dying + [
-                tools + "/postgres", "-D", data, "-k", directory, "-h", "", "-p", "5432",
-                "-c", "fsync=on", "-c", "checkpoint_timeout=1h", "-c", "max_connections=200", "-c",
-                "shared_buffers=64MB", "-c", "log_min_messages=warning",
-            ], output: directory + ".log")
-        try waitUntilUp(tools)
-        Self.stopAtExit(self)
+        process = Mutex(try Self.bringUp(directory, tools))
+        Self.discardAtExit(self)
     }
 
-    /// As a power cut would: nothing is written on the way out.
-    public func kill() { process.signal(SIGQUIT) }
-
     /// The number of the server's process.
-    public var processID: pid_t { process.id }
+    public var processID: pid_t { process.withLock { $0.id } }
 
-    private func waitUntilUp(_ tools: String) throws {
-        for _ in 0..<100 {
+    /// As an operator does it: connections are ended, and what was not committed is rolled back. It blocks until the server
+    /// is up again.
+    public func restart() throws {
+        stop()
+        try start()
+    }
+
+    /// As a fault does it, by `kill -9`: it has to recover from its log. It blocks until the server is up again.
+    public func killAndRestart() throws {
+        end(by: SIGKILL)
+        try start()
+    }
+
+    /// It blocks until the server is down.
+    public func stop() { end(by: SIGINT) }
+
+    /// It blocks until the server is up.
+    public func start() throws { try process.withLock { $0 = try Self.bringUp(directory, tools) } }
+
+    /// Runs a statement as the server's owner.
+    public func run(_ sql: String) throws {
+        let status = try Process.run(
+            [tools + "/psql", "-h", directory, "-p", "5432", "-U", "postgres", "-c", sql, "postgres"],
+            output: directory + ".log")
+        guard status == 0 else { throw Trouble(description: "psql failed, see \(directory).log") }
+    }
+
+    /// Makes a role as which nobody gets in without a password.
+    public func addRole(_ name: String, password: String) throws {
+        try run("CREATE ROLE \(name) LOGIN PASSWORD '\(password)'")
+        try "local all \(name) scram-sha-256\nlocal all all trust\n".write(
+            toFile: directory + "/data/pg_hba.conf", atomically: false, encoding: .utf8)
+        try restart()
+    }
+
+    /// Stops it and removes its folder.
+    public func discard() {
+        stop()
+        for path in [directory, directory + ".log"] { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    private func end(by signal: Int32) {
+        process.withLock { process in
+            process.signal(signal)
+            process.waitUntilEnd()
+        }
+    }
+
+    /// Processes of a server that was killed live on for a moment, and no other can begin before they are gone.
+    private static func bringUp(_ directory: String, _ tools: String) throws -> Process {
+        let deadline = ContinuousClock.now + .seconds(30)
+        var process = try spawn(directory, tools)
+        while ContinuousClock.now < deadline {
+            usleep(100_000)
+            if process.hasEnded { process = try spawn(directory, tools) }
             let status = try Process.run(
                 [tools + "/pg_isready", "-h", directory, "-p", "5432", "-q"], output: "/dev/null")
-            if status == 0 { return }
-            usleep(100_000)
+            if status == 0 { return process }
         }
+        process.signal(SIGKILL)
         throw Trouble(description: "the server did not come up, see \(directory).log")
+    }
+
+    private static func spawn(_ directory: String, _ tools: String) throws -> Process {
+        let user = getuid() == 0 ? ["--reuid=postgres", "--regid=postgres", "--clear-groups"] : []
+        return try Process(
+            ["/usr/bin/setpriv"] + user + [
+                "--pdeathsig=INT", tools + "/postgres", "-D", directory + "/data", "-k", directory, "-h", "", "-p",
+                "5432",
+                "-c", "fsync=on", "-c", "checkpoint_timeout=1h", "-c", "max_connections=200",
+                "-c", "shared_buffers=64MB", "-c", "log_min_messages=warning",
+            ], output: directory + ".log")
     }
 
     private static func tools() throws -> String {
@@ -90,20 +151,14 @@ public final class PostgresServer: Sendable {
         return "\(root)/\(newest)/bin"
     }
 
-    private static let atExit = Mutex<PostgresServer?>(nil)
+    private static let all = Mutex<[PostgresServer]>([])
 
-    private static func stopAtExit(_ server: PostgresServer) {
-        let isFirst = atExit.withLock { known in
-            defer { known = known ?? server }
-            return known == nil
+    private static func discardAtExit(_ server: PostgresServer) {
+        let isFirst = all.withLock { all in
+            all.append(server)
+            return all.count == 1
         }
         guard isFirst else { return }
-        atexit {
-            guard let server = PostgresServer.atExit.withLock({ $0 }) else { return }
-            server.process.signal(SIGINT)
-            server.process.waitUntilEnd()
-            try? FileManager.default.removeItem(atPath: server.directory)
-            try? FileManager.default.removeItem(atPath: server.directory + ".log")
-        }
+        atexit { for server in PostgresServer.all.withLock({ $0 }) { server.discard() } }
     }
 }

@@ -55,6 +55,12 @@ final class Process: Sendable {
         ended.signal()
     }
 
+    var hasEnded: Bool {
+        guard ended.wait(timeout: .now()) == .success else { return false }
+        ended.signal()
+        return true
+    }
+
     private static func spawn(_ words: [String], output: String) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

@@ -8,6 +8,7 @@ struct Measure: AsyncParsableCommand {
         case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations, schedules
         case audience, search
         case fcm, webPush = "web-push", mixed, isolation
+        case postgres
     }
 
     @Flag(help: "100,000 devices instead of 1,000,000, and fewer rounds.") var quick = false
@@ -59,6 +60,7 @@ struct Measure: AsyncParsableCommand {
         case .mixed: try await MixedRows(stage: stage).measure()
         case .isolation: try await IsolationRow(stage: stage).measure()
         case .schedules: try await ScheduleRow(stage: stage).measure()
+        case .postgres: try await PostgresRows(stage: stage).measure()
         }
     }
 }

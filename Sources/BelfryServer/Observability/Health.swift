@@ -22,7 +22,7 @@ struct Health: Sendable {
 
     private func database() async throws -> PCFv1.Health.Part {
         _ = try await store.nextDue()
-        return .init(isHealthy: true, message: "SQLite")
+        return .init(isHealthy: true, message: "Database is up")
     }
 
     /// A parked platform waits for a person, and the others go on: the queue is none the less healthy.

@@ -152,7 +152,7 @@ enum CountStatements {
 
     /// Walks the push's unique index.
     static let push = """
-        SELECT id, accepted_at_ms /* counts.push */ FROM push WHERE receipt_id = $1 AND application_id = $2
+        SELECT id, accepted_at_ms /* counts.push */ FROM push WHERE receipt_id = $1 AND application_id + 0 = $2
         """
 
     static let geofence = """

@@ -11,15 +11,23 @@ final class Watch: Sendable {
     private let crier: Crier
     private let logger: Logger
     private let rounds = Atomic(0)
-    private let isKeepingHouse = Atomic(false)
+    private let chores: [Chore]
 
     private static let interval = DispatchTimeInterval.milliseconds(40)
-    /// Rounds between two looks at the house.
-    private static let housekeepingEvery = 25
+    /// Rounds between two looks at the chores.
+    private static let choresEvery = 25
 
     init(crier: Crier, logger: Logger) {
         self.crier = crier
         self.logger = logger
+        chores = [
+            Chore(name: "housekeeping", lock: SessionStatements.housekeeping) { session in
+                try Demolition(session: session).resume()
+                try Retirement(session: session).resume()
+                try TopicBurial(session: session).step()
+            },
+            Chore(name: "cataloguing", lock: SessionStatements.cataloguing) { try Catalogue(session: $0).step() },
+        ]
         timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "belfry.store.watch"))
         timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(5))
     }
@@ -31,32 +39,44 @@ final class Watch: Sendable {
             guard let self, let store else { return }
             crier.speak()
             let round = rounds.add(1, ordering: .relaxed).newValue
-            if round.isMultiple(of: Self.housekeepingEvery) { keepHouse(of: store) }
+            guard round.isMultiple(of: Self.choresEvery) else { return }
+            for chore in chores { chore.begin(in: store, logger) }
         }
         timer.resume()
     }
 
     func stop() { timer.cancel() }
+}
 
-    /// One node at a time does it, and the others pass by.
-    private func keepHouse(of store: PostgresStore) {
-        guard isKeepingHouse.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+/// What one node at a time does, while the others pass by.
+private final class Chore: Sendable {
+    private let name: String
+    /// Whether it is this node's turn.
+    private let lock: String
+    private let work: @Sendable (WriteSession) throws -> Void
+    private let isUnderWay = Atomic(false)
+
+    init(name: String, lock: String, work: @escaping @Sendable (WriteSession) throws -> Void) {
+        self.name = name
+        self.lock = lock
+        self.work = work
+    }
+
+    /// Begins unless it is under way.
+    func begin(in store: PostgresStore, _ logger: Logger) {
+        guard isUnderWay.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else { return }
-        store.pool.enqueue { [weak store] connection in
+        store.pool.enqueue { [self, weak store] connection in
             guard let store else { return }
             let session = try store.begin(on: connection)
-            guard try session.prepared(SessionStatements.housekeeping).first(as: { $0.bool(0) }) ?? false else {
-                return
-            }
-            try Demolition(session: session).resume()
-            try Retirement(session: session).resume()
-            try TopicBurial(session: session).step()
+            guard try session.prepared(lock).first(as: { $0.bool(0) }) ?? false else { return }
+            try work(session)
             try connection.prepared(SessionStatements.commit).run()
             store.publish(session.effects)
         } then: { [self] result in
-            isKeepingHouse.store(false, ordering: .releasing)
+            isUnderWay.store(false, ordering: .releasing)
             guard case .failure(let error) = result else { return }
-            logger.debug("housekeeping put off", metadata: ["error": "\(error)"])
+            logger.debug("put off", metadata: ["chore": "\(name)", "error": "\(error)"])
         }
     }
 }

@@ -35,11 +35,6 @@ final class WriteSession {
     /// To be called by each write that changes an application or a platform.
     func rosterChanged() { effects.rosterChanged = true }
 
-    /// Whether the platform is there, and stays until the transaction ends.
-    func holds(_ platform: Key<Platform>) throws -> Bool {
-        try prepared(PlatformStatements.hold).first(PostgresArray([platform])) { _ in true } ?? false
-    }
-
     /// Whether the application is there, and stays until the transaction ends.
     func exists(_ application: Key<Application>) throws -> Bool {
         try prepared(ApplicationStatements.hold).first(application) { _ in true } ?? false
@@ -59,14 +54,17 @@ enum SessionStatements {
     /// Whether this node may do the housekeeping now. The lock goes with the transaction.
     static let housekeeping = "SELECT pg_try_advisory_xact_lock(7236828794) /* session.housekeeping */"
 
-    /// What each connection is told. An answer waits for the disk even where the server's default is not to. Plans are made
-    /// once for each statement, and walk indexes from row to row however small a table is, for it may have grown by the next
-    /// time.
+    /// The same for the catalogue.
+    static let cataloguing = "SELECT pg_try_advisory_xact_lock(7236828795) /* session.cataloguing */"
+
+    /// What each connection is told. An answer waits for the disk even where the server's default is not to. A node that is cut
+    /// off inside a transaction keeps its locks for ten seconds. Plans are made once for each statement, and walk indexes
+    /// from row to row however small a table is, for it may have grown by the next time.
     static let setup = """
         SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local');
         SET statement_timeout = '20s';
         SET lock_timeout = '10s';
-        SET idle_in_transaction_session_timeout = '60s';
+        SET idle_in_transaction_session_timeout = '10s';
         SET plan_cache_mode = force_generic_plan;
         SET enable_seqscan = off;
         SET enable_bitmapscan = off;

@@ -10,15 +10,35 @@ extension PostgresStore {
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (WriteSession) throws -> Value
     ) async throws -> Value {
-        let signature = AuditSignature.pending.flatMap { $0.isKept ? nil : $0 }
-        let transaction = Transaction(store: self, body: body, signature: signature)
-        do {
-            let (value, effects) = try await run(transaction)
-            publish(effects)
-            return value
-        } catch {
-            throw error.asStoreError
+        do { return try await commit(body) } catch { throw error.asStoreError }
+    }
+
+    /// As `write`, for what counts once however often it is said: a database that cannot be reached is waited for.
+    func insist<Value: Sendable>(
+        _ body: @escaping @Sendable (WriteSession) throws -> Value
+    ) async throws -> Value {
+        let end = ContinuousClock.now + Self.insistence
+        while true {
+            do {
+                return try await commit(body)
+            } catch let error as PostgresError where error.isOfConnection && ContinuousClock.now < end {
+                try await Task.sleep(for: Self.pause)
+            } catch {
+                throw error.asStoreError
+            }
         }
+    }
+
+    private static let insistence = Duration.seconds(60)
+    private static let pause = Duration.milliseconds(250)
+
+    private func commit<Value: Sendable>(
+        _ body: @escaping @Sendable (WriteSession) throws -> Value
+    ) async throws -> Value {
+        let signature = AuditSignature.pending.flatMap { $0.isKept ? nil : $0 }
+        let (value, effects) = try await run(Transaction(store: self, body: body, signature: signature))
+        publish(effects)
+        return value
     }
 
     /// Runs it on another connection if the first one broke before its commit was sent. It is not cancelled with its caller,
@@ -31,7 +51,7 @@ extension PostgresStore {
         }
     }
 
-    /// Has a write run, and returns at once. Its audit line is not written.
+    /// Has a write run, and returns at once. Its audit line is not written. Errors are as they came.
     func enqueueWrite<Value: Sendable>(
         _ body: @escaping @Sendable (WriteSession) throws -> Value,
         then: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -52,7 +72,7 @@ extension PostgresStore {
             case .failure(let error as PostgresError)
             where error.code == .connectionLost && !transaction.isCommitting && !isLast:
                 attempt(transaction, isLast: true, then)
-            case .failure(let error): then(.failure(error.asStoreError))
+            case .failure(let error): then(.failure(error))
             }
         }
     }

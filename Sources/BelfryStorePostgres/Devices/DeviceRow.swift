@@ -47,6 +47,13 @@ extension DeviceRow {
     }
 }
 
+extension DeviceRow {
+    /// Whether it is found by the same texts.
+    func hasTexts(of other: DeviceRow) -> Bool {
+        token == other.token && customUserID == other.customUserID && about.alias == other.about.alias
+    }
+}
+
 /// A device's topic ids in its row: ascending, and coded as the devices of a page are.
 enum TopicList {
     static func encode(_ ids: [Int64]) -> [UInt8] { DeviceList.encode(ids.map { Key($0) }) }
@@ -57,6 +64,8 @@ enum TopicList {
     }
 }
 
+/// A column with a zero added to it is in no index: what names rows by their keys looks them up by those, whatever the planner
+/// believes of a table that was empty when it was last counted.
 enum DeviceStatements {
     static let byKey = """
         SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
@@ -65,11 +74,10 @@ enum DeviceStatements {
          WHERE id = $1 AND platform_id = $2
         """
 
-    /// Walks `device_token`.
+    /// Looks each up in `device_token`. Two platforms may know one token, so there may be more than is asked for.
     static let byToken = """
-        SELECT id /* devices.by_token */
-          FROM unnest($1, $2) AS wanted (platform, hash)
-          JOIN device ON platform_id = wanted.platform AND token_hash = wanted.hash AND token_hash IS NOT NULL
+        SELECT id /* devices.by_token */ FROM device
+         WHERE token_hash = ANY ($2) AND token_hash IS NOT NULL AND platform_id + 0 = ANY ($1)
         """
 
     /// Held until the transaction ends. In the order of their ids, so that of two who want the same ones neither waits for
@@ -124,12 +132,12 @@ enum DeviceStatements {
         UPDATE device /* devices.move */ SET registered_at_ms = $1, token_hash = $2, token = $3 WHERE id = $4
         """
 
-    /// Deactivates those that registered before the time of their verdict. Looks each up in the primary key; the sum keeps the
-    /// planner from walking the platform instead.
+    /// Deactivates those that registered before the time of their verdict. Looks each up in the primary key.
     static let bury = """
         UPDATE device /* devices.bury */ SET reach = 0
           FROM unnest($2, $3) AS dead (id, since_ms)
-         WHERE device.id = dead.id AND platform_id + 0 = $1 AND reach > 0 AND registered_at_ms < since_ms
+         WHERE device.id = ANY ($2) AND device.id = dead.id AND platform_id + 0 = $1 AND reach + 0 > 0
+           AND registered_at_ms < since_ms
         RETURNING device.id, topics
         """
 
@@ -138,7 +146,7 @@ enum DeviceStatements {
         """
 
     static let onPlatforms = """
-        SELECT id /* devices.on_platforms */ FROM device WHERE id = ANY ($1) AND platform_id = ANY ($2)
+        SELECT id /* devices.on_platforms */ FROM device WHERE id = ANY ($1) AND platform_id + 0 = ANY ($2)
         """
 
     /// Walks `device_reach`, which covers it.

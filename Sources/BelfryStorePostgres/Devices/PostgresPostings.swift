@@ -100,10 +100,10 @@ enum PostingStatements {
         SELECT count(*) /* postings.topic_count */ FROM subscription WHERE topic_id = $1 AND platform_id = $2
         """
 
-    /// Looks each up in the primary key; the sum keeps the planner from walking the platform instead.
+    /// Looks each up in the primary key; see `DeviceStatements`.
     static let named = """
         SELECT id /* postings.named */ FROM device
-         WHERE id = ANY ($1) AND platform_id + 0 = $2 AND id > $3
+         WHERE id = ANY ($1) AND platform_id + 0 = $2 AND id + 0 > $3 AND registered_at_ms IS NOT NULL
          ORDER BY id
          LIMIT $4
         """

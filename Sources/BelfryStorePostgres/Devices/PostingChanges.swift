@@ -42,10 +42,15 @@ extension PostingStatements {
             ON CONFLICT DO NOTHING
         """
 
+    /// Looks each up in the primary key, one after the other, whatever the planner believes of the table's size.
     static let remove = """
         DELETE FROM subscription /* postings.remove */
-         USING unnest($1, $2, $3) AS lost (topic_id, platform_id, device_id)
-         WHERE subscription.topic_id = lost.topic_id AND subscription.platform_id = lost.platform_id
-           AND subscription.device_id = lost.device_id
+         WHERE ctid = ANY (ARRAY(
+            SELECT found.ctid
+              FROM unnest($1, $2, $3) AS lost (topic_id, platform_id, device_id)
+             CROSS JOIN LATERAL (
+                SELECT ctid FROM subscription
+                 WHERE topic_id = lost.topic_id AND platform_id = lost.platform_id AND device_id = lost.device_id
+                 LIMIT 1) AS found))
         """
 }

@@ -187,16 +187,19 @@ struct Registrar {
         var touched: [Key<Device>] = []
         var freed: [Key<Device>] = []
         var changed: [Draft] = []
+        var errata: [Key<Device>] = []
         for (key, draft) in rows.sorted(by: { $0.key < $1.key }) {
             guard let old = before[key] else { continue }
             if old.token != nil, old.token != draft.row.token { freed.append(key) }
             if !draft.row.isSame(as: old) {
                 if draft.row.token != nil { changed.append(draft) }
+                if !draft.row.hasTexts(of: old) { errata.append(key) }
                 postings.move(key, on: draft.row.platform, from: old.postings, to: draft.row.postings)
             } else if draft.row.registeredAt != old.registeredAt {
                 touched.append(key)
             }
         }
+        try session.noteErrata(errata)
         if !touched.isEmpty { try session.prepared(DeviceStatements.touch).send(session.now, PostgresArray(touched)) }
         if !freed.isEmpty { try session.prepared(DeviceStatements.evict).send(PostgresArray(freed)) }
         for draft in changed {

@@ -1,5 +1,6 @@
 import BelfryCore
 import FoundationEssentials
+import PostgreSQL
 import Synchronization
 
 /// Registrations that wait together share a transaction, and so its trips and its wait for the disk.
@@ -51,7 +52,7 @@ final class RegistrationDesk: Sendable {
             switch outcome {
             case .success(let results): for (waiting, result) in zip(batch, results) { waiting.answer(result) }
             case .failure(let error) where batch.count == 1 || !error.mayBeOfOne:
-                for each in batch { each.answer(.failure(error)) }
+                for each in batch { each.answer(.failure(error.asStoreError)) }
             // One of them cannot be written, and the others need not suffer for it.
             case .failure: for each in batch { runAlone(each, in: store) }
             }
@@ -65,7 +66,7 @@ final class RegistrationDesk: Sendable {
             var registrar = Registrar(session: session, entries: [waiting.entry])
             return try registrar.register()
         } then: { outcome in
-            waiting.answer(outcome.flatMap { $0[0] })
+            waiting.answer(outcome.mapError { $0.asStoreError }.flatMap { $0[0] })
         }
     }
 }
@@ -100,9 +101,7 @@ extension RegistrationDesk.State {
 extension Error {
     /// Whether it may be about one of many writes, and not about the database.
     fileprivate var mayBeOfOne: Bool {
-        switch self as? StoreError {
-        case .overloaded?: false
-        default: true
-        }
+        guard let error = self as? PostgresError else { return true }
+        return error.isOfValues
     }
 }

@@ -18,6 +18,7 @@ struct Relocation {
         var rows = Dictionary(
             uniqueKeysWithValues: found.lazy.filter { $0.platform == platform }.map { ($0.key, $0) })
         var postings = PostingChanges()
+        var moved: [Key<Device>] = []
         for (move, hash) in zip(moves, hashes) {
             guard let row = rows[move.device] else { continue }
             let holder = rows.values.first { $0.token == move.to }
@@ -36,8 +37,10 @@ struct Relocation {
                 }
                 rows[row.key]?.token = move.to
                 try session.prepared(DeviceStatements.move).send(session.now, hash, move.to.bytes, row.key)
+                moved.append(row.key)
             }
         }
+        try session.noteErrata(moved)
         try postings.write(in: session)
     }
 }

@@ -112,7 +112,8 @@ private struct FrontDesk {
             if topicID == nil { kinds = [:] }
         }
         return TextSearch(
-            db: db, text: text, secrets: secrets, platforms: kinds, topic: topicID, deadline: deadline)
+            db: db, text: Array(text.utf8), naming: secrets.naming, platforms: kinds, topic: topicID, deadline: deadline
+        )
     }
 
     private func postings(of platform: Platform) -> PostgresPostings {

@@ -4,76 +4,140 @@ import PostgreSQL
 
 /// Finds the devices whose texts contain a text, ascending, from one snapshot.
 ///
-/// A UUID or a token that is given whole is looked up. Anything else is looked for in all devices, one by one, for as long as
-/// the deadline allows: a UUID is computed (decision 2), so no index of the database knows its parts.
+/// The catalogue names those that may; each is looked at. A text too short for the catalogue, or one that it names too
+/// many devices for, is looked for in all devices, one by one, for as long as the deadline allows; but a whole UUID is
+/// looked up.
 struct TextSearch {
     let db: Connection
-    let text: String
-    let secrets: Secrets
+    let text: [UInt8]
+    let naming: DeviceNaming
     let platforms: [Key<Platform>: PlatformKind]
     /// The id of a topic that an active device has to have, on top.
     let topic: Int64?
     let deadline: ContinuousClock.Instant
 
-    private static let rowsAtOnce = 4_096
+    /// More than these are not looked up one by one; passing over all devices costs as much.
+    private static let candidatesMax = 65_536
+    private static let rowsAtOnce = 1_024
+    private static let volumesAtOnce = 64
 
     /// Calls `body` with each device found behind `after`, until it returns false.
     func each(after: Key<Device>?, _ body: (Key<Device>) throws -> Bool) throws {
-        var after = after?.rawValue ?? 0
-        if let uuid = UUID(uuidString: text), let device = secrets.naming.device(of: uuid), try isThere(device) {
-            if device.rawValue > after { _ = try body(device) }
-            return
+        let after = after?.rawValue ?? 0
+        if let candidates = try candidates() ?? whole() {
+            try lookUp(candidates.filter { $0 > after }.sorted(), body)
+        } else {
+            try passOver(after: after, body)
         }
-        let bytes = Array(text.utf8)
+    }
+
+    // MARK: Looking at devices
+
+    private func lookUp(_ candidates: [Int64], _ body: (Key<Device>) throws -> Bool) throws {
+        let statement = db.prepared(TextSearchStatements.byKeys)
+        for start in stride(from: 0, to: candidates.count, by: Self.rowsAtOnce) {
+            try glance()
+            let some = candidates[start..<min(start + Self.rowsAtOnce, candidates.count)]
+            for device in try statement.all(PostgresArray(some), as: found) {
+                if let device, try !body(device) { return }
+            }
+        }
+    }
+
+    /// In stretches, so that an end is an end.
+    private func passOver(after: Int64, _ body: (Key<Device>) throws -> Bool) throws {
+        let statement = db.prepared(TextSearchStatements.stretch)
+        var after = after
         while true {
-            var count = 0
-            var found: [Int64] = []
-            try db.prepared(TextSearchStatements.stretch).each(after, Self.rowsAtOnce) { row in
-                count += 1
-                after = row.integer(0)
-                if try holds(row, bytes) { found.append(after) }
+            try glance()
+            let rows = try statement.all(after, Self.rowsAtOnce) { (device: $0.integer(0), found: try found($0)) }
+            for row in rows {
+                if let found = row.found, try !body(found) { return }
             }
-            for device in found {
-                if try !body(Key(device)) { return }
-            }
-            if count < Self.rowsAtOnce { return }
-            guard ContinuousClock.now < deadline else {
-                throw InvalidInput(
-                    field: "q", "fits so many devices that looking at them takes too long; give more of it")
-            }
+            guard rows.count == Self.rowsAtOnce, let last = rows.last else { return }
+            after = last.device
         }
     }
 
-    private func isThere(_ device: Key<Device>) throws -> Bool {
-        try db.prepared(TextSearchStatements.byKey).first(device) { try holds($0, []) } ?? false
-    }
-
-    private func holds(_ row: Row, _ bytes: [UInt8]) throws -> Bool {
-        guard let kind = platforms[Key(row.integer(1))] else { return false }
+    /// The device of the row, if it is meant.
+    private func found(_ row: Row) throws -> Key<Device>? {
+        guard let kind = platforms[Key(row.integer(1))] else { return nil }
         if let topic {
             guard row.integer(5) > 0, try row.withBlob(6, { try TopicList.decode($0) }).contains(topic) else {
-                return false
+                return nil
             }
         }
-        return bytes.isEmpty || DeviceText(row, kind: kind, naming: secrets.naming).contains(bytes)
+        return DeviceText(row, kind: kind, naming: naming).contains(text) ? Key(row.integer(0)) : nil
     }
-}
 
-extension DeviceText {
-    /// From the columns id, platform, token, custom user id and alias.
-    fileprivate init(_ row: Row, kind: PlatformKind, naming: DeviceNaming) {
-        self.init(
-            uuid: naming.uuid(of: Key(row.integer(0))), token: row.blobIfAny(2).map(DeviceToken.init(bytes:)),
-            kind: kind,
-            customUserID: row.textIfAny(3), alias: row.textIfAny(4))
+    private func glance() throws {
+        guard ContinuousClock.now >= deadline else { return }
+        throw InvalidInput(
+            field: "q", "fits so many devices that looking at them takes too long; give more of it")
+    }
+
+    // MARK: The catalogue
+
+    /// The device of a UUID; nil when the text is none that this database gave.
+    private func whole() -> [Int64]? {
+        guard
+            let uuid = UUID(uuidString: String(decoding: text, as: UTF8.self)), let device = naming.device(of: uuid)
+        else { return nil }
+        return [device.rawValue]
+    }
+
+    /// All devices that may be meant; nil when that is too many, or cannot be told.
+    private func candidates() throws -> [Int64]? {
+        guard let sequences = TextGrams.sequences(in: text) else { return nil }
+        let uncatalogued = db.prepared(TextSearchStatements.uncatalogued)
+        var found = try uncatalogued.all(Self.candidatesMax + 1) { $0.integer(0) }
+        let volumes = try db.prepared(TextSearchStatements.volumes).all { $0.integer(0) }
+        for start in stride(from: 0, to: volumes.count, by: Self.volumesAtOnce) {
+            let some = volumes[start..<min(start + Self.volumesAtOnce, volumes.count)]
+            let places = try places(of: sequences, in: some)
+            found += try devices(at: places)
+            guard found.count <= Self.candidatesMax else { return nil }
+        }
+        return found.count <= Self.candidatesMax ? Array(Set(found)) : nil
+    }
+
+    /// By volume, the places that have all the grams of one of the sequences.
+    private func places(of sequences: [[UInt16]], in volumes: ArraySlice<Int64>) throws -> [Int64: [UInt16]] {
+        let grams = Set(sequences.joined())
+        let drawers = Set(grams.map { VolumeDraft.drawer(of: $0) })
+        let wanted = volumes.flatMap { volume in drawers.map { Catalogue.card(volume, $0) } }
+        var cards: [Int64: [UInt16: [UInt16]]] = [:]
+        try db.prepared(TextSearchStatements.cards).each(PostgresArray(wanted)) { row in
+            let card = row.integer(0)
+            let drawer = Int(card % Int64(VolumeDraft.drawerCount))
+            for gram in grams where VolumeDraft.drawer(of: gram) == drawer {
+                let places = row.withBlob(1) { VolumeDraft.places(of: gram, in: $0) }
+                cards[card / Int64(VolumeDraft.drawerCount), default: [:]][gram] = places
+            }
+        }
+        return cards.mapValues { places in
+            sequences.flatMap { sequence in VolumeDraft.places(ofAll: sequence) { places[$0] ?? [] } }
+        }.filter { !$0.value.isEmpty }
+    }
+
+    private func devices(at places: [Int64: [UInt16]]) throws -> [Int64] {
+        try db.prepared(TextSearchStatements.devices).all(PostgresArray(places.keys)) { row -> [Int64] in
+            let volume = row.integer(0)
+            guard
+                let devices = row.withBlob(1, { DeviceList.decode($0) }), let places = places[volume],
+                places.allSatisfy({ $0 < devices.count })
+            else { throw StoreError.unavailable("volume \(volume) of the catalogue is damaged") }
+            return places.map { devices[Int($0)].rawValue }
+        }.flatMap(\.self)
     }
 }
 
 enum TextSearchStatements {
-    static let byKey = """
-        SELECT id, platform_id, token, custom_user_id, alias, reach, topics /* search.by_key */
+    static let byKeys = """
+        SELECT id, platform_id, token, custom_user_id, alias, reach, topics /* search.by_keys */
           FROM device
-         WHERE id = $1
+         WHERE id = ANY ($1)
+         ORDER BY id
         """
 
     /// Walks the primary key.
@@ -83,5 +147,27 @@ enum TextSearchStatements {
          WHERE id > $1
          ORDER BY id
          LIMIT $2
+        """
+
+    static let volumes = """
+        SELECT id /* search.volumes */ FROM catalogue_volume ORDER BY id
+        """
+
+    static let cards = """
+        SELECT id, places /* search.cards */ FROM catalogue_card WHERE id = ANY ($1)
+        """
+
+    static let devices = """
+        SELECT id, devices /* search.devices */ FROM catalogue_volume WHERE id = ANY ($1)
+        """
+
+    /// Those behind the mark, and those that changed since they were catalogued.
+    static let uncatalogued = """
+        (SELECT id /* search.uncatalogued */ FROM device
+          WHERE id > (SELECT device_id FROM catalogue WHERE id = 1)
+          ORDER BY id LIMIT $1)
+        UNION ALL
+        SELECT device_id FROM catalogue_erratum
+         LIMIT $1
         """
 }

@@ -93,7 +93,8 @@ enum GeofenceStatements {
 
     /// Walks `geofence_live`.
     static let liveCount = """
-        SELECT count(*) /* geofences.live_count */ FROM geofence WHERE application_id = $1 AND due_at_ms IS NOT NULL
+        SELECT count(*) /* geofences.live_count */
+          FROM (SELECT id FROM geofence WHERE application_id = $1 AND due_at_ms IS NOT NULL ORDER BY id) AS live
         """
 
     static let locations = """

@@ -87,9 +87,9 @@ extension Connection {
 }
 
 enum TokenStatements {
-    /// Looks each up in the primary key.
+    /// Looks each up in the primary key; see `DeviceStatements`.
     static let among = """
-        SELECT id, token /* tokens.among */ FROM device WHERE id = ANY ($1) AND reach > 0 ORDER BY id
+        SELECT id, token /* tokens.among */ FROM device WHERE id = ANY ($1) AND reach + 0 > 0 ORDER BY id
         """
 }
 

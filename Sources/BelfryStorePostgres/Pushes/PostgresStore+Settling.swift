@@ -3,14 +3,15 @@ import PostgreSQL
 
 extension PostgresStore: DeliveryStore {
     package func settle(_ settlement: Settlement) async throws -> Bool {
-        try await write { session in try Settling(session: session, settlement: settlement).settle() }
+        // What the provider said would have to be asked again, and devices told twice.
+        try await insist { session in try Settling(session: session, settlement: settlement).settle() }
     }
 }
 
 /// Writes one settlement down, within a write.
 ///
-/// What pages of one push, and pushes of one platform, write to the same row, they write in the same order: none waits for
-/// one that waits for it.
+/// What pages of one push, and pushes of one platform, write to the same row, they write in the same order, and platforms come
+/// before devices as they do where devices register: none waits for one that waits for it.
 struct Settling {
     let session: WriteSession
     let settlement: Settlement
@@ -21,9 +22,9 @@ struct Settling {
         guard let lease = try lease() else { return false }
         // Settled already: a caller that did not hear so may say it again.
         guard lease.isHeld else { return true }
+        if let halt = settlement.halt { try park(halt) }
         try deactivate(settlement.deaths)
         try Relocation(session: session, platform: page.platformKey).relocate(settlement.moves)
-        if let halt = settlement.halt { try park(halt) }
         try write(over: lease.answers)
         if settlement.retryAt != nil { session.effects.fallsDue = true }
         return true

@@ -6,7 +6,9 @@ extension PostgresStore {
     /// on meanwhile. What a crash leaves behind is cleared by `Watch` of the next process.
     package func delete(_ application: Key<Application>, force: Bool) async throws {
         try await write { session in
-            guard try session.exists(application) else { throw StoreError.unknown("application \(application)") }
+            guard try session.prepared(ApplicationStatements.seize).first(application, as: { _ in true }) != nil else {
+                throw StoreError.unknown("application \(application)")
+            }
             let platforms = try session.prepared(DemolitionStatements.platformCount).first(application) {
                 $0.integer(0)
             }

@@ -116,9 +116,14 @@ enum ApplicationStatements {
          ORDER BY id
         """
 
-    /// Nobody changes it while it is held, least of all to doom it.
+    /// Nobody dooms it while it is held; its other columns may change.
     static let hold = """
-        SELECT 1 /* applications.hold */ FROM application WHERE id = $1 AND NOT is_doomed FOR SHARE
+        SELECT 1 /* applications.hold */ FROM application WHERE id = $1 AND NOT is_doomed FOR KEY SHARE
+        """
+
+    /// Waits for those who hold it.
+    static let seize = """
+        SELECT 1 /* applications.seize */ FROM application WHERE id = $1 AND NOT is_doomed FOR UPDATE
         """
 
     /// Changes of one application's map follow one another.
@@ -151,13 +156,21 @@ enum PlatformStatements {
          WHERE id = $1
         """
 
-    /// Those that are there; nobody retires them while they are held.
+    /// Those that are there; nobody retires them while they are held. Their other columns may change.
     static let hold = """
         SELECT platform.id /* platforms.hold */
           FROM platform JOIN application ON application.id = application_id
          WHERE platform.id = ANY ($1) AND NOT is_doomed AND NOT is_retired
          ORDER BY platform.id
-           FOR SHARE
+           FOR KEY SHARE
+        """
+
+    /// Waits for those who hold it.
+    static let seize = """
+        SELECT 1 /* platforms.seize */
+          FROM platform JOIN application ON application.id = application_id
+         WHERE platform.id = $1 AND NOT is_doomed AND NOT is_retired
+           FOR UPDATE OF platform
         """
 
     static let exists = """

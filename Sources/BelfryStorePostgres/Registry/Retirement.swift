@@ -6,7 +6,9 @@ extension PostgresStore {
     /// meanwhile. What a crash leaves behind is cleared by `Watch` of the next process.
     package func delete(_ platform: Key<Platform>, force: Bool) async throws {
         try await write { session in
-            guard try session.holds(platform) else { throw StoreError.unknown("platform \(platform)") }
+            guard try session.prepared(PlatformStatements.seize).first(platform, as: { _ in true }) != nil else {
+                throw StoreError.unknown("platform \(platform)")
+            }
             let isInUse = try session.prepared(RetirementStatements.anyActive).first(platform) { _ in true } ?? false
             guard force || !isInUse else {
                 throw StoreError.notEmpty("the platform has active devices, which only force deletes with it")

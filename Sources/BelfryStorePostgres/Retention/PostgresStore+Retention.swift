@@ -54,7 +54,7 @@ extension WriteSession {
 
 enum RetentionStatements {
     /// Whether this node may forget now. The lock goes with the transaction.
-    static let turn = "SELECT pg_try_advisory_xact_lock(7236828795) /* retention.turn */"
+    static let turn = "SELECT pg_try_advisory_xact_lock(7236828796) /* retention.turn */"
 
     /// Walks `push_progress_settled`.
     static let withAnswers = """

@@ -69,7 +69,7 @@ package struct SchemaVersion: Sendable, Hashable {
 }
 
 enum SchemaStatements {
-    /// Who holds this number migrates. It is waited for as long as `lock_timeout` allows.
+    /// Who holds this number migrates; others wait.
     static let lock = "SELECT pg_advisory_lock(7236828793) /* schema.lock */"
     static let unlock = "SELECT pg_advisory_unlock(7236828793) /* schema.unlock */"
 

@@ -87,10 +87,13 @@ enum TopicStatements {
 
     /// Nobody buries them until the transaction ends. Walks `topic_name`.
     static let hold = """
-        SELECT topic.id, topic.name, topic.expires_at_ms, topic.application_id /* topics.hold */
+        SELECT found.id, found.name, found.expires_at_ms, found.application_id /* topics.hold */
           FROM unnest($1, $2) AS wanted (application_id, name)
-          JOIN topic ON topic.application_id = wanted.application_id AND topic.name = wanted.name
-           FOR KEY SHARE OF topic
+         CROSS JOIN LATERAL (
+            SELECT id, name, expires_at_ms, application_id FROM topic
+             WHERE topic.application_id = wanted.application_id AND topic.name = wanted.name
+             LIMIT 1
+               FOR KEY SHARE) AS found
         """
 
     static let insert = """

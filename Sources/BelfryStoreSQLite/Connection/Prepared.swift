@@ -33,6 +33,20 @@ struct Prepared {
         while try step() { try body(Columns(handle: handle)) }
     }
 
+    /// As `run`, with as many values as there are.
+    func run(values: [some Bindable]) throws {
+        try bind(values: values)
+        defer { reset() }
+        while try step() {}
+    }
+
+    /// As `each`, with as many values as there are.
+    func each(values: [some Bindable], do body: (Columns) throws -> Void) throws {
+        try bind(values: values)
+        defer { reset() }
+        while try step() { try body(Columns(handle: handle)) }
+    }
+
     /// Whether there is any use in another row.
     enum Appetite { case next, stop }
 
@@ -55,6 +69,11 @@ struct Prepared {
     private func bind<each Value: Bindable>(_ values: repeat each Value) throws {
         var index: Int32 = 0
         repeat try bind(each values, at: &index)
+    }
+
+    private func bind(values: [some Bindable]) throws {
+        var index: Int32 = 0
+        for value in values { try bind(value, at: &index) }
     }
 
     private func bind(_ value: some Bindable, at index: inout Int32) throws {

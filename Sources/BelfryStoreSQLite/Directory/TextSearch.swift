@@ -95,14 +95,10 @@ struct TextSearch {
 
     /// Places of a volume that have all the grams.
     private func places(of grams: [UInt16], in volume: Int64, _ drawers: Prepared) throws -> [UInt16] {
-        var common: [UInt16]?
-        for gram in grams {
+        try VolumeDraft.places(ofAll: grams) { gram in
             let card = Catalogue.card(volume, VolumeDraft.drawer(of: gram))
-            let places = try drawers.first(card) { $0.withBlob(0) { VolumeDraft.places(of: gram, in: $0) } } ?? []
-            common = common.map { $0.common(with: places) } ?? places
-            if common?.isEmpty ?? true { return [] }
+            return try drawers.first(card) { $0.withBlob(0) { VolumeDraft.places(of: gram, in: $0) } } ?? []
         }
-        return common ?? []
     }
 
     private func devices(at places: [UInt16], in volume: Int64) throws -> [Int64] {
@@ -113,21 +109,6 @@ struct TextSearch {
             throw StoreError.unavailable("volume \(volume) of the catalogue is damaged")
         }
         return places.map { devices[Int($0)].rawValue }
-    }
-}
-
-extension [UInt16] {
-    /// Of two ascending lists, what stands in both.
-    fileprivate func common(with other: [UInt16]) -> [UInt16] {
-        var common: [UInt16] = []
-        var (mine, theirs) = (startIndex, other.startIndex)
-        while mine < endIndex, theirs < other.endIndex {
-            if self[mine] == other[theirs] { common.append(self[mine]) }
-            let (left, right) = (self[mine], other[theirs])
-            if left <= right { mine += 1 }
-            if right <= left { theirs += 1 }
-        }
-        return common
     }
 }
 

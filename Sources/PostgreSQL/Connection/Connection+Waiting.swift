@@ -4,9 +4,7 @@ import Foundation
 // Every wait is a poll of the socket with a deadline; libpq itself never waits.
 extension Connection {
     static func connect(_ options: ConnectionOptions) throws -> OpaquePointer {
-        guard let handle = PQconnectStart(options.string) else {
-            throw PostgresError(.connectionFailed, message: "out of memory")
-        }
+        let handle = try start(options)
         do {
             try bringUp(handle, until: .now + options.connectTimeout)
             // Notices are for people at a terminal.
@@ -17,6 +15,30 @@ extension Connection {
             PQfinish(handle)
             throw error
         }
+    }
+
+    private static func start(_ options: ConnectionOptions) throws -> OpaquePointer {
+        try checkSyntax(of: options.string)
+        // Entries before the string are what it leaves open. Source: PostgreSQL manual, PQconnectdbParams.
+        var names: [UnsafePointer<CChar>?] = []
+        var values: [UnsafePointer<CChar>?] = []
+        defer { for word in names + values { free(UnsafeMutablePointer(mutating: word)) } }
+        for (name, value) in options.tcp + [("dbname", options.string)] {
+            names.append(strdup(name))
+            values.append(strdup(value))
+        }
+        guard let handle = PQconnectStartParams(names + [nil], values + [nil], 1) else {
+            throw PostgresError(.connectionFailed, message: "out of memory")
+        }
+        return handle
+    }
+
+    /// libpq quotes what it cannot read, and a password may be in it.
+    private static func checkSyntax(of string: String) throws {
+        guard let parts = PQconninfoParse(string, nil) else {
+            throw PostgresError(.connectionFailed, message: "libpq cannot read the connection string")
+        }
+        PQconninfoFree(parts)
     }
 
     private static func bringUp(_ handle: OpaquePointer, until deadline: ContinuousClock.Instant) throws {
@@ -80,5 +102,16 @@ extension Connection {
 
     private static func failure(of handle: OpaquePointer) -> PostgresError {
         PostgresError(.connectionFailed, message: String(cString: PQerrorMessage(handle)).firstLine)
+    }
+}
+
+extension ConnectionOptions {
+    /// Source: PostgreSQL manual, "Parameter Key Words"; tcp(7). An idle connection asks after half of the time, twice.
+    fileprivate var tcp: [(String, String)] {
+        let milliseconds = Int(silenceTimeout / .milliseconds(1))
+        return [
+            ("tcp_user_timeout", "\(milliseconds)"), ("keepalives_idle", "\(max(1, milliseconds / 2_000))"),
+            ("keepalives_interval", "\(max(1, milliseconds / 4_000))"), ("keepalives_count", "2"),
+        ]
     }
 }

@@ -8,16 +8,21 @@ public struct ConnectionOptions: Sendable, Hashable {
     public var connectTimeout: Duration
     /// The longest an answer may take; then the connection is given up.
     public var answerTimeout: Duration
+    /// The longest the server's machine may leave a packet without a sign of life; then the connection is lost. It takes no
+    /// answer from a statement that runs for long, and what the string says of `tcp_user_timeout` and `keepalives` goes
+    /// before it.
+    public var silenceTimeout: Duration
     /// Statements run once on each new connection, such as `SET`.
     public var setup: [String]
 
     public init(
         _ string: String, connectTimeout: Duration = .seconds(5), answerTimeout: Duration = .seconds(30),
-        setup: [String] = []
+        silenceTimeout: Duration = .seconds(8), setup: [String] = []
     ) {
         self.string = string
         self.connectTimeout = connectTimeout
         self.answerTimeout = answerTimeout
+        self.silenceTimeout = silenceTimeout
         self.setup = setup
     }
 }

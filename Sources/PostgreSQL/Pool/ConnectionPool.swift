@@ -4,7 +4,8 @@ import Synchronization
 /// A few connections, each with a thread of its own, on which all work with it is done.
 ///
 /// A connection is made when there is first work for it, and made anew when it broke. Work that met a broken connection
-/// throws: whether it is to be done again is for the caller to say, see `PostgresError.isOfConnection`.
+/// throws: whether it is to be done again is for the caller to say, see `PostgresError.isOfConnection`. While no connection
+/// can be made, all that waits throws too.
 ///
 /// ```swift
 /// let pool = ConnectionPool(ConnectionOptions("postgres:///shop"), size: 4)
@@ -26,6 +27,8 @@ public final class ConnectionPool: Sendable {
         var first = 0
         var isClosed = false
         var threads = 0
+        /// How many of them have a connection.
+        var connected = 0
         /// Called when the last thread has ended.
         var farewell: (@Sendable () -> Void)?
 
@@ -41,6 +44,11 @@ public final class ConnectionPool: Sendable {
                 }
             }
             return jobs[first]
+        }
+
+        mutating func takeAll() -> [Job] {
+            defer { (jobs, first) = ([], 0) }
+            return Array(jobs[first...])
         }
     }
 
@@ -148,6 +156,11 @@ public final class ConnectionPool: Sendable {
 
     private func work() {
         var line: Line?
+        func keep(_ other: Line?) {
+            let change = (other == nil ? 0 : 1) - (line == nil ? 0 : 1)
+            line = other
+            if change != 0 { queue.withLock { $0.connected += change } }
+        }
         while true {
             bell.wait()
             guard let job = queue.withLock({ $0.next() }) else {
@@ -160,18 +173,26 @@ public final class ConnectionPool: Sendable {
             }
             do {
                 let open = try line.flatMap { $0.connection.isAlive ? $0 : nil } ?? Line(options)
-                line = run(job, on: open) ? open : nil
+                keep(open)
+                if !run(job, on: open) { keep(nil) }
             } catch {
-                line = nil
+                keep(nil)
                 job.fail(error)
+                failThoseWaiting(error)
             }
         }
-        line = nil
+        keep(nil)
         let farewell = queue.withLock { queue in
             queue.threads -= 1
             return queue.threads == 0 ? queue.farewell : nil
         }
         farewell?()
+    }
+
+    /// When nobody has a connection, those who wait would hear the same later, each after an attempt of its own.
+    private func failThoseWaiting(_ error: any Error) {
+        let waiting = queue.withLock { $0.connected == 0 ? $0.takeAll() : [] }
+        for job in waiting { job.fail(error) }
     }
 
     /// Returns whether the connection can be used again.

@@ -37,6 +37,9 @@ public struct PostgresError: Error, Sendable, Hashable {
     /// Whether the connection it came from cannot be used any more.
     public var isOfConnection: Bool { code == .connectionFailed || code == .connectionLost || code == .timedOut }
 
+    /// Whether the server said no to a value, and not for the state that it is in.
+    public var isOfValues: Bool { sqlState?.kind == "22" || sqlState?.kind == "23" }
+
     /// Whether the same transaction, run again, may succeed: it met another one.
     public var isWorthRepeating: Bool { sqlState == .serializationFailure || sqlState == .deadlockDetected }
 }

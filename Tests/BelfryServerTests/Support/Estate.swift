@@ -4,9 +4,11 @@ import BelfrySimulators
 import BelfryTesting
 import Foundation
 
-/// A data directory with an application and a platform, for the `belfry` program to work on.
+/// A database with an application and a platform, for the `belfry` program to work on.
 struct Estate: Sendable {
     let scratch: Scratch
+    /// A PostgreSQL in place of a file in the data directory.
+    let database: String?
     let simulator: APNsSimulator
     let application: String
     private let apiKey: String
@@ -35,22 +37,22 @@ struct Estate: Sendable {
     }
 
     /// Made by the commands, as an operator would.
-    static func with(_ body: (Estate) async throws -> Void) async throws {
+    static func with(database: String? = nil, _ body: (Estate) async throws -> Void) async throws {
         let key = APNsSimulator.IssuedKey()
         var simulation = APNsSimulator.Configuration()
         simulation.authentication = .tokens([key.known])
         let simulator = try await APNsSimulator.start(simulation)
         let result = await Result {
-            try await Scratch.with { scratch in try await body(try await make(in: scratch, simulator, key)) }
+            try await Scratch.with { scratch in try await body(try await make(in: scratch, database, simulator, key)) }
         }
         try await simulator.shutdown()
         try result.get()
     }
 
     private static func make(
-        in scratch: Scratch, _ simulator: APNsSimulator, _ key: APNsSimulator.IssuedKey
+        in scratch: Scratch, _ database: String?, _ simulator: APNsSimulator, _ key: APNsSimulator.IssuedKey
     ) async throws -> Estate {
-        let data = ["--data-directory", scratch.file("data")]
+        let data = storage(in: scratch, database)
         let p8 = try scratch.write(key.p8, to: "key.p8")
         let ca = try scratch.write(simulator.trustRootPEM, to: "ca.pem")
         let app = try Created(
@@ -64,22 +66,33 @@ struct Estate: Sendable {
             ] + data, in: scratch
         ).decoded()
         return Estate(
-            scratch: scratch, simulator: simulator, application: app.app_uuid, apiKey: app.api_key,
+            scratch: scratch, database: database, simulator: simulator, application: app.app_uuid, apiKey: app.api_key,
             platform: platform.platform_uuid, secret: platform.platform_secret)
     }
 
     var data: String { scratch.file("data") }
 
+    /// The same, on a PostgreSQL that everything was copied to.
+    func on(_ database: String) -> Estate {
+        Estate(
+            scratch: scratch, database: database, simulator: simulator, application: application, apiKey: apiKey,
+            platform: platform, secret: secret)
+    }
+
+    private static func storage(in scratch: Scratch, _ database: String?) -> [String] {
+        ["--data-directory", scratch.file("data")] + (database.map { ["--database", $0] } ?? [])
+    }
+
     func serve(_ settings: [String: String] = [:]) async throws -> Program {
         try Program.start(
-            ["serve", "--data-directory", data],
+            ["serve"] + Self.storage(in: scratch, database),
             ["BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json"]
                 .merging(settings) { _, new in new },
             log: scratch.file("log-\(UUID().uuidString)"))
     }
 
     func run(_ arguments: [String]) async throws -> Program.Ended {
-        try await Program.run(arguments + ["--data-directory", data], in: scratch)
+        try await Program.run(arguments + Self.storage(in: scratch, database), in: scratch)
     }
 
     func run(_ arguments: String...) async throws -> Program.Ended { try await run(arguments) }
@@ -97,7 +110,9 @@ struct Estate: Sendable {
 
     /// Registers devices for the topic `town` while no server runs.
     func crowd(_ count: Int) async throws -> Crowd {
-        let configuration = try await ServerConfiguration.load(flags: ["data.directory": data], environment: [:])
+        var flags = ["data.directory": data]
+        flags["database.url"] = database
+        let configuration = try await ServerConfiguration.load(flags: flags, environment: [:])
         let premises = try await Premises(configuration, logger: LogBook().logger)
         let result = await Result {
             let platform = try await premises.administration.platform(UUID(uuidString: platform) ?? UUID())

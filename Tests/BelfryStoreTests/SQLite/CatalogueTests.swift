@@ -105,17 +105,23 @@ import Testing
         var drawers: [Int: [UInt8]] = [:]
         draft.drawers { drawers[$0] = $1 }
         for gram in UInt16.min...UInt16.max {
-            let places = VolumeDraft.places(of: gram, in: drawers[VolumeDraft.drawer(of: gram)] ?? [])
+            let places = drawers.places(of: gram)
             #expect(zip(places, places.dropFirst()).allSatisfy { $0 < $1 })
         }
         for number in stride(from: 1, through: 300, by: 7) {
             let uuid = Array(DeviceNaming(secret: Array(0..<32)).uuid(of: Key(Int64(number))).lowercased.utf8)
             for sequence in TextGrams.sequences(in: uuid)?.prefix(1) ?? [] {
                 for gram in sequence {
-                    let places = VolumeDraft.places(of: gram, in: drawers[VolumeDraft.drawer(of: gram)] ?? [])
+                    let places = drawers.places(of: gram)
                     #expect(places.contains(UInt16(number - 1)))
                 }
             }
         }
+    }
+}
+
+extension [Int: [UInt8]] {
+    fileprivate func places(of gram: UInt16) -> [UInt16] {
+        (self[VolumeDraft.drawer(of: gram)] ?? []).withUnsafeBytes { VolumeDraft.places(of: gram, in: $0) }
     }
 }

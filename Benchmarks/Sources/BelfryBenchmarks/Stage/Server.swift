@@ -7,6 +7,8 @@ struct Server: Sendable {
     let identity: Identity
     private let belfry: String
     private let directory: String
+    /// A PostgreSQL in place of a file in the directory.
+    private let database: String?
     private let metrics: HTTPCaller
 
     /// Who its callers are. Kept beside the database, so that a later run can go on with the same devices.
@@ -27,19 +29,37 @@ struct Server: Sendable {
 
     /// - Parameter settings: `BELFRY_` and so on, for its environment.
     static func start(
-        belfry: String, directory: String, simulator: Simulator, settings: [String: String] = [:]
+        belfry: String, directory: String, simulator: Simulator, database: String? = nil,
+        settings: [String: String] = [:]
     ) async throws -> Server {
-        let identity = try await identity(belfry, directory, simulator)
+        let identity = try await identity(belfry, directory, simulator, database: database)
+        return try await start(identity, belfry, directory, database, settings)
+    }
+
+    /// Another node on the same PostgreSQL.
+    static func start(beside first: Server, directory: String) async throws -> Server {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        return try await start(
+            first.identity, first.belfry, directory, first.database,
+            ["BELFRY_KEY_RING_FILE": "\(first.directory)/data/key-ring"])
+    }
+
+    private static func start(
+        _ identity: Identity, _ belfry: String, _ directory: String, _ database: String?, _ settings: [String: String]
+    ) async throws -> Server {
         let (port, management) = (try freePort(), try freePort())
         let child = try Child(
-            ["env"] + settings.map { "\($0.key)=\($0.value)" } + [
-                belfry, "serve", "--data-directory", "\(directory)/data", "--port", "\(port)",
-                "--management-port", "\(management)", "--log-level", "info",
+            ["env"] + settings.map { "\($0.key)=\($0.value)" } + [belfry, "serve"] + storage(directory, database) + [
+                "--port", "\(port)", "--management-port", "\(management)", "--log-level", "info",
             ], log: "\(directory)/log")
         _ = try await child.expect("the server") { $0.contains("serving") ? true : nil }
         return Server(
-            child: child, port: port, identity: identity, belfry: belfry, directory: directory,
+            child: child, port: port, identity: identity, belfry: belfry, directory: directory, database: database,
             metrics: HTTPCaller(port: management))
+    }
+
+    private static func storage(_ directory: String, _ database: String?) -> [String] {
+        ["--data-directory", "\(directory)/data"] + (database.map { ["--database", $0] } ?? [])
     }
 
     /// How many devices have their answer, over all pushes.
@@ -76,7 +96,7 @@ struct Server: Sendable {
 
     func receipt(_ id: String) async throws -> Receipt {
         let ended = try await Child.run(
-            [belfry, "receipt", "--json", "--data-directory", "\(directory)/data", id], log: "\(directory)/receipt")
+            [belfry, "receipt", "--json"] + Self.storage(directory, database) + [id], log: "\(directory)/receipt")
         return try JSONDecoder().decode(Receipt.self, from: Data(ended.output.utf8))
     }
 
@@ -86,9 +106,11 @@ struct Server: Sendable {
     }
 
     /// Who calls the server of this directory; made before its first start.
-    static func identity(_ belfry: String, _ directory: String, _ simulator: Simulator) async throws -> Identity {
+    static func identity(
+        _ belfry: String, _ directory: String, _ simulator: Simulator, database: String? = nil
+    ) async throws -> Identity {
         let file = "\(directory)/identity.json"
-        let data = ["--data-directory", "\(directory)/data"]
+        let data = storage(directory, database)
         let keys = simulator.keys
         let credentials = [
             "--apns-key", keys.keyFile, "--key-id", keys.keyID, "--team-id", keys.teamID, "--topic", Workload.topic,

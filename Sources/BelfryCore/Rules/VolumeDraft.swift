@@ -1,20 +1,20 @@
-import BelfryCore
-
 /// Devices that are catalogued together, and the cards by which they are found.
-struct VolumeDraft {
-    private(set) var devices: [Key<Device>] = []
+package struct VolumeDraft: Sendable {
+    package private(set) var devices: [Key<Device>] = []
     /// A gram, and the place of a device whose text has it; by place.
     private var entries: [UInt32] = []
 
     /// The most devices of a volume: so many that a card of it fills a quarter of a database page.
-    static let devicesMax = 1 << placeBits
+    package static let devicesMax = 1 << placeBits
     private static let placeBits: UInt32 = 13
 
     /// Grams whose cards lie in one drawer.
     private static let gramsPerDrawer = 64
-    static let drawerCount = TextGrams.count / gramsPerDrawer
+    package static let drawerCount = TextGrams.count / gramsPerDrawer
 
-    mutating func add(_ device: Key<Device>, _ text: DeviceText) {
+    package init() {}
+
+    package mutating func add(_ device: Key<Device>, _ text: DeviceText) {
         precondition(devices.count < Self.devicesMax, "a volume is full")
         let place = UInt32(devices.count)
         devices.append(device)
@@ -24,7 +24,7 @@ struct VolumeDraft {
     }
 
     /// Calls `body` with the content of each drawer that has any.
-    func drawers(_ body: (Int, [UInt8]) throws -> Void) rethrows {
+    package func drawers(_ body: (Int, [UInt8]) throws -> Void) rethrows {
         let sorted = sortedEntries()
         let drawerBits = Self.placeBits + 6
         var start = 0
@@ -51,13 +51,13 @@ struct VolumeDraft {
         return sorted
     }
 
-    static func drawer(of gram: UInt16) -> Int { Int(gram) / gramsPerDrawer }
+    package static func drawer(of gram: UInt16) -> Int { Int(gram) / gramsPerDrawer }
 
     /// What a drawer's content begins the places of this gram with.
     fileprivate static func prefix(of gram: UInt16) -> UInt32 { UInt32(gram) % UInt32(gramsPerDrawer) }
 
     /// The places of a gram in the content of its drawer, ascending.
-    static func places(of gram: UInt16, in drawer: some Sequence<UInt8>) -> [UInt16] {
+    package static func places(of gram: UInt16, in drawer: UnsafeRawBufferPointer) -> [UInt16] {
         let wanted = prefix(of: gram)
         var places: [UInt16] = []
         Card.decode(drawer) { entry in
@@ -66,6 +66,32 @@ struct VolumeDraft {
             return found <= wanted
         }
         return places
+    }
+
+    /// The places that have all the grams, ascending.
+    package static func places(ofAll grams: [UInt16], lookUp: (UInt16) throws -> [UInt16]) rethrows -> [UInt16] {
+        var common: [UInt16]?
+        for gram in grams {
+            let places = try lookUp(gram)
+            common = common.map { $0.common(with: places) } ?? places
+            if common?.isEmpty ?? true { return [] }
+        }
+        return common ?? []
+    }
+}
+
+extension [UInt16] {
+    /// Of two ascending lists, what stands in both.
+    fileprivate func common(with other: [UInt16]) -> [UInt16] {
+        var common: [UInt16] = []
+        var (mine, theirs) = (startIndex, other.startIndex)
+        while mine < endIndex, theirs < other.endIndex {
+            if self[mine] == other[theirs] { common.append(self[mine]) }
+            let (left, right) = (self[mine], other[theirs])
+            if left <= right { mine += 1 }
+            if right <= left { theirs += 1 }
+        }
+        return common
     }
 }
 
@@ -91,7 +117,7 @@ private enum Card {
     }
 
     /// Calls `body` with each number until it returns false.
-    static func decode(_ bytes: some Sequence<UInt8>, _ body: (UInt32) -> Bool) {
+    static func decode(_ bytes: UnsafeRawBufferPointer, _ body: (UInt32) -> Bool) {
         var value: UInt32 = 0
         var difference: UInt32 = 0
         var shift: UInt32 = 0

@@ -1,0 +1,259 @@
+/// A database as rows, so that one engine can take over what another holds. Nobody serves from either meanwhile.
+package protocol BulkStore: Sendable {
+    /// The secrets that the rows depend on, by name.
+    func bulkSecrets() async throws -> [String: [UInt8]]
+    /// Makes an empty database one that is taking over, with these secrets; does nothing when it is one already.
+    ///
+    /// Throws `StoreError.notEmpty` when it holds anything. The store has to be opened again afterwards: it read other
+    /// secrets.
+    func beginTakeover(with secrets: [String: [UInt8]]) async throws
+    /// From here on the database can be served from.
+    func endTakeover() async throws
+
+    /// The next rows behind a key, in the order of the key.
+    func rows(of table: BulkTable, after key: [BulkValue]?, limit: Int) async throws -> [[BulkValue]]
+    /// The key of the last row; nil when there is none.
+    func lastKey(of table: BulkTable) async throws -> [BulkValue]?
+    /// Writes rows behind the last one, all or none, and with them what the engine derives from them.
+    func write(_ rows: [[BulkValue]], to table: BulkTable) async throws
+    func count(of table: BulkTable) async throws -> Int
+
+    /// The last number that rows of a table with an `id` were ever given; none is given twice.
+    func lastNumber(of table: BulkTable) async throws -> Int64
+    func setLastNumber(_ number: Int64, of table: BulkTable) async throws
+}
+
+/// A value of a row.
+package enum BulkValue: Sendable, Hashable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case bytes([UInt8])
+}
+
+/// A table that every engine has, with the columns that mean the same in each.
+package struct BulkTable: Sendable {
+    package enum Kind: Sendable {
+        case integer, real, text, bytes
+        /// 16 bytes; an engine may have a type of its own for it.
+        case uuid
+        /// 0 or 1; an engine may have a type of its own for it.
+        case flag
+    }
+
+    package struct Column: Sendable {
+        package let name: String
+        package let kind: Kind
+
+        package init(name: String, kind: Kind) {
+            self.name = name
+            self.kind = kind
+        }
+    }
+
+    package let name: String
+    package let columns: [Column]
+    /// So many columns, from the first on, name a row.
+    package let keyCount: Int
+
+    private init(_ name: String, key: Int = 1, _ columns: KeyValuePairs<String, Kind>) {
+        self.name = name
+        self.columns = columns.map { Column(name: $0.key, kind: $0.value) }
+        keyCount = key
+    }
+
+    /// Whether rows are given numbers.
+    package var isNumbered: Bool { columns[0].name == "id" }
+
+    package func key(of row: [BulkValue]) -> [BulkValue] { Array(row.prefix(keyCount)) }
+}
+
+extension BulkTable {
+    /// All of them, each behind those it refers to. Posting lists and the catalogue are left out: each engine has its own,
+    /// and derives them from the devices.
+    package static let all = [
+        tenant, application, platform, topic, device, push, pushProgress, tally, walk, page, schedule, location,
+        locationGroup, locationGroupMember, geofence, geofenceLocation, geofenceDeletion, geofenceStamp, geofenceNotice,
+        pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit, idempotency,
+    ]
+
+    private static let tenant = BulkTable(
+        "tenant", ["id": .integer, "uuid": .uuid, "name": .text, "created_at_ms": .integer])
+
+    private static let application = BulkTable(
+        "application",
+        [
+            "id": .integer, "uuid": .uuid, "name": .text, "api_key_hash": .bytes, "shared_secret": .bytes,
+            "is_doomed": .flag, "created_at_ms": .integer, "tenant_id": .integer,
+        ])
+
+    private static let platform = BulkTable(
+        "platform",
+        [
+            "id": .integer, "uuid": .uuid, "application_id": .integer, "kind": .text, "mode": .text, "name": .text,
+            "secret_hash": .bytes, "credentials": .bytes, "credentials_version": .integer, "parked_cause": .text,
+            "parked_detail": .text, "parked_since_ms": .integer, "created_at_ms": .integer, "is_retired": .flag,
+        ])
+
+    private static let topic = BulkTable(
+        "topic", ["id": .integer, "application_id": .integer, "name": .text, "expires_at_ms": .integer])
+
+    /// Without the hash by which a token is found: each engine has its own.
+    package static let device = BulkTable(
+        "device",
+        [
+            "id": .integer, "platform_id": .integer, "reach": .integer, "registered_at_ms": .integer, "token": .bytes,
+            "topics": .bytes, "custom_user_id": .text, "os": .text, "os_version": .text, "model": .text,
+            "manufacturer": .text, "alias": .text,
+        ])
+
+    private static let push = BulkTable(
+        "push",
+        [
+            "id": .integer, "receipt_id": .uuid, "application_id": .integer, "lane": .integer, "guarantee": .integer,
+            "accepted_at_ms": .integer, "expires_at_ms": .integer, "content": .text, "audience": .text,
+        ])
+
+    private static let pushProgress = BulkTable(
+        "push_progress",
+        [
+            "push_id": .integer, "open_walk_count": .integer, "open_page_count": .integer, "device_count": .integer,
+            "first_answer_at_ms": .integer, "settled_at_ms": .integer, "has_answers": .flag,
+        ])
+
+    private static let tally = BulkTable(
+        "tally", key: 2, ["push_id": .integer, "answer": .integer, "device_count": .integer])
+
+    private static let walk = BulkTable(
+        "walk", key: 2,
+        [
+            "push_id": .integer, "platform_id": .integer, "lane": .integer, "due_at_ms": .integer, "attempt": .integer,
+            "is_claimed": .flag, "cursor": .integer,
+        ])
+
+    private static let page = BulkTable(
+        "page",
+        [
+            "id": .integer, "push_id": .integer, "platform_id": .integer, "lane": .integer, "first_device_id": .integer,
+            "last_device_id": .integer, "is_open": .flag, "due_at_ms": .integer, "attempt": .integer,
+            "carry_count": .integer, "devices": .bytes, "answers": .bytes,
+        ])
+
+    private static let schedule = BulkTable(
+        "schedule",
+        [
+            "id": .integer, "application_id": .integer, "due_at_ms": .integer, "version": .integer, "lane": .integer,
+            "guarantee": .integer, "expires_at_ms": .integer, "content": .text, "target": .text,
+            "created_at_ms": .integer, "ended_at_ms": .integer, "ending": .text, "receipt_id": .uuid, "reason": .text,
+        ])
+
+    private static let location = BulkTable(
+        "location",
+        [
+            "id": .integer, "application_id": .integer, "name": .text, "search": .text, "latitude": .real,
+            "longitude": .real, "radius": .real, "created_at_ms": .integer, "updated_at_ms": .integer,
+        ])
+
+    private static let locationGroup = BulkTable(
+        "location_group",
+        [
+            "id": .integer, "application_id": .integer, "name": .text, "summary": .text, "search": .text,
+            "created_at_ms": .integer, "updated_at_ms": .integer,
+        ])
+
+    private static let locationGroupMember = BulkTable(
+        "location_group_member", key: 2, ["group_id": .integer, "position": .integer, "location_id": .integer])
+
+    private static let geofence = BulkTable(
+        "geofence",
+        [
+            "id": .integer, "application_id": .integer, "trigger_type": .text, "platform": .text, "tags": .text,
+            "data": .text, "starts_at_ms": .integer, "expires_at_ms": .integer, "phase": .integer,
+            "due_at_ms": .integer, "changed_at_ms": .integer, "created_at_ms": .integer, "updated_at_ms": .integer,
+        ])
+
+    private static let geofenceLocation = BulkTable(
+        "geofence_location", key: 2, ["geofence_id": .integer, "position": .integer, "location_id": .integer])
+
+    private static let geofenceDeletion = BulkTable(
+        "geofence_deletion", key: 2,
+        ["application_id": .integer, "changed_at_ms": .integer, "geofence_id": .integer, "expires_at_ms": .integer])
+
+    private static let geofenceStamp = BulkTable(
+        "geofence_stamp", ["application_id": .integer, "changed_at_ms": .integer])
+
+    private static let geofenceNotice = BulkTable(
+        "geofence_notice",
+        [
+            "platform_id": .integer, "application_id": .integer, "change_count": .integer,
+            "first_change_at_ms": .integer, "due_at_ms": .integer,
+        ])
+
+    private static let pushCount = BulkTable(
+        "push_count", key: 3,
+        ["push_id": .integer, "platform_id": .integer, "kind": .integer, "event_count": .integer])
+
+    private static let platformCount = BulkTable(
+        "platform_count", key: 3,
+        ["platform_id": .integer, "hour": .integer, "kind": .integer, "event_count": .integer])
+
+    private static let eventMark = BulkTable("event_mark", key: 2, ["day": .integer, "hash": .integer])
+
+    private static let geofenceCount = BulkTable(
+        "geofence_count", key: 4,
+        [
+            "application_id": .integer, "geofence_id": .integer, "location_id": .integer, "platform_id": .integer,
+            "event_count": .integer, "last_at_ms": .integer,
+        ])
+
+    private static let heartbeat = BulkTable(
+        "heartbeat", key: 2,
+        [
+            "platform_id": .integer, "device_id": .integer, "event_count": .integer, "last_at_ms": .integer,
+            "latency_ms": .integer,
+        ])
+
+    private static let adminKey = BulkTable(
+        "admin_key",
+        [
+            "id": .integer, "public_id": .text, "name": .text, "scope": .text, "tenant_id": .integer,
+            "application_id": .integer, "secret_hash": .bytes, "previous_hash": .bytes, "previous_until_ms": .integer,
+            "created_at_ms": .integer, "last_used_at_ms": .integer, "revoked_at_ms": .integer,
+        ])
+
+    private static let audit = BulkTable(
+        "audit",
+        [
+            "id": .integer, "at_ms": .integer, "key_id": .text, "address": .text, "action": .text, "subject": .text,
+            "tenant_id": .integer, "application_id": .integer, "details": .text,
+        ])
+
+    private static let idempotency = BulkTable(
+        "idempotency",
+        [
+            "name": .bytes, "request": .bytes, "seed": .uuid, "created_at_ms": .integer, "held_until_ms": .integer,
+            "status": .integer, "content": .bytes,
+        ])
+}
+
+extension BulkTable {
+    /// The place of a column that the table has.
+    package func place(of column: String) -> Int {
+        guard let place = columns.firstIndex(where: { $0.name == column }) else {
+            preconditionFailure("\(name) has no column \(column)")
+        }
+        return place
+    }
+
+    /// As statements name them.
+    package var columnNames: String { columns.map(\.name).joined(separator: ", ") }
+    package var keyNames: String { columns.prefix(keyCount).map(\.name).joined(separator: ", ") }
+}
+
+/// What a store is opened for.
+package enum StoreUse: Sendable {
+    case serving
+    /// Nothing is changed in it meanwhile, not even what is due.
+    case copyingFrom, copyingTo
+}

@@ -1,0 +1,58 @@
+import BelfryCore
+import BelfryStorePostgres
+import BelfryStoreSQLite
+import Foundation
+package import Logging
+
+/// Where a database is: `sqlite:` and a path, or `postgres://…` as libpq takes it.
+package enum DatabaseLocation: Sendable, Hashable {
+    case sqlite(path: String)
+    case postgres(url: String)
+
+    /// nil for anything else.
+    package init?(_ text: String) {
+        if text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") {
+            self = .postgres(url: text)
+        } else if text.hasPrefix("sqlite:"), text.count > 7 {
+            self = .sqlite(path: String(text.dropFirst(7)))
+        } else {
+            return nil
+        }
+    }
+
+    /// Copies all that is there to an empty database, which is made where it is missing.
+    package func copy(
+        to target: DatabaseLocation, logger: Logger, _ report: (DatabaseCopy.Progress) -> Void
+    ) async throws -> [DatabaseCopy.Verdict] {
+        if case .sqlite(let path) = self, !FileManager.default.fileExists(atPath: path) {
+            throw StoreError.unknown("a database at \(path)")
+        }
+        return try await with(for: .copyingFrom, logger) { source in
+            let secrets = try await source.bulkSecrets()
+            try await target.with(for: .copyingTo, logger) { try await $0.beginTakeover(with: secrets) }
+            return try await target.with(for: .copyingTo, logger) { target in
+                try await DatabaseCopy(source: source, target: target).run(report)
+            }
+        }
+    }
+
+    private func with<Value>(
+        for use: StoreUse, _ logger: Logger, _ body: (any BulkStore) async throws -> Value
+    ) async throws -> Value {
+        let migrates = use == .copyingTo
+        switch self {
+        case .sqlite(let path):
+            let store = try SQLiteStore.open(
+                at: path, clock: SystemClock(), logger: logger, migrate: migrates, for: use)
+            let result = await Result { try await body(store) }
+            try await store.close()
+            return try result.get()
+        case .postgres(let url):
+            let options = PostgresStore.Options(connection: url, connectionsMax: 2, use: use)
+            let store = try await PostgresStore.open(options, logger: logger, migrate: migrates)
+            let result = await Result { try await body(store) }
+            await store.close()
+            return try result.get()
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import BelfryServer
+import Foundation
+import Logging
+
+struct DatabaseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "database", abstract: "Move everything from one database to another.", subcommands: [Copy.self])
+
+    struct Copy: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Copy a whole database into an empty one of another kind, and compare both.",
+            discussion: """
+                Stop every server of both first. A copy that was interrupted goes on where it was when it is started again,
+                and nobody can serve from it before it is done. The key ring goes with it as it is.
+                """)
+
+        @Option(help: ArgumentHelp("What is copied.", valueName: "sqlite:path or postgres://…"))
+        var from: String
+
+        @Option(help: ArgumentHelp("Where to.", valueName: "sqlite:path or postgres://…"))
+        var to: String
+
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            guard let source = DatabaseLocation(from), let target = DatabaseLocation(to), source != target else {
+                throw ValidationError("--from and --to are two databases, each sqlite: and a path, or postgres://…")
+            }
+            var logger = Logger(label: "belfry") { StreamLogHandler.standardError(label: $0) }
+            logger.logLevel = .warning
+            let line = ProgressLine()
+            let verdicts = try await source.copy(to: target, logger: logger) { progress in
+                line.show("\(progress.table): \(progress.rows) of \(progress.rowsInAll)")
+            }
+            line.end()
+            let rows = verdicts.map { CopiedTableRow(table: $0.table, rows: $0.rows, digest: $0.digest) }
+            if output.json { return try Output.json(rows) }
+            Output.table(
+                ["table", "rows", "digest"],
+                rows.map { [$0.table, String($0.rows), String($0.digest, radix: 16)] })
+        }
+    }
+}
+
+/// A table of both databases, as scripts see it.
+private struct CopiedTableRow: Encodable {
+    let table: String
+    let rows: Int
+    let digest: UInt64
+}
+
+/// One line on the terminal that is written over again and again; where there is no terminal, it keeps silent.
+private struct ProgressLine {
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+
+    func show(_ text: String) { write("\r\u{1B}[K\(text)") }
+
+    func end() { write("\r\u{1B}[K") }
+
+    private func write(_ text: String) {
+        guard isTerminal else { return }
+        FileHandle.standardError.write(Data(text.utf8))
+    }
+}

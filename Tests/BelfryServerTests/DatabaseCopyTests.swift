@@ -1,0 +1,96 @@
+import BelfryCore
+import BelfryServer
+import BelfryTesting
+import Foundation
+import PostgresRig
+import Testing
+
+/// `belfry database copy`, from a file to PostgreSQL and back.
+extension ServerTests {
+    @Suite(.timeLimit(.minutes(5))) struct DatabaseCopyTests {}
+}
+
+extension ServerTests.DatabaseCopyTests {
+    @Test func `a copy that is killed again and again is whole in the end, and can be served from`() async throws {
+        try await withDatabase { database in
+            try await Estate.with { estate in
+                let crowd = try await estate.crowd(3_000)
+                let first = try await estate.serve()
+                defer { first.endAtOnce() }
+                let push = try await estate.sender(at: first.addresses().http).push("Hello", toTopic: "town")
+                #expect(try await estate.settled(push).counts == ["accepted": 3_000])
+                try await first.end(SIGTERM)
+
+                let (file, url) = ("sqlite:\(estate.data)/belfry.sqlite", database.url(of: "postgres"))
+                for milliseconds in [300, 600, 900] {
+                    let copying = try Program.start(
+                        ["database", "copy", "--from", file, "--to", url], [:], log: estate.scratch.file("copying"))
+                    try await Task.sleep(for: .milliseconds(milliseconds))
+                    let isUnfinished = copying.isRunning
+                    try await copying.end(SIGKILL)
+                    #expect(isUnfinished, "the copy was over too soon to be killed: \(copying.logged)")
+                }
+                let there = try await copy(file, url, estate)
+                let back = "sqlite:\(estate.scratch.file("back.sqlite"))"
+                #expect(try await copy(url, back, estate) == there)
+                #expect(there.first { $0.table == "device" }?.rows == 3_000)
+                try await expectSame(estate, crowd, push, on: database)
+            }
+        }
+    }
+
+    @Test func `a database that holds something takes no copy, and one that is half a copy serves nobody`() async throws
+    {
+        try await withDatabase { database in
+            try await Estate.with { estate in
+                let (file, url) = ("sqlite:\(estate.data)/belfry.sqlite", database.url(of: "postgres"))
+                _ = try await copy(file, url, estate)
+                let again = try await Program.run(
+                    ["database", "copy", "--from", file, "--to", url], in: estate.scratch)
+                #expect(again.status != 0)
+                #expect(again.err.contains("holds something already"), "\(again.err)")
+                try database.run("INSERT INTO setting (name, value) VALUES ('takeover', '1')")
+                let served = try await Program.run(
+                    ["serve", "--data-directory", estate.data, "--database", url], in: estate.scratch)
+                #expect(served.status != 0)
+                #expect(served.err.contains("a copy into it was not finished"), "\(served.err)")
+            }
+        }
+    }
+
+    private struct Copied: Decodable, Equatable {
+        let table: String
+        let rows: Int
+        let digest: UInt64
+    }
+
+    private func copy(_ source: String, _ target: String, _ estate: Estate) async throws -> [Copied] {
+        try await Program.run(["database", "copy", "--json", "--from", source, "--to", target], in: estate.scratch)
+            .decoded()
+    }
+
+    /// Serves from the copy: the receipt is there, devices go by their names, and a push reaches all of them.
+    private func expectSame(_ estate: Estate, _ crowd: Crowd, _ push: UUID, on database: PostgresServer) async throws {
+        let moved = estate.on(database.url(of: "postgres"))
+        let server = try await moved.serve()
+        defer { server.endAtOnce() }
+        let base = try await server.addresses().http
+        #expect(try await moved.settled(push).counts == ["accepted": 3_000])
+        let shown = try await moved.app(at: base).send("GET", "/v1/registration/\(crowd.devices[7].uuid.lowercased)")
+        #expect(shown.status == 200, "\(shown)")
+        let again = try await moved.sender(at: base).push("Hello", toTopic: "town")
+        #expect(try await moved.settled(again).counts == ["accepted": 3_000])
+        let token = try #require(crowd.devices[7].token)
+        let registered = try await moved.app(at: base).send(
+            "POST", "/v1/registration", #"{"registration_token":"\#(token.text(for: .ios))","tags":["town"]}"#)
+        #expect(registered.body.lowercased().contains(crowd.devices[7].uuid.lowercased), "\(registered)")
+        try await server.end(SIGTERM)
+    }
+
+    private func withDatabase(_ body: (PostgresServer) async throws -> Void) async throws {
+        let database = try PostgresServer()
+        let result = await Result { try await body(database) }
+        database.discard()
+        try result.get()
+    }
+}

@@ -1,0 +1,101 @@
+import BelfryServer
+import BelfrySimulators
+import BelfryTesting
+import Foundation
+import PostgresRig
+import Testing
+
+/// The real program on PostgreSQL.
+extension ServerTests {
+    @Suite(.timeLimit(.minutes(3))) struct PostgresTests {}
+}
+
+extension ServerTests.PostgresTests {
+    @Test func `commands, apps and back ends work on PostgreSQL as on a file`() async throws {
+        try await withDatabase { database in
+            try await Estate.with(database: database.url(of: "postgres")) { estate in
+                let server = try await estate.serve()
+                defer { server.endAtOnce() }
+                let base = try await server.addresses().http
+                let token = String(repeating: "ab", count: 32)
+                let registered = try await estate.app(at: base).send(
+                    "POST", "/v1/registration", #"{"registration_token":"\#(token)","tags":["town"]}"#)
+                #expect(registered.status == 200, "\(registered)")
+                let push = try await estate.sender(at: base).push("Hello", toTopic: "town")
+                #expect(try await estate.settled(push).counts == ["accepted": 1])
+                #expect(estate.simulator.ledger.token([UInt8](repeating: 0xAB, count: 32))?.told == 1)
+                #expect(try await estate.run("check").status == 0)
+                try await server.end(SIGTERM)
+                #expect(server.ending == 0)
+            }
+        }
+    }
+
+    @Test func `a database that goes is told in words, and sends flow again soon after it came back`() async throws {
+        try await withDatabase { database in
+            try await Estate.with(database: database.url(of: "postgres")) { estate in
+                _ = try await estate.crowd(3)
+                let server = try await estate.serve()
+                defer { server.endAtOnce() }
+                let addresses = try await server.addresses()
+                let (sender, management) = (
+                    estate.sender(at: addresses.http), Caller(base: addresses.management, user: "", secret: "")
+                )
+                #expect(
+                    try await estate.settled(try await sender.push("One", toTopic: "town")).counts == ["accepted": 3])
+                database.stop()
+                let refused = try await sender.send(
+                    "POST", "/v1/push", #"{"message":{"body":"Two"},"target":{"topics":["town"]}}"#)
+                #expect(refused.status == 503 && refused.headers["retry-after"] != nil, "\(refused)")
+                try await eventually("it is not ready", within: .seconds(15)) {
+                    try await management.send("GET", "/health/ready").status == 503
+                }
+                try database.start()
+                let taken = try await eventually("a push is taken", within: .seconds(15), every: .milliseconds(200)) {
+                    try? await sender.push("Three", toTopic: "town")
+                }
+                let told = ContinuousClock.now
+                #expect(try await estate.settled(taken).counts == ["accepted": 3])
+                #expect(told.duration(to: .now) < .seconds(15))
+                try await eventually("it is ready again", within: .seconds(15)) {
+                    try await management.send("GET", "/health/ready").status == 200
+                }
+                try await server.end(SIGTERM)
+                #expect(server.ending == 0)
+            }
+        }
+    }
+
+    @Test func `a database that cannot be used keeps the server from starting, in words without the password`()
+        async throws
+    {
+        try await withDatabase { database in
+            try database.addRole("locked", password: "right")
+            let url = database.url(of: "postgres")
+            let faults = [
+                ("postgres://postgres@%2Fnowhere/x", "cannot be reached"),
+                (url.replacing("postgres@", with: "locked:topsecret@"), "password authentication failed"),
+                (database.url(of: "nobodys"), "does not exist"),
+                ("postgres://locked:topsecret@[::1/x", "cannot read the connection string"),
+            ]
+            try await Scratch.with { scratch in
+                for command in ["serve", "check"] {
+                    for (url, words) in faults {
+                        let ended = try await Program.run(
+                            [command, "--data-directory", scratch.file("data"), "--database", url], in: scratch)
+                        #expect(ended.status != 0)
+                        #expect(ended.err.contains(words), "\(ended.err)")
+                        #expect(!ended.err.contains("topsecret"), "\(ended.err)")
+                    }
+                }
+            }
+        }
+    }
+
+    private func withDatabase(_ body: (PostgresServer) async throws -> Void) async throws {
+        let database = try PostgresServer()
+        let result = await Result { try await body(database) }
+        database.discard()
+        try result.get()
+    }
+}

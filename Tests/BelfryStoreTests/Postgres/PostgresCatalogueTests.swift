@@ -1,0 +1,85 @@
+import BelfryCore
+import BelfryTesting
+import PostgreSQL
+import Testing
+
+@testable import BelfryStorePostgres
+
+/// The catalogue finds what a look at every device finds, whatever of it is written, old or being written anew.
+@Suite(.timeLimit(.minutes(5))) struct PostgresCatalogueTests {
+    private static let sizes = Catalogue.Sizes(volume: 16, errata: 6)
+
+    @Test(arguments: [41, 42] as [UInt64])
+    func `after any history a part of a text finds the devices that have it`(seed: UInt64) async throws {
+        try await withPostgresStore { store, _ in
+            var dice = SplitMix64(seed: seed)
+            let scene = try await Scene(store: store, clock: HandClock())
+            var devices: [Int: Device] = [:]
+            var editions = 0
+            for round in 0..<300 {
+                let number = Int.random(in: 0..<(20 + round / 3), using: &dice)
+                let user = (0..<8).map { _ in "abc".randomElement(using: &dice) ?? "a" }
+                devices[number] = try await scene.register("token \(number)", user: .set(String(user)))
+                guard dice.chance(0.6) else { continue }
+                editions += try await store.catalogue(Self.sizes).isBeingWrittenAnew ? 1 : 0
+                guard dice.chance(0.3) else { continue }
+                let part = String(user.prefix(Int.random(in: 5...7, using: &dice)))
+                let expected = devices.values.filter { $0.customUserID?.contains(part) ?? false }.map(\.key).sorted()
+                let search = DeviceSearch(platforms: [scene.platform.key], text: part)
+                let found = try await store.devices(search, skip: 0, limit: 1_000)
+                #expect(found.elements.map(\.key) == expected && found.total == expected.count, "\(part)")
+            }
+            #expect(editions > 0)
+            #expect(try await store.catalogue(Self.sizes).mark > 0)
+        }
+    }
+
+    @Test func `a device whose id is older than its commit is catalogued`() async throws {
+        try await withPostgresStore { store, connection in
+            let scene = try await Scene(store: store, clock: HandClock())
+            let straggler = try Connection(ConnectionOptions(connection))
+            try straggler.prepared("BEGIN").run()
+            try straggler.prepared(
+                """
+                INSERT INTO device (platform_id, reach, registered_at_ms, topics, custom_user_id)
+                VALUES ($1, 0, 0, '', 'the straggler')
+                """
+            ).run(scene.platform.key)
+            for number in 1...40 { try await scene.register("\(number)") }
+            for _ in 1...5 { #expect(try await store.catalogue(Self.sizes).mark == 0) }
+            try straggler.prepared("COMMIT").run()
+            while try await store.catalogue(Self.sizes).mark < 32 {}
+            let search = DeviceSearch(platforms: [scene.platform.key], text: "straggler")
+            #expect(try await store.deviceCount(search) == 1)
+        }
+    }
+
+    @Test func `a change that is written while errata are catalogued stays one`() async throws {
+        try await withPostgresStore { store, connection in
+            let scene = try await Scene(store: store, clock: HandClock())
+            let device = try await scene.register("a", user: .set("first"))
+            let changing = try Connection(ConnectionOptions(connection))
+            try changing.prepared("BEGIN").run()
+            try changing.prepared("UPDATE device SET custom_user_id = 'second' WHERE id = $1").run(device.key)
+            try changing.prepared(CatalogueStatements.noteErrata).run(PostgresArray([device.key]))
+            for _ in 1...3 { _ = try await store.catalogue(.init(volume: 1, errata: 1)) }
+            try changing.prepared("COMMIT").run()
+            let search = DeviceSearch(platforms: [scene.platform.key], text: "second")
+            #expect(try await store.deviceCount(search) == 1)
+            for _ in 1...3 { _ = try await store.catalogue(.init(volume: 1, errata: 1)) }
+            #expect(try await store.deviceCount(search) == 1)
+        }
+    }
+}
+
+extension PostgresStore {
+    /// Does a step of the catalogue, and says how far it is.
+    fileprivate func catalogue(_ sizes: Catalogue.Sizes) async throws -> (mark: Int64, isBeingWrittenAnew: Bool) {
+        try await write { session in
+            try Catalogue(session: session, sizes: sizes).step()
+            let sql = "SELECT device_id, edition_device_id IS NOT NULL FROM catalogue"
+            let state = try session.prepared(sql).first { (mark: $0.integer(0), isBeingWrittenAnew: $0.bool(1)) }
+            return try #require(state)
+        }
+    }
+}
