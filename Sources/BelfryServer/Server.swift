@@ -116,6 +116,11 @@ package struct Server: Sendable {
         // Event streams do not end by themselves, so they are ended before the doors close.
         services += [EventDesk(hub: events), departure]
         if let stop { services.append(Doorbell(stop: stop)) }
+        try await run(services, opening: doorway, leavingBy: departure)
+    }
+
+    /// Runs the services until they are told to stop, and for as long after as they may take.
+    private func run(_ services: [any Service], opening doorway: Doorway, leavingBy departure: Departure) async throws {
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) }
                 + [.init(service: doorway, successTerminationBehavior: .ignore)],
