@@ -1,6 +1,6 @@
 # One door to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run install test check format lint bench soak simulate fuzz contract tsan clean
+.PHONY: help run install deb test check format lint bench soak simulate fuzz contract tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
@@ -22,6 +22,11 @@ install: ## Build and put belfry into PREFIX/bin, /usr/local by default
 	@Scripts/setup run
 	swift build $(RELEASE) --product belfry
 	install -D .build-release/release/belfry $(DESTDIR)$(PREFIX)/bin/belfry
+
+deb: ## Build a Debian package, and try it in a clean Debian where the machine can
+	@Scripts/setup deb
+	swift build $(RELEASE) --product belfry
+	@Scripts/deb-test "$$(Scripts/deb .build-release/release/belfry)"
 
 test: ## Set up and run all tests
 	@Scripts/setup test
@@ -66,4 +71,4 @@ tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 	BELFRY_SANITIZING=1 SEEDS=50 TSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/tsan-suppressions swift test --scratch-path .build-tsan --sanitize thread $(WIDTH)
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle
+	rm -rf .build .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-deb

@@ -10,6 +10,8 @@ final class Air: Sendable {
     /// What may be claimed now; nil for nothing.
     func share(of pace: AirTraffic.Pace) -> AirTraffic.Share? { traffic.withLock { $0.share(of: pace) } }
 
+    var pages: Int { traffic.withLock { $0.pagesInAir } }
+
     func take(_ page: Page) {
         traffic.withLock { $0.take(page.platformKey) }
         Metric.pageTaken()

@@ -29,6 +29,8 @@ struct AirTraffic {
         self.slowAfter = slowAfter
     }
 
+    var pagesInAir: Int { pages.values.reduce(0, +) }
+
     mutating func take(_ platform: Key<Platform>) { pages[platform, default: 0] += 1 }
 
     mutating func land(_ platform: Key<Platform>, after stay: Duration) {
@@ -38,7 +40,7 @@ struct AirTraffic {
     }
 
     func share(of pace: Pace) -> Share? {
-        let free = pagesMax - pages.values.reduce(0, +)
+        let free = pagesMax - pagesInAir
         guard free > 0 else { return nil }
         return pace == .quick ? quickShare(free) : slowShare(free)
     }

@@ -18,7 +18,7 @@ struct Courier: Sendable {
     /// Never throws: a page whose fate cannot be written down lapses and is carried again.
     func carry(_ page: Page) async {
         do {
-            guard let load = try await store.load(page) else { return }
+            guard let load = try await load(page) else { return }
             let settlement = deathWatches.observe(try await deliver(page, load), on: load.platform, at: clock.now)
             guard try await store.settle(settlement) else {
                 Metric.leaseLost()
@@ -34,6 +34,18 @@ struct Courier: Sendable {
             logger.error(
                 "page was not settled and will be carried again",
                 metadata: ["page.key": "\(page.key)", "error": "\(error)"])
+        }
+    }
+
+    /// What the page needs. A courier that is called off hands the page back at once, since nobody was told yet.
+    ///
+    /// A lapsed page lapses again instead: somebody may have been told before, and a lease that ended in order would hide it.
+    private func load(_ page: Page) async throws -> PageLoad? {
+        do {
+            return try await store.load(page)
+        } catch let error as CancellationError where !page.isLapsed {
+            _ = try await store.settle(Settlement(handingBack: page, at: clock.now))
+            throw error
         }
     }
 

@@ -30,6 +30,8 @@ struct CourierPool: Sendable {
                 slowAfter: options.slowAfter))
     }
 
+    var pagesInAir: Int { air.pages }
+
     func run() async throws {
         try await withThrowingDiscardingTaskGroup { group in
             try await loop.run(until: bell) {

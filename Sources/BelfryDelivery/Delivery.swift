@@ -15,6 +15,8 @@ package struct Delivery: Service {
     private let clock: any WallClock
     private let poll: Duration
     private let logger: Logger
+    /// Closed when the delivery is told to end.
+    private let end = Bell()
 
     package init(
         store: any Store, providers: any ProviderDirectory, clock: any WallClock, policy: RetryPolicy = RetryPolicy(),
@@ -40,9 +42,20 @@ package struct Delivery: Service {
         self.logger = logger
     }
 
-    /// Works until cancelled or asked to shut down gracefully; then finishes the pages in the air and returns.
+    private var bells: [Bell] { spreaders.map(\.bell) + pools.map(\.bell) + [scheduler.bell] }
+
+    /// How many pages are being carried.
+    package var pagesInAir: Int { pools.reduce(0) { $0 + $1.pagesInAir } }
+
+    /// From now on nothing is claimed; what was, comes to its end.
+    package func stopClaiming() {
+        for bell in bells { bell.close() }
+    }
+
+    /// Works until cancelled or asked to shut down gracefully; then finishes the pages in the air and returns. Cancelled, it
+    /// hands back what is not sent yet.
     package func run() async throws {
-        let bells = spreaders.map(\.bell) + pools.map(\.bell) + [scheduler.bell]
+        let bells = bells
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for spreader in spreaders { group.addTask { try await spreader.run() } }
@@ -54,8 +67,11 @@ package struct Delivery: Service {
                 for _ in bells { try await group.next() }
                 group.cancelAll()
             }
+            // A service that ends before it is told to would take the others with it.
+            await end.wait()
         } onGracefulShutdown: {
-            for bell in bells { bell.close() }
+            stopClaiming()
+            end.close()
         }
     }
 }

@@ -14,6 +14,11 @@ enum Metric {
     private static let schedulesLate = Timer(label: "belfry_schedule_late_seconds")
     private static let geofenceUpdates = Counter(label: "belfry_geofence_updates_total")
 
+    private static let rowsForgotten = Dictionary(
+        uniqueKeysWithValues: Retention.Kind.allCases.map { kind in
+            (kind, Counter(label: "belfry_rows_forgotten_total", dimensions: [("kind", kind.rawValue)]))
+        })
+
     private static let answers: [Answer: Counter] = {
         let all = (UInt8.min...UInt8.max).compactMap(Answer.init(code:))
         return Dictionary(
@@ -28,6 +33,7 @@ enum Metric {
     static func leaseLost() { leasesLost.increment() }
     static func fault() { faults.increment() }
     static func geofencesAnnounced() { geofenceUpdates.increment() }
+    static func forgotten(_ kind: Retention.Kind, _ rows: Int) { rowsForgotten[kind]?.increment(by: rows) }
 
     /// - Parameter ending: one of the names of `Schedule.How`.
     static func scheduleEnded(_ ending: String, after lateness: Duration) {

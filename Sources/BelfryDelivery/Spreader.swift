@@ -17,9 +17,21 @@ struct Spreader: Sendable {
     func run() async throws {
         try await loop.run(until: bell) {
             let walks = try await store.claimWalks(atMost: Self.walksPerRound, lanes: lanes, for: options.lease)
-            for walk in walks { try await step(walk) }
+            var open = walks[...]
+            while let walk = open.first {
+                do { try await step(walk) } catch let error as CancellationError {
+                    try await handBack(open)
+                    throw error
+                }
+                open.removeFirst()
+            }
             return !walks.isEmpty
         }
+    }
+
+    /// A spreader that is called off lets others have at once what it did not come to.
+    private func handBack(_ walks: ArraySlice<Walk>) async throws {
+        for walk in walks { _ = try await store.advance(WalkStep(walk: walk, pages: [], isLast: false)) }
     }
 
     private func step(_ walk: Walk) async throws {

@@ -33,9 +33,10 @@ package struct Premises: Sendable {
         } else {
             let isNew = !FileManager.default.fileExists(atPath: storage.databaseFile)
             keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
+            let forward = ForwardClock(logger: logger)
             let sqlite = try SQLiteStore.open(
-                at: storage.databaseFile, clock: SystemClock(), logger: logger, migrate: storage.migrates)
-            (store, clock, closeStore) = (sqlite, SystemClock(), { try await sqlite.close() })
+                at: storage.databaseFile, clock: forward, logger: logger, migrate: storage.migrates)
+            (store, clock, closeStore) = (sqlite, forward, { try await sqlite.close() })
         }
         let group = MultiThreadedEventLoopGroup.singleton
         means = ProviderMeans(

@@ -32,6 +32,9 @@ package struct Server: Sendable {
         package let management: String
     }
 
+    /// For the last words to providers, when nothing is in the air any more.
+    private static let hangUpMax = Duration.seconds(5)
+
     /// Serves until told to stop, then lets what was begun end, within the shutdown time-out.
     ///
     /// - Parameters:
@@ -44,7 +47,7 @@ package struct Server: Sendable {
         let premises = try await Premises(configuration, logger: logger)
         let providers = Providers(means: premises.means)
         let served = await Result { try await serve(premises, providers, until: stop, onReady) }
-        await providers.shutdown(within: configuration.shutdownTimeout)
+        await providers.shutdown(within: min(configuration.shutdownTimeout, Self.hangUpMax))
         try await premises.close()
         try served.get()
         logger.info("stopped")
@@ -61,10 +64,24 @@ package struct Server: Sendable {
         let delivery = Delivery(
             store: premises.store, providers: providers, clock: clock, policy: configuration.retry,
             options: configuration.delivery, witness: events, random: { Double.random(in: 0..<1) }, logger: logger)
+        let supervisor = Supervisor()
+        let departure = Departure(clock: clock, notice: configuration.shutdownNotice) { [logger] in
+            supervisor.stopping()
+            delivery.stopClaiming()
+            logger.info("told to stop")
+        }
+        let watchman = Watchman(
+            store: premises.store,
+            ground: Ground(
+                keyRing: premises.keyRing, directory: configuration.storage.directory,
+                diskFreeMin: configuration.diskFreeMin),
+            clock: clock, departure: departure, pagesInAir: { delivery.pagesInAir }, logger: logger)
+        let readiness = HealthRoutes { watchman.faults }
         let doorway = Doorway(count: 2) { [logger] ports in
             let addresses = Addresses(http: ports["http"] ?? "", management: ports["management"] ?? "")
             logger.info(
                 "serving", metadata: ["address": "\(addresses.http)", "management": "\(addresses.management)"])
+            supervisor.serving()
             await onReady(addresses, premises)
         }
         let health = Health(store: premises.store, clock: clock)
@@ -80,27 +97,45 @@ package struct Server: Sendable {
             idempotencyHold: configuration.pcf.idempotencyHold
         ).add(to: router)
         Contract().add(to: router)
+        readiness.add(to: router)
         try await makeFirstKey(premises)
+        // Stopped one after the other, the last first; listeners wait for their connections to end. So the doors close, then
+        // the delivery lands, and the management port tells of it to the end.
         var services: [any Service] = [
+            listener(
+                "management", configuration.management, certificates.management,
+                ManagementRoutes(metrics: metrics, health: readiness).responder(), doorway),
+            watchman,
             delivery,
             GeofenceHerald(store: premises.store, clock: clock, poll: configuration.delivery.poll, logger: logger),
             Archivist(store: premises.store, clock: clock, options: configuration.archive, logger: logger),
             CredentialsWatch(store: premises.store, credentials: intake, clock: clock, logger: logger),
-            listener(
-                "management", configuration.management, certificates.management,
-                ManagementRoutes(metrics: metrics, health: health).responder(), doorway),
             listener("http", configuration.http, certificates.http, router.buildResponder(), doorway),
         ]
         services += certificates.all
-        // Services are stopped one after the other, the last first; listeners wait for their connections to end.
-        services.append(EventDesk(hub: events))
+        // Event streams do not end by themselves, so they are ended before the doors close.
+        services += [EventDesk(hub: events), departure]
         if let stop { services.append(Doorbell(stop: stop)) }
+        try await run(services, opening: doorway, leavingBy: departure)
+    }
+
+    /// Runs the services until they are told to stop, and for as long after as they may take.
+    private func run(_ services: [any Service], opening doorway: Doorway, leavingBy departure: Departure) async throws {
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) }
                 + [.init(service: doorway, successTerminationBehavior: .ignore)],
             gracefulShutdownSignals: obeysSignals ? [.sigterm, .sigint] : [], logger: quiet)
         group.maximumGracefulShutdownDuration = configuration.shutdownTimeout
-        try await ServiceGroup(configuration: group).run()
+        do {
+            try await ServiceGroup(configuration: group).run()
+        } catch is CancellationError where departure.isUnderWay {
+            logger.debug("services were called off")
+        }
+        if departure.hasLasted(configuration.shutdownTimeout) {
+            logger.warning(
+                "the time to stop was over; what was in the air was handed back",
+                metadata: ["shutdown.timeout": "\(configuration.shutdownTimeout)"])
+        }
     }
 
     private func makeFirstKey(_ premises: Premises) async throws {

@@ -23,6 +23,7 @@ package final class PostgresStore: Sendable {
     private let turn = Atomic(0)
     /// What other nodes know this one by.
     let node = UUID()
+    private let logger: Logger
     private let crier: Crier
     private let watch: Watch?
 
@@ -98,6 +99,7 @@ package final class PostgresStore: Sendable {
         self.pool = pool
         self.librarian = librarian
         self.secrets = secrets
+        self.logger = logger
         databaseClock = clock == nil ? DatabaseClock(now) : nil
         self.clock = clock ?? databaseClock ?? DatabaseClock(now)
         crier = try Crier(
@@ -125,6 +127,9 @@ package final class PostgresStore: Sendable {
 
     /// Lets others know, here and on other nodes, what a transaction changed.
     func publish(_ effects: WriteSession.Effects) {
+        for row in effects.damaged {
+            logger.error("a damaged row was set aside for an hour", metadata: ["row": "\(row)"])
+        }
         if effects.rosterChanged {
             roster.forget()
             crier.cry(.roster)

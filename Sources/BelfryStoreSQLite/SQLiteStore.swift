@@ -70,6 +70,9 @@ package final class SQLiteStore: Sendable {
             checkpoints.note()
             if effects.rosterChanged { roster.forget() }
             if effects.fallsDue { signals.fire() }
+            for row in effects.damaged {
+                logger.error("a damaged row was set aside for an hour", metadata: ["row": "\(row)"])
+            }
             if effects.sweepIsDue { writer.enqueue("sweep") { try SubscriptionSweep(session: $0).stepIfDue() } }
         }
         self.roster = roster

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryServer
 
 @main
 struct Belfry: AsyncParsableCommand {
@@ -9,9 +10,11 @@ struct Belfry: AsyncParsableCommand {
             Start with `belfry demo`, which shows the main job end to end against a simulated provider.
             Every setting can be given by flag, by BELFRY_* variable or in a file: docs/Configuration.md.
             """,
+        version: Release.version,
         subcommands: [
             Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self,
             ChannelCommand.self, PushCommand.self, ReceiptCommand.self, TenantCommand.self, AdminCommand.self,
-            KeysCommand.self, DatabaseCommand.self, Simulate.self,
+            KeysCommand.self, NodesCommand.self, BackupCommand.self, RestoreCommand.self, DatabaseCommand.self,
+            Simulate.self,
         ])
 }

@@ -47,7 +47,9 @@ extension ServerTests.PostgresTests {
                 let refused = try await sender.send(
                     "POST", "/v1/push", #"{"message":{"body":"Two"},"target":{"topics":["town"]}}"#)
                 #expect(refused.status == 503 && refused.headers["retry-after"] != nil, "\(refused)")
-                #expect(try await management.send("GET", "/health/ready").status == 503)
+                try await eventually("it is not ready", within: .seconds(15)) {
+                    try await management.send("GET", "/health/ready").status == 503
+                }
                 try database.start()
                 let taken = try await eventually("a push is taken", within: .seconds(15), every: .milliseconds(200)) {
                     try? await sender.push("Three", toTopic: "town")
@@ -55,7 +57,9 @@ extension ServerTests.PostgresTests {
                 let told = ContinuousClock.now
                 #expect(try await estate.settled(taken).counts == ["accepted": 3])
                 #expect(told.duration(to: .now) < .seconds(15))
-                #expect(try await management.send("GET", "/health/ready").status == 200)
+                try await eventually("it is ready again", within: .seconds(15)) {
+                    try await management.send("GET", "/health/ready").status == 200
+                }
                 try await server.end(SIGTERM)
                 #expect(server.ending == 0)
             }

@@ -47,7 +47,8 @@ package struct AdminRoutes: Sendable {
             + Admin.Topics(desk: desk).routes + Admin.Schedules(desk: desk).routes
             + Admin.Locations(desk: desk).routes + Admin.LocationGroups(desk: desk).routes
             + Admin.Geofences(desk: desk).routes + Admin.Analytics(desk: desk).routes
-            + Admin.AuditLog(desk: desk).routes + (events.map { Admin.Events(desk: desk, hub: $0).routes } ?? [])
+            + Admin.AuditLog(desk: desk).routes + Admin.Nodes(desk: desk).routes
+            + (events.map { Admin.Events(desk: desk, hub: $0).routes } ?? [])
     }
 
     private func handler(_ route: Admin.Route) -> Router<APIContext>.Handler {

@@ -119,7 +119,7 @@ extension BulkTable {
         "push_progress",
         [
             "push_id": .integer, "open_walk_count": .integer, "open_page_count": .integer, "device_count": .integer,
-            "first_answer_at_ms": .integer, "settled_at_ms": .integer,
+            "first_answer_at_ms": .integer, "settled_at_ms": .integer, "has_answers": .flag,
         ])
 
     private static let tally = BulkTable(

@@ -23,6 +23,10 @@ package struct ServerConfiguration: Sendable {
     package var providers: ProviderOptions
     package var logging: LoggingConfiguration
     package var shutdownTimeout: Duration
+    /// How long the doors stay open after the server was told to stop.
+    package var shutdownNotice: Duration
+    /// Below so many MiB the server is not ready.
+    package var diskFreeMin: Int
     /// How often the files of a certificate are looked at.
     package var certificatePause = Duration.seconds(5)
 
@@ -44,6 +48,11 @@ package struct ServerConfiguration: Sendable {
         providers = ProviderOptions(settings)
         logging = LoggingConfiguration(settings)
         shutdownTimeout = settings.seconds("shutdown.timeout.seconds", default: 30, in: 1...600)
+        shutdownNotice = settings.seconds("shutdown.notice.seconds", default: 0, in: 0...300)
+        diskFreeMin = settings.int("health.disk.free.mib", default: 100, in: 0...1_048_576)
+        if shutdownNotice >= shutdownTimeout {
+            settings.note("shutdown.notice.seconds has to be less than shutdown.timeout.seconds")
+        }
         if delivery.lease <= providers.deadlineMax {
             settings.note(
                 "delivery.lease.seconds is \(delivery.lease.components.seconds), it has to be more than the longest "

@@ -24,8 +24,20 @@ extension DeliveryOptions {
 extension Archivist.Options {
     init(_ settings: Settings) {
         self.init(
-            countsKept: settings.days("analytics.keep.days", default: 90, in: 1...3_650),
-            eventsLateMax: settings.days("analytics.late.days", default: 30, in: 1...365))
+            countsKept: settings.daysKept("retention.analytics.days", default: 90),
+            eventsLateMax: settings.days("analytics.late.days", default: 30, in: 1...365),
+            retention: Retention(
+                answers: settings.daysKept("retention.answers.days", default: 30),
+                pushes: settings.daysKept("retention.pushes.days", default: 90),
+                audit: settings.daysKept("retention.audit.days", default: 730)))
+    }
+}
+
+extension Settings {
+    /// nil for 0, which keeps for ever.
+    fileprivate func daysKept(_ key: String, default fallback: Int) -> Duration? {
+        let days = int(key, default: fallback, in: 0...3_650)
+        return days > 0 ? .seconds(days * 86_400) : nil
     }
 }
 

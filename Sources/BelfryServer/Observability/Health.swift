@@ -1,17 +1,13 @@
 import BelfryAPI
 import BelfryCore
 
-/// Whether the parts the server stands on work.
+/// How the parts are that the PCF service had.
 struct Health: Sendable {
     let store: any Store
     let clock: any WallClock
 
     /// A scheduler that works is never so late.
     private static let lateMax = Duration.seconds(60)
-
-    var isReady: Bool {
-        get async { await databaseFault() == nil }
-    }
 
     /// The three parts that the PCF service had. The queue and the scheduler live in the database here.
     func forPCF() async -> PCFv1.Health {
@@ -44,15 +40,5 @@ struct Health: Sendable {
         let next = try await store.nextScheduleDue()
         let isLate = next.map { clock.now - $0 > Self.lateMax } ?? false
         return .init(isHealthy: !isLate, message: isLate ? "Schedules are late" : "Scheduler is up")
-    }
-
-    /// nil when the database answers.
-    func databaseFault() async -> String? {
-        do {
-            _ = try await store.nextDue()
-            return nil
-        } catch {
-            return "\(error)"
-        }
     }
 }

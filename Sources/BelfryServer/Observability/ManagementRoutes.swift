@@ -1,9 +1,10 @@
+import BelfryAPI
 import Hummingbird
 
 /// The management port: what Prometheus scrapes and what a supervisor asks. It shows no customer's data.
 struct ManagementRoutes: Sendable {
     let metrics: PrometheusRegistry
-    let health: Health
+    let health: HealthRoutes
 
     func responder() -> some HTTPResponder<BasicRequestContext> {
         let router = Router(context: BasicRequestContext.self)
@@ -12,10 +13,8 @@ struct ManagementRoutes: Sendable {
                 status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
                 body: ResponseBody(byteBuffer: ByteBuffer(string: metrics.text() + ProcessMetrics.text())))
         }
-        router.get("health/live") { _, _ in HTTPResponse.Status.ok }
-        router.get("health/ready") { _, _ in
-            await health.isReady ? HTTPResponse.Status.ok : .serviceUnavailable
-        }
+        router.get("health/live") { _, _ in HealthRoutes.live() }
+        router.get("health/ready") { _, _ in await health.ready(withReasons: true) }
         return router.buildResponder()
     }
 }

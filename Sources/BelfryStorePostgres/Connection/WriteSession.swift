@@ -18,6 +18,8 @@ final class WriteSession {
         var fallsDue = false
         /// Applications or platforms are not what they were.
         var rosterChanged = false
+        /// Rows that cannot be read and were set aside.
+        var damaged: [String] = []
     }
 
     init(db: Connection, now: Instant, secrets: Secrets, pushes: PushShelf, turn: Int) {

@@ -42,9 +42,14 @@ extension WriteSession {
         _ sql: String, in lane: Lane, on platform: Key<Platform>, dueBy: Instant, atMost limit: Int, until end: Instant
     ) throws -> [Page] {
         let leased = try prepared(sql).all(lane.rawValue, platform, dueBy, limit, end) { row in
-            (dueAt: row.integer(6), page: try Page(claimed: row, in: lane, on: platform))
+            (
+                dueAt: row.integer(6), key: Key<Page>(row.integer(0)),
+                page: try readable { try Page(claimed: row, in: lane, on: platform) }
+            )
         }
-        return leased.sorted { ($0.dueAt, $0.page.key) < ($1.dueAt, $1.page.key) }.map(\.page)
+        return try leased.sorted { ($0.dueAt, $0.key) < ($1.dueAt, $1.key) }.compactMap { _, key, page in
+            try page ?? setAside(key)
+        }
     }
 }
 

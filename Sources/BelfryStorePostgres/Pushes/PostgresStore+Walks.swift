@@ -10,7 +10,7 @@ extension PostgresStore {
                 let claimed = try session.prepared(WalkStatements.claim).all(
                     lane.rawValue, platform, session.now, share, session.now + lease, as: ClaimedWalk.init)
                 return try claimed.sorted { ($0.dueAt, $0.push) < ($1.dueAt, $1.push) }
-                    .map { try $0.walk(on: platform, in: session) }
+                    .compactMap { try $0.walk(on: platform, in: session) }
             }
         }
     }
@@ -51,9 +51,10 @@ private struct ClaimedWalk {
         dueAt = row.integer(3)
     }
 
-    func walk(on platform: Key<Platform>, in session: WriteSession) throws -> Walk {
-        guard let push = try session.pushes.push(push, in: session.db) else {
-            throw StoreError.unavailable("push \(push) is missing")
+    /// nil when its push cannot be read.
+    func walk(on platform: Key<Platform>, in session: WriteSession) throws -> Walk? {
+        guard let push = try readable({ try session.pushes.push(push, in: session.db) }) ?? nil else {
+            return try session.setAside(walkOf: push, on: platform)
         }
         return Walk(
             pushKey: push.key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: cursor,

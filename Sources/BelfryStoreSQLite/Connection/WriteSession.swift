@@ -42,6 +42,8 @@ final class WriteSession: @unchecked Sendable {
         var sweepIsDue = false
         /// Another process has written.
         var isForeign = false
+        /// Rows that cannot be read and were set aside.
+        var damaged: [String] = []
     }
 
     /// What claims and registrations have to know of a platform.

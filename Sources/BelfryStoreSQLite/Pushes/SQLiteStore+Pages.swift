@@ -9,12 +9,18 @@ extension SQLiteStore {
                 atMost: claim.pagesMax, lanes: claim.lanes, nextBidder: PageStatements.nextBidder,
                 room: claim.room(on:)
             ) { lane, platform, share in
-                let pages = try session.prepared(PageStatements.due).all(lane.rawValue, platform, now, share) {
-                    try Page(claiming: $0, in: lane, on: platform)
+                let due = try session.prepared(PageStatements.due).all(lane.rawValue, platform, now, share) { row in
+                    (
+                        key: Key<Page>(row.integer(0)),
+                        page: try readable { try Page(claiming: row, in: lane, on: platform) }
+                    )
                 }
                 let lease = try session.prepared(PageStatements.lease)
-                for page in pages { try lease.run(now + claim.lease, page.key) }
-                return pages
+                return try due.compactMap { key, page in
+                    guard let page else { return try session.setAside(key, now: now) }
+                    try lease.run(now + claim.lease, key)
+                    return page
+                }
             }
         }
     }
@@ -143,6 +149,8 @@ enum PageStatements {
            SET due_at_ms = ?1, attempt = attempt + 1, carry_count = carry_count + 1
          WHERE id = ?2
         """
+
+    static let setAside = "UPDATE page /* pages.set_aside */ SET due_at_ms = ?1 WHERE id = ?2"
 
     static let forSettling = """
         SELECT attempt, carry_count, is_open, answers /* pages.for_settling */ FROM page WHERE id = ?1

@@ -11,7 +11,7 @@ extension SQLiteStore {
                 let due = try session.prepared(WalkStatements.due).all(lane.rawValue, platform, now, share) {
                     Key<Push>($0.integer(0))
                 }
-                return try due.map { try session.lease($0, on: platform, until: now + lease) }
+                return try due.compactMap { try session.lease($0, on: platform, until: now + lease, now: now) }
             }
         }
     }
@@ -71,17 +71,22 @@ extension WriteSession {
         effects.fallsDue = true
     }
 
-    fileprivate func lease(_ key: Key<Push>, on platform: Key<Platform>, until end: Instant) throws -> Walk {
+    /// nil when its push cannot be read.
+    fileprivate func lease(
+        _ key: Key<Push>, on platform: Key<Platform>, until end: Instant, now: Instant
+    ) throws -> Walk? {
+        guard let push = try readable({ try pushes.push(key, in: db) }) ?? nil else {
+            return try setAside(walkOf: key, on: platform, now: now)
+        }
         try prepared(WalkStatements.lease).run(end, key, platform)
         let walk = try prepared(WalkStatements.byKey).first(key, platform) { row in
             (attempt: row.integer(0), cursor: row.integerIfAny(1).map { Key<Device>($0) })
         }
-        guard let walk, let push = try pushes.push(key, in: db) else {
-            throw StoreError.unavailable("push \(key) is missing")
+        return walk.map { walk in
+            Walk(
+                pushKey: key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: walk.cursor,
+                attempt: walk.attempt)
         }
-        return Walk(
-            pushKey: key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: walk.cursor,
-            attempt: walk.attempt)
     }
 
     /// Moves the walk's cursor and hands it back, or ends it; false when it was claimed by another since.
@@ -121,6 +126,10 @@ enum WalkStatements {
         UPDATE walk /* walks.lease */
            SET due_at_ms = ?1, attempt = attempt + 1, is_claimed = 1
          WHERE push_id = ?2 AND platform_id = ?3
+        """
+
+    static let setAside = """
+        UPDATE walk /* walks.set_aside */ SET due_at_ms = ?1 WHERE push_id = ?2 AND platform_id = ?3
         """
 
     static let byKey = """

@@ -21,6 +21,8 @@ enum Schema {
         migrator.registerMigration(Migration0007.identifier) { try $0.execute(sql: Migration0007.sql) }
         migrator.registerMigration(Migration0008.identifier) { try $0.execute(sql: Migration0008.sql) }
         migrator.registerMigration(Migration0009.identifier) { try $0.execute(sql: Migration0009.sql) }
+        migrator.registerMigration(Migration0010.identifier) { try $0.execute(sql: Migration0010.sql) }
+        migrator.registerMigration(Migration0011.identifier) { try $0.execute(sql: Migration0011.sql) }
         return migrator
     }()
 

@@ -107,4 +107,11 @@ extension WrappedStore {
     package func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
         try await base.release(name, seed: seed, hadNoEffect: hadNoEffect)
     }
+
+    package func forget(_ kind: Retention.Kind, before: Instant) async throws -> Forgotten {
+        try await base.forget(kind, before: before)
+    }
+    package func beat(_ report: NodeReport) async throws { try await base.beat(report) }
+    package func leave(_ node: UUID) async throws { try await base.leave(node) }
+    package func nodes() async throws -> [Node] { try await base.nodes() }
 }

@@ -31,6 +31,7 @@ extension Contents {
     }
 
     private func violations(of row: PushRow, pages: [Page]) -> [String] {
+        guard !row.hasLostAnswers else { return [] }
         var found: [String] = []
         let push = row.push.key
         let answers = pages.flatMap(\.answers).reduce(into: [Answer: Int]()) { $0[$1, default: 0] += 1 }

@@ -1,5 +1,5 @@
 package import BelfryCore
-import FoundationEssentials
+package import FoundationEssentials
 
 /// All that a `MemoryStore` keeps, as plain tables.
 package struct Contents: Sendable {
@@ -19,6 +19,7 @@ package struct Contents: Sendable {
     /// By name.
     package var idempotency: [[UInt8]: IdempotencyRecord] = [:]
     package var schedules: [Key<Schedule>: Schedule] = [:]
+    package var nodes: [UUID: NodeRow] = [:]
     package var map = Map()
     package var events = Events()
     /// What a caller did that the port forbids, in the order it was done.
@@ -49,6 +50,8 @@ package struct Contents: Sendable {
         package var counts: [Answer: Int] = [:]
         package var firstAnswerAt: Instant?
         package var settledAt: Instant?
+        /// Whether its pages were forgotten, which it outlives.
+        package var hasLostAnswers = false
     }
 
     package struct WalkKey: Hashable, Comparable, Sendable {
@@ -73,6 +76,12 @@ package struct Contents: Sendable {
             self.page = page
             self.lease = lease
         }
+    }
+
+    package struct NodeRow: Sendable {
+        package var report: NodeReport
+        package let since: Instant
+        package var lastSeenAt: Instant
     }
 
     /// When something falls due, and whether somebody has it. A lease is a due time in the future.

@@ -23,6 +23,8 @@ protocol Desk: Sendable {
     func push(_ draft: PushDraft, of application: UUID) async throws -> UUID
     func receipt(_ id: UUID) async throws -> ReceiptPage
     func answer(of device: UUID, in receipt: UUID) async throws -> String
+
+    func nodes() async throws -> [NodeRow]
 }
 
 /// A platform as the command line was told of it.

@@ -107,11 +107,21 @@ struct LocalDesk: Desk {
         return answer.name
     }
 
+    func nodes() async throws -> [NodeRow] { try await store.nodes().map { NodeRow($0) } }
+
     private func found(_ id: UUID) async throws -> Receipt {
         guard let receipt = try await store.receipt(id) else {
             throw StoreError.unknown("receipt \(id.lowercased)")
         }
         return receipt
+    }
+}
+
+extension NodeRow {
+    fileprivate init(_ node: Node) {
+        self.init(
+            node_uuid: node.uuid.lowercased, host: node.host, version: node.version, state: node.state.rawValue,
+            pages_in_air: node.pagesInAir, since: node.since.text, last_seen_at: node.lastSeenAt.text)
     }
 }
 

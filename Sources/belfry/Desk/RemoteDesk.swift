@@ -96,6 +96,12 @@ struct RemoteDesk: Desk {
         let reply: Reply = try await client.send("GET", "pushes/\(receipt.lowercased)/devices/\(device.lowercased)")
         return reply.answer
     }
+
+    func nodes() async throws -> [NodeRow] {
+        struct Reply: Decodable { let nodes: [NodeRow] }
+        let reply: Reply = try await client.send("GET", "nodes")
+        return reply.nodes
+    }
 }
 
 extension PushDraft.Recipients {

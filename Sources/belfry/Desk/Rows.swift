@@ -79,3 +79,14 @@ struct ChannelRow: Codable {
     let channel_id: String
     let storage: String
 }
+
+/// A node that serves.
+struct NodeRow: Codable {
+    let node_uuid: String
+    let host: String
+    let version: String
+    let state: String
+    let pages_in_air: Int
+    let since: String
+    let last_seen_at: String
+}

@@ -39,6 +39,7 @@ import Testing
         "GET apps": ([200], { _ in nil }),
         "POST apps": ([403, 404], { #"{"name":"taken","tenant_uuid":"\#($0.tenant.uuid.uuidString)"}"# }),
         "GET audit": ([200, 403], { _ in nil }),
+        "GET nodes": ([403], { _ in nil }),
     ]
 
     private func strangers(_ stand: AdminStand) async throws -> [String] {

@@ -61,6 +61,7 @@ struct Stage {
             events: EventHub(store: store, clock: clock, logger: Logger(label: "events"))
         ).add(to: router)
         Contract().add(to: router)
+        HealthRoutes { [] }.add(to: router)
         return router
     }
 

@@ -100,9 +100,13 @@ final class Program: Sendable {
         }
     }
 
+    func send(_ signal: Int32) {
+        if isRunning { kill(process.processIdentifier, signal) }
+    }
+
     /// Sends a signal and waits until the process is no more.
     func end(_ signal: Int32, within deadline: Duration = .seconds(60)) async throws {
-        if isRunning { kill(process.processIdentifier, signal) }
+        send(signal)
         try await eventually("the process ends on signal \(signal)", within: deadline, every: .milliseconds(2)) {
             !isRunning
         }

@@ -85,6 +85,10 @@ import Testing
         (SealStatements.replace(.sharedSecret), "USING INDEX sqlite_autoindex_application_1 (uuid=?)"),
         (SealStatements.replace(.credentials), "USING INDEX sqlite_autoindex_platform_1 (uuid=?)"),
         (SealStatements.replace(.answer), "USING PRIMARY KEY (name=?)"),
+        (RetentionStatements.withAnswers, "INDEX push_progress_settled (has_answers=? AND settled_at_ms<?)"),
+        (RetentionStatements.withoutAnswers, "INDEX push_progress_settled (has_answers=? AND settled_at_ms<?)"),
+        (RetentionStatements.forgetPages, "INDEX page_device (push_id=?)"),
+        (RetentionStatements.forgetAudit, "USING COVERING INDEX audit_at (at_ms<?)"),
         (IdempotencyStatements.clear, "USING COVERING INDEX idempotency_created (created_at_ms<?)"),
     ])
     func `a hot statement walks its index`(sql: String, step: String) async throws {

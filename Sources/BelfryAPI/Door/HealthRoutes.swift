@@ -1,0 +1,56 @@
+import HTTPTypes
+package import Hummingbird
+
+/// Something that keeps a server from doing its work.
+package struct HealthFault: Sendable, Hashable {
+    package enum Part: String, Sendable, CaseIterable { case server, database, keyRing = "key_ring", disk }
+
+    package let part: Part
+    /// For an operator: it may name hosts and files.
+    package let reason: String
+
+    package init(_ part: Part, _ reason: String) {
+        self.part = part
+        self.reason = reason
+    }
+}
+
+/// What load balancers and supervisors ask: `/health/live` and `/health/ready`.
+package struct HealthRoutes: Sendable {
+    private let faults: @Sendable () async -> [HealthFault]
+
+    /// - Parameter faults: asked for each `/health/ready`; it has to answer in time by itself.
+    package init(faults: @escaping @Sendable () async -> [HealthFault]) { self.faults = faults }
+
+    /// Where anyone may ask: what is wrong, and no reasons.
+    package func add(to router: Router<APIContext>) {
+        router.serve("health/live", [.get: { _, _ in Self.live() }])
+        router.serve("health/ready", [.get: { _, _ in await ready(withReasons: false) }])
+    }
+
+    /// The process answers, whatever else is wrong: a supervisor has no reason to end it.
+    package static func live() -> Response { response(.ok, "live", []) }
+
+    package func ready(withReasons: Bool) async -> Response {
+        let faults = await faults()
+        return faults.isEmpty
+            ? Self.response(.ok, "ready", [])
+            : Self.response(.serviceUnavailable, "unready", faults, withReasons: withReasons)
+    }
+
+    private static func response(
+        _ status: HTTPResponse.Status, _ word: String, _ faults: [HealthFault], withReasons: Bool = false
+    ) -> Response {
+        var json = JSONWriter()
+        json.object { json in
+            json.string("status", word)
+            json.array("faults", faults) { json, fault in
+                json.object { json in
+                    json.string("part", fault.part.rawValue)
+                    if withReasons { json.string("reason", fault.reason) }
+                }
+            }
+        }
+        return Response(status: status, json: json.buffer, headers: [.cacheControl: "no-store"])
+    }
+}

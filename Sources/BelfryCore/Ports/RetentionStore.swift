@@ -1,0 +1,22 @@
+/// Forgets what is over. It goes in short transactions, so that other writes go on meanwhile.
+package protocol RetentionStore: Sendable {
+    /// Forgets some of what was over before an instant. Where nodes share a store one does at a time; the others find nothing.
+    func forget(_ kind: Retention.Kind, before: Instant) async throws -> Forgotten
+}
+
+/// What one step forgot.
+package struct Forgotten: Sendable, Hashable {
+    package var rows: Int
+    /// Whether another step may find more.
+    package var isMore: Bool
+
+    package init(rows: Int = 0, isMore: Bool = false) {
+        self.rows = rows
+        self.isMore = isMore
+    }
+
+    /// The most rows of a step. A page of answers is about a kilobyte.
+    package static let rowsMax = 200
+    /// The most pushes of a step.
+    package static let pushesMax = 50
+}

@@ -1,0 +1,143 @@
+package import BelfryCore
+import BelfryStoreSQLite
+import Foundation
+
+/// A folder that holds all that a server on SQLite keeps: the database, the key ring that opens its seals, and a list of both.
+///
+/// Only its owner can read it: whoever has it has the credentials of every platform.
+package struct Backup: Sendable {
+    package let folder: String
+
+    private static let database = "belfry.sqlite"
+    private static let keyRing = "key-ring"
+    private static let manifest = "manifest.json"
+
+    package init(at folder: String) { self.folder = folder }
+
+    // MARK: Making one
+
+    /// Copies what the configuration names, beside a running server. The folder is there when all of it is.
+    package func make(of storage: StorageConfiguration, at now: Instant) throws -> BackupManifest {
+        try storage.demandSQLite()
+        guard FileManager.default.fileExists(atPath: storage.databaseFile) else {
+            throw BackupFault("there is no database at \(storage.databaseFile)")
+        }
+        guard !FileManager.default.fileExists(atPath: folder) else { throw BackupFault("\(folder) is there already") }
+        let draft = Backup(at: folder + ".part")
+        try FileManager.default.createDirectory(
+            atPath: draft.folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        do {
+            let manifest = try draft.fill(from: storage, at: now)
+            try draft.folder.move(to: folder)
+            return manifest
+        } catch {
+            try? FileManager.default.removeItem(atPath: draft.folder)
+            throw error
+        }
+    }
+
+    /// The ring is copied after the database, so that it has every key that the copy needs.
+    private func fill(from storage: StorageConfiguration, at now: Instant) throws -> BackupManifest {
+        try file(Self.database).writePrivately(Data())
+        try SQLiteBackup.copy(from: storage.databaseFile, to: file(Self.database))
+        try file(Self.keyRing).writePrivately(try storage.keyRingFile.contents())
+        let findings = try inspect()
+        let manifest = BackupManifest(
+            version: Release.version, createdAt: now.text, schema: findings.schema.applied,
+            files: try [Self.database, Self.keyRing].map { try BackupManifest.File(named: $0, in: folder) })
+        try file(Self.manifest).writePrivately(try manifest.json())
+        return manifest
+    }
+
+    // MARK: Taking it back
+
+    /// Puts the copies where the configuration names them. What is there already is never overwritten: with `force` it is
+    /// put aside, into a folder beside it.
+    package func restore(to storage: StorageConfiguration, force: Bool, at now: Instant) throws -> BackupManifest {
+        try storage.demandSQLite()
+        let manifest = try verify()
+        let files = FileManager.default
+        let inTheWay = try storage.filesInTheWay()
+        guard inTheWay.isEmpty || force else {
+            throw BackupFault("\(inTheWay[0]) is there already; --force puts what is there aside")
+        }
+        if files.fileExists(atPath: storage.databaseFile) {
+            do { try SQLiteBackup.demandAlone(storage.databaseFile) } catch {
+                throw BackupFault("the database is in use, stop the server first: \(error)")
+            }
+        }
+        try files.createDirectory(
+            atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try storage.putAside("before-restore-\(now.milliseconds)")
+        try file(Self.database).copyPrivately(to: storage.databaseFile)
+        try file(Self.keyRing).copyPrivately(to: storage.keyRingFile)
+        return manifest
+    }
+
+    /// Throws unless the folder holds what its list says, the database is sound, and the ring opens its seals.
+    package func verify() throws -> BackupManifest {
+        let manifest = try BackupManifest(json: try file(Self.manifest).contents())
+        for expected in manifest.files {
+            guard try BackupManifest.File(named: expected.name, in: folder) == expected else {
+                throw BackupFault("\(file(expected.name)) is not the file that was backed up")
+            }
+        }
+        _ = try inspect()
+        return manifest
+    }
+
+    private func inspect() throws -> SQLiteBackup.Findings {
+        let findings = try SQLiteBackup.inspect(file(Self.database))
+        let ring = try KeyRingFile.open(at: file(Self.keyRing), createIfMissing: false)
+        for secret in findings.seals {
+            do {
+                guard let purpose = secret.purpose else { throw VaultError.broken }
+                _ = try ring.open(secret.seal, for: purpose)
+            } catch {
+                throw BackupFault("the key ring does not open the \(secret.kind.rawValue) of the database: \(error)")
+            }
+        }
+        return findings
+    }
+
+    private func file(_ name: String) -> String { folder + "/" + name }
+}
+
+/// Why there is no backup, or none was taken back.
+package struct BackupFault: Error, Sendable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+extension StorageConfiguration {
+    fileprivate func demandSQLite() throws {
+        guard databaseURL == nil else {
+            throw BackupFault(
+                "database.url names a PostgreSQL, which has its own tools; docs/Operations.md tells how to use them")
+        }
+    }
+
+    /// What a restored database would replace, or be mistaken for.
+    fileprivate func filesInTheWay() throws -> [String] {
+        let files = FileManager.default
+        let inDirectory =
+            files.fileExists(atPath: directory)
+            ? try files.contentsOfDirectory(atPath: directory).sorted().map { directory + "/" + $0 } : []
+        let ring = files.fileExists(atPath: keyRingFile) ? [keyRingFile] : []
+        return inDirectory + ring
+    }
+
+    fileprivate func putAside(_ name: String) throws {
+        let aside = directory + "/" + name
+        let old = [databaseFile, databaseFile + "-wal", databaseFile + "-shm", keyRingFile]
+            .filter { FileManager.default.fileExists(atPath: $0) }
+        guard !old.isEmpty else { return }
+        try FileManager.default.createDirectory(
+            atPath: aside, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        for path in old {
+            let name = (path as NSString).lastPathComponent
+            try FileManager.default.moveItem(atPath: path, toPath: aside + "/" + name)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+package import BelfryCore
+package import Logging
+import Synchronization
+
+/// The machine's clock, but for this process it never goes back.
+///
+/// What waits in a database of this machine's own waits by this clock: were it set back by an hour, all that is due now would
+/// lie still for that hour. So the process goes on by its own time until the machine's has caught up.
+package final class ForwardClock: WallClock {
+    private let time: Mutex<ForwardTime>
+    private let wall = SystemClock()
+    private let logger: Logger
+
+    package init(logger: Logger) {
+        self.logger = logger
+        time = Mutex(ForwardTime(wall: wall.now, steady: .now))
+    }
+
+    package var now: Instant {
+        let (now, change) = time.withLock { $0.read(wall: wall.now, steady: .now) }
+        switch change {
+        case nil: break
+        case .wentBack(let setback)?:
+            logger.error(
+                "the machine's clock went back; this server goes on by its own time until it has caught up",
+                metadata: ["by": "\(setback)"])
+        case .caughtUp?: logger.info("the machine's clock has caught up")
+        }
+        return now
+    }
+
+    package func sleep(for duration: Duration) async throws { try await wall.sleep(for: duration) }
+}
+
+/// A time that follows a wall clock forward and never back.
+package struct ForwardTime: Sendable {
+    package enum Change: Sendable, Hashable {
+        case wentBack(Duration)
+        case caughtUp
+    }
+
+    /// When the wall clock was last believed.
+    private var anchor: (wall: Instant, steady: ContinuousClock.Instant)
+    private var last: Instant
+    private var isAhead = false
+
+    /// A clock that is set right by less is followed; for so long the time stands still.
+    private static let tolerance = Duration.seconds(1)
+
+    package init(wall: Instant, steady: ContinuousClock.Instant) {
+        anchor = (wall, steady)
+        last = wall
+    }
+
+    package mutating func read(wall: Instant, steady: ContinuousClock.Instant) -> (now: Instant, change: Change?) {
+        let own = anchor.wall + anchor.steady.duration(to: steady)
+        let setback = own - wall
+        var change: Change?
+        if setback > Self.tolerance {
+            if !isAhead { change = .wentBack(setback) }
+            isAhead = true
+            last = max(last, own)
+        } else {
+            if isAhead { change = .caughtUp }
+            isAhead = false
+            anchor = (wall, steady)
+            last = max(last, wall)
+        }
+        return (last, change)
+    }
+}

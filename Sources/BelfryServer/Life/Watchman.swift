@@ -1,0 +1,91 @@
+import BelfryAPI
+import BelfryCore
+import Foundation
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Looks every few seconds whether the server stands on firm ground, and tells the other nodes that this one lives: who can
+/// write that down can write.
+///
+/// Whoever asks for the server's health gets what the last look found, so however many ask, they cost and wait for nothing.
+final class Watchman: Service {
+    private let store: any NodeStore
+    private let ground: Ground
+    private let clock: any WallClock
+    private let departure: Departure
+    private let pagesInAir: @Sendable () -> Int
+    private let logger: Logger
+    private let node = UUID()
+    private let last = Mutex(Look())
+
+    private struct Look {
+        var at = ContinuousClock.now
+        var faults: [HealthFault] = []
+    }
+
+    /// A look that takes longer is a fault of the database, which is all that is waited for.
+    private static let lookMax = Node.beat + .seconds(10)
+
+    init(
+        store: any NodeStore, ground: Ground, clock: any WallClock, departure: Departure,
+        pagesInAir: @escaping @Sendable () -> Int, logger: Logger
+    ) {
+        self.store = store
+        self.ground = ground
+        self.clock = clock
+        self.departure = departure
+        self.pagesInAir = pagesInAir
+        self.logger = logger
+    }
+
+    /// What keeps the server from doing its work; empty while it can.
+    var faults: [HealthFault] {
+        let last = last.withLock { $0 }
+        let leaving = departure.isUnderWay ? [HealthFault(.server, "the server was told to stop")] : []
+        guard last.at.duration(to: .now) < Self.lookMax else {
+            return leaving + [HealthFault(.database, "the database does not answer")]
+        }
+        return leaving + last.faults
+    }
+
+    func run() async {
+        await cancelWhenGracefulShutdown { [self] in
+            repeat { await look() } while (try? await clock.sleep(for: Node.beat)) != nil
+        }
+        do { try await store.leave(node) } catch {
+            logger.debug("this node is still on the list", metadata: ["error": "\(error)"])
+        }
+    }
+
+    func look() async {
+        let faults = [await databaseFault(), ground.keyRingFault(), ground.diskFault()].compactMap(\.self)
+        let before = last.withLock { last in
+            defer { last = Look(faults: faults) }
+            return last.faults
+        }
+        report(faults, before)
+    }
+
+    private func databaseFault() async -> HealthFault? {
+        do {
+            try await store.beat(
+                NodeReport(
+                    uuid: node, host: ProcessInfo.processInfo.hostName, version: Release.version,
+                    pagesInAir: pagesInAir(), isDraining: departure.isUnderWay))
+            return nil
+        } catch {
+            return HealthFault(.database, "\(error)")
+        }
+    }
+
+    /// Once for each part that fails or works again.
+    private func report(_ faults: [HealthFault], _ before: [HealthFault]) {
+        let (now, then) = (Set(faults.map(\.part)), Set(before.map(\.part)))
+        for fault in faults where !then.contains(fault.part) {
+            logger.error(
+                "the server is not ready", metadata: ["part": "\(fault.part.rawValue)", "reason": "\(fault.reason)"])
+        }
+        for part in then.subtracting(now) { logger.info("works again", metadata: ["part": "\(part.rawValue)"]) }
+    }
+}

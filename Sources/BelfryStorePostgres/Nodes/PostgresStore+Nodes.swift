@@ -1,0 +1,59 @@
+package import BelfryCore
+package import FoundationEssentials
+import PostgreSQL
+
+extension PostgresStore: NodeStore {
+    package func beat(_ report: NodeReport) async throws {
+        try await write { session in
+            try session.prepared(NodeStatements.beat).send(
+                report.uuid, report.host, report.version, session.now, report.pagesInAir, report.isDraining)
+            try session.prepared(NodeStatements.forget).send(session.now + (.zero - Node.forgottenAfter))
+        }
+    }
+
+    package func leave(_ node: UUID) async throws {
+        try await write { try $0.prepared(NodeStatements.leave).send(node) }
+    }
+
+    package func nodes() async throws -> [Node] {
+        let now = clock.now
+        return try await glance { db in
+            try db.prepared(NodeStatements.all).all { try Node($0, now: now) }
+        }
+    }
+}
+
+extension Node {
+    fileprivate init(_ row: Row, now: Instant) throws {
+        guard let uuid = row.uuid(0) else { throw StoreError.unavailable("the row of a node is damaged") }
+        self.init(
+            NodeReport(
+                uuid: uuid, host: row.text(1), version: row.text(2), pagesInAir: Int(row.integer(5)),
+                isDraining: row.bool(6)),
+            since: Instant(milliseconds: row.integer(3)), lastSeenAt: Instant(milliseconds: row.integer(4)), now: now)
+    }
+}
+
+enum NodeStatements {
+    static let beat = """
+        INSERT INTO node /* nodes.beat */ (uuid, host, version, since_ms, last_seen_at_ms, page_count, is_draining)
+        VALUES ($1, $2, $3, $4, $4, $5, $6)
+            ON CONFLICT (uuid) DO UPDATE
+           SET last_seen_at_ms = excluded.last_seen_at_ms, page_count = excluded.page_count,
+               is_draining = excluded.is_draining
+        """
+
+    /// There are a few. Another node's beat that waits for its row is not waited for.
+    static let forget = """
+        DELETE FROM node /* nodes.forget */
+         WHERE uuid IN (SELECT uuid FROM node WHERE last_seen_at_ms < $1 FOR UPDATE SKIP LOCKED)
+        """
+
+    static let leave = "DELETE FROM node /* nodes.leave */ WHERE uuid = $1"
+
+    static let all = """
+        SELECT uuid, host, version, since_ms, last_seen_at_ms, page_count, is_draining /* nodes.all */
+          FROM node
+         ORDER BY since_ms, uuid
+        """
+}

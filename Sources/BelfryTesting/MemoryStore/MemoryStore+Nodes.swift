@@ -1,0 +1,22 @@
+package import BelfryCore
+package import FoundationEssentials
+
+extension MemoryStore {
+    package func beat(_ report: NodeReport) async throws {
+        let now = clock.now
+        transaction { contents in
+            let since = contents.nodes[report.uuid]?.since ?? now
+            contents.nodes[report.uuid] = Contents.NodeRow(report: report, since: since, lastSeenAt: now)
+            contents.nodes = contents.nodes.filter { now - $0.value.lastSeenAt <= Node.forgottenAfter }
+        }
+    }
+
+    package func leave(_ node: UUID) async throws { transaction { $0.nodes[node] = nil } }
+
+    package func nodes() async throws -> [Node] {
+        let now = clock.now
+        return contents.nodes.values
+            .sorted { ($0.since, $0.report.uuid.uuidString) < ($1.since, $1.report.uuid.uuidString) }
+            .map { Node($0.report, since: $0.since, lastSeenAt: $0.lastSeenAt, now: now) }
+    }
+}

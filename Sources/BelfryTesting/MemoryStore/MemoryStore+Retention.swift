@@ -1,0 +1,53 @@
+package import BelfryCore
+
+extension MemoryStore {
+    package func forget(_ kind: Retention.Kind, before: Instant) async throws -> Forgotten {
+        transaction { contents in
+            switch kind {
+            case .answers: Forgotten(rows: contents.forgetAnswers(before: before))
+            case .pushes: Forgotten(rows: contents.forgetPushes(before: before))
+            case .audit: Forgotten(rows: contents.forgetAudit(before: before))
+            case .idempotency: Forgotten(rows: contents.forgetRecords(until: before))
+            }
+        }
+    }
+}
+
+extension Contents {
+    fileprivate mutating func forgetAnswers(before: Instant) -> Int {
+        var rows = 0
+        for (key, push) in pushes where push.isSettled(before: before) && !push.hasLostAnswers {
+            let pages = self.pages.filter { $0.value.page.pushKey == key }.keys
+            for page in pages { self.pages[page] = nil }
+            pushes[key]?.hasLostAnswers = true
+            rows += pages.count
+        }
+        return rows
+    }
+
+    fileprivate mutating func forgetPushes(before: Instant) -> Int {
+        let gone = pushes.filter { $0.value.isSettled(before: before) && $0.value.hasLostAnswers }.keys
+        for key in gone {
+            pushes[key] = nil
+            events.pushes[key] = nil
+            walks = walks.filter { $0.key.push != key }
+        }
+        return gone.count
+    }
+
+    fileprivate mutating func forgetAudit(before: Instant) -> Int {
+        let kept = audit.filter { $0.at >= before }
+        defer { audit = kept }
+        return audit.count - kept.count
+    }
+
+    fileprivate mutating func forgetRecords(until: Instant) -> Int {
+        let kept = idempotency.filter { $0.value.createdAt > until }
+        defer { idempotency = kept }
+        return idempotency.count - kept.count
+    }
+}
+
+extension Contents.PushRow {
+    fileprivate func isSettled(before: Instant) -> Bool { settledAt.map { $0 < before } ?? false }
+}

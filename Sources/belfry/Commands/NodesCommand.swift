@@ -1,0 +1,23 @@
+import ArgumentParser
+
+struct NodesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "nodes", abstract: "List the nodes that serve.",
+        discussion: """
+            A node is `up`, `draining` when it was told to stop and finishes what it began, or `gone` when it has not been
+            heard of for 20 seconds and did not take its leave.
+            """)
+
+    @OptionGroup var desk: DeskOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let rows = try await desk.withDesk { try await $0.nodes() }
+        if output.json { return try Output.json(rows) }
+        Output.table(
+            ["host", "state", "pages", "version", "since", "last_seen_at", "node_uuid"],
+            rows.map {
+                [$0.host, $0.state, String($0.pages_in_air), $0.version, $0.since, $0.last_seen_at, $0.node_uuid]
+            })
+    }
+}

@@ -1,0 +1,45 @@
+import BelfryCore
+import BelfryServer
+import Testing
+
+@Suite struct ForwardTimeTests {
+    private let start = Instant(milliseconds: 1_700_000_000_000)
+    private let steady = ContinuousClock.now
+
+    @Test func `it follows the wall clock, forward leaps too`() {
+        var time = ForwardTime(wall: start, steady: steady)
+        #expect(time.read(wall: start + .seconds(5), steady: steady + .seconds(5)).now == start + .seconds(5))
+        let leap = time.read(wall: start + .seconds(3_600), steady: steady + .seconds(6))
+        #expect(leap.now == start + .seconds(3_600) && leap.change == nil)
+    }
+
+    @Test func `set back by an hour it goes on by its own time, says so once, and follows again`() {
+        var time = ForwardTime(wall: start, steady: steady)
+        let back = time.read(wall: start + .seconds(-3_590), steady: steady + .seconds(10))
+        #expect(back.now == start + .seconds(10))
+        #expect(back.change == .wentBack(.seconds(3_600)))
+        let later = time.read(wall: start + .seconds(-3_500), steady: steady + .seconds(100))
+        #expect(later.now == start + .seconds(100) && later.change == nil)
+        let right = time.read(wall: start + .seconds(200), steady: steady + .seconds(200))
+        #expect(right.now == start + .seconds(200) && right.change == .caughtUp)
+    }
+
+    @Test func `a little setback is waited out`() {
+        var time = ForwardTime(wall: start, steady: steady)
+        #expect(time.read(wall: start + .seconds(10), steady: steady + .seconds(10)).now == start + .seconds(10))
+        let little = time.read(wall: start + .milliseconds(9_500), steady: steady + .seconds(10))
+        #expect(little.now == start + .seconds(10) && little.change == nil)
+        #expect(
+            time.read(wall: start + .seconds(11), steady: steady + .milliseconds(11_500)).now == start + .seconds(11))
+    }
+
+    @Test func `read ten thousand times within a second, it has gone on by a second`() {
+        var time = ForwardTime(wall: start, steady: steady)
+        _ = time.read(wall: start + .seconds(-3_600), steady: steady)
+        var now = start
+        for step in 1...10_000 {
+            now = time.read(wall: start + .seconds(-3_600), steady: steady + .microseconds(100 * step)).now
+        }
+        #expect(now == start + .seconds(1))
+    }
+}

@@ -1,0 +1,132 @@
+import BelfrySimulators
+import BelfryTesting
+import Foundation
+import Testing
+
+/// SIGTERM: nothing is lost, nobody is told twice, and whoever asks is told that the server is on its way out.
+extension ServerTests {
+    @Suite struct StopTests {}
+}
+
+extension ServerTests.StopTests {
+    private static let ready = "/health/ready"
+
+    @Test func `while it stops, a request is answered, load balancers are sent elsewhere, and no page is begun`()
+        async throws
+    {
+        try await Estate.with { estate in
+            let crowd = try await estate.crowd(6_000)
+            estate.simulator.script.set(APNsScript(latencyMilliseconds: 200))
+            let first = try await estate.serve([
+                "BELFRY_SHUTDOWN_NOTICE_SECONDS": "4", "BELFRY_DELIVERY_PAGES_MAX": "2",
+            ])
+            defer { first.endAtOnce() }
+            let (base, management) = try await first.addresses()
+            let sender = estate.sender(at: base)
+            let push = try await sender.push("Hello", toTopic: "town")
+            let slow = try await SlowPush.begin(at: base, by: sender)
+            try await eventually("it delivers") { estate.simulator.ledger.totals().told > 500 }
+            #expect(try await sender.send("GET", Self.ready).status == 200)
+
+            first.send(SIGTERM)
+            try await eventually("it is not ready", within: .seconds(3)) {
+                try await sender.send("GET", Self.ready).status == 503
+            }
+            let public_ = try await sender.send("GET", Self.ready).body
+            #expect(public_ == #"{"status":"unready","faults":[{"part":"server"}]}"#)
+            let private_ = try await Caller(base: management, user: "", secret: "").send("GET", Self.ready).body
+            #expect(private_.contains("told to stop"))
+            #expect(try await sender.send("GET", "/health/live").status == 200)
+            let late = try await sender.push("Hello again", toTopic: "town")
+            try await slow.finish()
+            try await eventually("the request that was begun is answered") { slow.isAccepted }
+            try await first.end(SIGTERM, within: .seconds(30))
+            #expect(first.ending == 0)
+            #expect(estate.simulator.ledger.totals().told < crowd.count, "it was over before it was told to stop")
+
+            estate.simulator.script.set(APNsScript())
+            let second = try await estate.serve()
+            defer { second.endAtOnce() }
+            _ = try await second.addresses()
+            for push in [push, late] {
+                #expect(try await estate.settled(push).counts == ["accepted": crowd.count])
+            }
+            // Two pushes to all, and the one that was begun before.
+            try await eventually("all three are delivered") {
+                estate.simulator.ledger.totals().told == 3 * crowd.count
+            }
+            try await second.end(SIGTERM)
+        }
+    }
+
+    @Test func `what a provider does not answer in time is handed back, and not waited for until its lease ends`()
+        async throws
+    {
+        try await Estate.with { estate in
+            let crowd = try await estate.crowd(600)
+            estate.simulator.script.set(
+                APNsScript(faults: [APNsFault(when: APNsFault.When(after: 10), then: .stall(told: false))]))
+            let first = try await estate.serve(["BELFRY_SHUTDOWN_TIMEOUT_SECONDS": "2"])
+            defer { first.endAtOnce() }
+            let push = try await estate.sender(at: try await first.addresses().http).push("Hello", toTopic: "town")
+            try await eventually("it waits for answers") {
+                estate.simulator.script.timesHappened.first.map { $0 > 100 } ?? false
+            }
+            let told = ContinuousClock.now
+            try await first.end(SIGTERM, within: .seconds(20))
+            #expect(first.ending == 0)
+            #expect(ContinuousClock.now - told < .seconds(12))
+            #expect(first.logged.contains("handed back"))
+
+            estate.simulator.script.clear()
+            let second = try await estate.serve()
+            defer { second.endAtOnce() }
+            let begun = ContinuousClock.now
+            #expect(try await estate.settled(push).counts == ["accepted": crowd.count])
+            #expect(ContinuousClock.now - begun < .seconds(60), "the lease of two minutes was waited for")
+            #expect(estate.simulator.ledger.totals().tokensToldTwice == 0)
+            try await second.end(SIGTERM)
+        }
+    }
+
+    @Test func `nodes are listed while they serve, and take their leave`() async throws {
+        try await Estate.with { estate in
+            let server = try await estate.serve()
+            defer { server.endAtOnce() }
+            _ = try await server.addresses()
+            struct Row: Decodable {
+                let state: String
+                let host: String
+            }
+            let nodes = { () async throws -> [Row] in try await estate.run("nodes", "--json").decoded() }
+            try await eventually("the node is listed") { try await nodes().map(\.state) == ["up"] }
+            #expect(try await nodes().map(\.host) == [ProcessInfo.processInfo.hostName])
+            #expect(try await estate.run("nodes").out.contains("up"))
+            try await server.end(SIGTERM)
+            #expect(try await nodes().isEmpty)
+        }
+    }
+}
+
+/// A request whose body comes in two halves.
+private struct SlowPush: Sendable {
+    private let connection: RawConnection
+    private let rest: String
+
+    static func begin(at base: String, by sender: Caller) async throws -> SlowPush {
+        let body = #"{"message":{"body":"slow"},"target":{"topics":["town"]}}"#
+        let credentials = Data("\(sender.user):\(sender.secret)".utf8).base64EncodedString()
+        let connection = try await RawConnection.open(to: base)
+        let half = body.utf8.count / 2
+        try await connection.send(
+            """
+            POST /v1/push HTTP/1.1\r\nHost: belfry\r\nAuthorization: Basic \(credentials)\r
+            Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body.prefix(half))
+            """)
+        return SlowPush(connection: connection, rest: String(body.dropFirst(half)))
+    }
+
+    func finish() async throws { try await connection.send(rest) }
+
+    var isAccepted: Bool { connection.received.hasPrefix("HTTP/1.1 200") }
+}

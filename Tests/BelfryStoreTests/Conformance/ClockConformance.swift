@@ -1,0 +1,43 @@
+import BelfryCore
+import BelfryTesting
+import Foundation
+import Synchronization
+import Testing
+
+@Suite struct ClockConformance {
+    @Test(arguments: Engine.allCases)
+    func `a clock that goes back an hour delays what waits, and loses and doubles nothing`(
+        engine: Engine
+    ) async throws {
+        let clock = LooseClock()
+        try await engine.withStore(clock: clock) { store in
+            let scene = try await Scene(store: store, clock: HandClock())
+            _ = try await scene.registerMany(3)
+            let (carried, waiting) = (try await scene.push(), try await scene.push())
+            try await scene.spread()
+            let page = try await scene.claimOne()
+            clock.move(by: .seconds(-3_600))
+            // Who holds a lease settles it by its attempt, whatever the clock says.
+            #expect(try await store.settle(Settlement(page, all: .accepted)))
+            #expect(try await scene.counts(of: carried) == [.accepted: 3])
+            let later = try await scene.push()
+            try await scene.spread()
+            #expect(try await scene.claim(9).map(\.pushKey) == [later.key])
+            #expect(try await store.nextDue() != nil)
+            clock.move(by: .seconds(3_600))
+            let pages = try await scene.claim(9)
+            #expect(Set(pages.map(\.pushKey)) == [waiting.key, later.key])
+            for page in pages { #expect(try await store.settle(Settlement(page, all: .accepted))) }
+            for push in [carried, waiting, later] { #expect(try await scene.counts(of: push) == [.accepted: 3]) }
+        }
+    }
+}
+
+/// A clock that goes back when it is told to.
+private final class LooseClock: WallClock {
+    private let time = Mutex(Instant(milliseconds: 1_700_000_000_000))
+
+    var now: Instant { time.withLock { $0 } }
+    func move(by duration: Duration) { time.withLock { $0 = $0 + duration } }
+    func sleep(for duration: Duration) async throws {}
+}

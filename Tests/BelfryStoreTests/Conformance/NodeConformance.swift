@@ -1,0 +1,48 @@
+import BelfryCore
+import BelfryTesting
+import Foundation
+import Testing
+
+@Suite struct NodeConformance {
+    private let first = NodeReport(uuid: UUID(), host: "one.example.org", version: "1.0.0")
+    private let second = NodeReport(uuid: UUID(), host: "two.example.org", version: "1.0.1")
+
+    @Test(arguments: Engine.allCases)
+    func `a node is known by what it last said, since it was first heard of`(engine: Engine) async throws {
+        let clock = HandClock()
+        try await engine.withStore(clock: clock) { store in
+            let start = clock.now
+            #expect(try await store.nodes().isEmpty)
+            try await store.beat(first)
+            clock.advance(by: .seconds(5))
+            var busy = first
+            (busy.pagesInAir, busy.isDraining) = (7, true)
+            try await store.beat(busy)
+            try await store.beat(second)
+            let nodes = try await store.nodes()
+            #expect(
+                nodes == [
+                    Node(busy, since: start, lastSeenAt: clock.now, now: clock.now),
+                    Node(second, since: clock.now, lastSeenAt: clock.now, now: clock.now),
+                ])
+            #expect(nodes.map(\.state) == [.draining, .up])
+            try await store.leave(first.uuid)
+            #expect(try await store.nodes().map(\.uuid) == [second.uuid])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a node that falls silent is gone, and after a day forgotten`(engine: Engine) async throws {
+        let clock = HandClock()
+        try await engine.withStore(clock: clock) { store in
+            try await store.beat(first)
+            clock.advance(by: Node.silenceMax)
+            #expect(try await store.nodes().map(\.state) == [.up])
+            clock.advance(by: .milliseconds(1))
+            #expect(try await store.nodes().map(\.state) == [.gone])
+            clock.advance(by: Node.forgottenAfter)
+            try await store.beat(second)
+            #expect(try await store.nodes().map(\.uuid) == [second.uuid])
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import BelfryCore
+import BelfryTesting
+import GRDB
+import Logging
+import Testing
+
+@testable import BelfryStoreSQLite
+
+@Suite struct DamageTests {
+    @Test(arguments: ["devices = x'ff'", "answers = x'ffff'", "answers = x'00'"])
+    func `a damaged page is set aside, others go on, and once mended it is carried`(damage: String) async throws {
+        let book = LogBook()
+        try await withLoggedStore(book) { store in
+            let scene = try await Scene(store: store, clock: HandClock())
+            _ = try await scene.registerMany(3)
+            let hurt = try await scene.push()
+            try await scene.spread()
+            let sound = try #require(
+                try await store.pool.read { db in
+                    try db.prepared("SELECT devices, answers FROM page").first { ($0.blob(0), $0.blob(1)) }
+                })
+            try await store.pool.write { try $0.execute(sql: "UPDATE page SET \(damage)") }
+            let other = try await scene.push()
+            try await scene.spread()
+            let pages = try await scene.claim(9)
+            #expect(pages.map(\.pushKey) == [other.key])
+            #expect(book.lines(atLeast: .error).count == 1)
+            #expect(try await scene.claim(9).isEmpty)
+            #expect(try await store.receipt(hurt.receiptID)?.state != .settled)
+            try await store.pool.write { db in
+                try db.prepared("UPDATE page SET devices = ?1, answers = ?2 WHERE push_id = ?3").run(
+                    sound.0, sound.1, hurt.key)
+            }
+            try await store.pool.write { db in
+                try db.prepared("UPDATE page SET due_at_ms = 0 WHERE push_id = ?1").run(hurt.key)
+            }
+            let page = try await scene.claimOne()
+            #expect(page.pushKey == hurt.key && !page.isLapsed)
+            #expect(try await store.settle(Settlement(page, all: .accepted)))
+            #expect(try await scene.counts(of: hurt) == [.accepted: 3])
+        }
+    }
+
+    @Test func `a push that cannot be read holds up no other`() async throws {
+        let book = LogBook()
+        try await withLoggedStore(book) { store in
+            let scene = try await Scene(store: store, clock: HandClock())
+            _ = try await scene.registerMany(3)
+            let hurt = try await scene.push()
+            // Another process forgets what this one remembers.
+            try await store.pool.write { db in
+                try db.execute(sql: "UPDATE push SET audience = 'nonsense'")
+            }
+            store.pushes.clear()
+            let other = try await scene.push()
+            try await scene.spread()
+            #expect(try await scene.claim(9).map(\.pushKey) == [other.key])
+            #expect(book.lines(atLeast: .error) != [])
+            #expect(hurt.key != other.key)
+        }
+    }
+
+    private func withLoggedStore(_ book: LogBook, _ body: (SQLiteStore) async throws -> Void) async throws {
+        try await withDirectory { directory in
+            let store = try SQLiteStore.open(
+                at: directory + "/belfry.sqlite", clock: HandClock(), logger: book.logger, migrate: true)
+            try await body(store)
+            try await store.close()
+        }
+    }
+}
