@@ -1,8 +1,9 @@
 # One door to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run install deb test check format lint bench simulate fuzz contract tsan clean
+.PHONY: help run install deb test check format lint bench soak simulate fuzz contract tsan clean
 
-RELEASE := --configuration release --scratch-path .build-release
+# With the standard library inside: the program runs where no Swift is, and its calls are shorter.
+RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
 DEBUG := --scratch-path .build
 # Tests wait for answers of servers within the same process: too many at once starve them all.
 WIDTH := --experimental-maximum-parallelization-width 6
@@ -24,7 +25,7 @@ install: ## Build and put belfry into PREFIX/bin, /usr/local by default
 
 deb: ## Build a Debian package, and try it in a clean Debian where the machine can
 	@Scripts/setup deb
-	swift build $(RELEASE) --static-swift-stdlib --product belfry
+	swift build $(RELEASE) --product belfry
 	@Scripts/deb-test "$$(Scripts/deb .build-release/release/belfry)"
 
 test: ## Set up and run all tests
@@ -45,6 +46,12 @@ bench: ## Measure: one table, ratios within one run
 	swift build $(RELEASE) --product belfry
 	cd Benchmarks && swift build --configuration release --scratch-path ../.build-bench
 	.build-bench/release/BelfryBenchmarks $(ARGS)
+
+soak: ## Half an hour of mixed load with faults: does anything grow? ARGS="--minutes n"
+	@Scripts/setup bench
+	swift build $(RELEASE) --product belfry
+	cd Benchmarks && swift build --configuration release --scratch-path ../.build-bench
+	.build-bench/release/BelfryBenchmarks soak $(ARGS)
 
 simulate: ## Thousands of seeded deliveries; SEED=n runs one, SEEDS=n that many
 	@Scripts/setup test

@@ -20,6 +20,8 @@ package enum AndroidPlatformCredentials: PlatformCredentials {
 
     package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) { try own.check(mode: mode, now: now) }
 
+    package var unguardedAddresses: [String] { own.unguardedAddresses }
+
     package func expiry(now: Instant) -> Instant? { own.expiry(now: now) }
 
     package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {

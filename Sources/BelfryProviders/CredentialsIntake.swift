@@ -8,7 +8,8 @@ package struct CredentialsIntake: ProviderCredentials {
     package init(means: ProviderMeans) { self.means = means }
 
     package func sealed(
-        _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID
+        _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
+        by author: CredentialsAuthor
     ) throws -> Sealed {
         guard let provider = kind.provider else {
             guard entered.isEmpty else { throw InvalidInput(field: "credentials", "are not taken: \(kind.absence)") }
@@ -16,6 +17,9 @@ package struct CredentialsIntake: ProviderCredentials {
         }
         do {
             let credentials = try provider.init(entered: entered)
+            if author == .tenant, let field = credentials.unguardedAddresses.first {
+                throw InvalidInput(field: field, "names an address of its own, which needs a key of scope operator")
+            }
             try credentials.check(for: kind)
             try credentials.check(mode: mode, now: means.clock.now)
             return try credentials.sealed(by: means.vault, platform: platform)

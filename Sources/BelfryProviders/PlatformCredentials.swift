@@ -12,6 +12,8 @@ package protocol PlatformCredentials: Sendable, Hashable, Codable {
     func check(mode: Platform.Mode, now: Instant) throws(InvalidInput)
     /// Throws `InvalidInput` when these are not what a platform of the kind takes.
     func check(for kind: PlatformKind) throws(InvalidInput)
+    /// The fields that name an address of their own, which is then spoken to wherever it leads.
+    var unguardedAddresses: [String] { get }
     /// When the provider will take them no more, as far as they say.
     func expiry(now: Instant) -> Instant?
     /// What of them anybody may know and an app needs.
@@ -22,6 +24,8 @@ package protocol PlatformCredentials: Sendable, Hashable, Codable {
 
 extension PlatformCredentials {
     package func check(for kind: PlatformKind) throws(InvalidInput) {}
+
+    package var unguardedAddresses: [String] { [] }
 
     package func expiry(now: Instant) -> Instant? { nil }
 

@@ -1,4 +1,5 @@
 import BelfryCore
+import FoundationEssentials
 import Testing
 
 @testable import BelfryProviders
@@ -52,5 +53,43 @@ import Testing
         #expect(try HMSPlatformCredentials(entered: entered).entered == entered)
         let key: [String: JSONValue] = ["gcm_api_key": .string("k"), "endpoint": .string("https://x/gcm/send")]
         #expect(try AndroidPlatformCredentials(entered: key).entered == key)
+    }
+
+    @Test(
+        arguments: [
+            (PlatformKind.ios, ["topic": "t", "apns_key": "k", "key_id": "k", "team_id": "t"], []),
+            (
+                .ios,
+                ["topic": "t", "apns_certificate": "", "endpoint": "https://h", "channels_endpoint": "https://h"],
+                [
+                    "channels_endpoint", "endpoint",
+                ]
+            ),
+            (.androidFCM, ["service_account": "{}"], []),
+            (.androidFCM, ["service_account": "{}", "endpoint": "https://h"], ["endpoint"]),
+            (.android, ["gcm_api_key": "k", "endpoint": "https://h"], []),
+            (.huawei, ["app_id": "1", "app_secret": "s"], []),
+            (.huawei, ["app_id": "1", "app_secret": "s", "token_url": "https://h"], ["token_url"]),
+        ] as [(PlatformKind, [String: String], [String])])
+    func `credentials tell what addresses they name that nothing guards`(
+        kind: PlatformKind, entered: [String: String], fields: [String]
+    ) throws {
+        let credentials = try #require(kind.provider).init(entered: entered.mapValues { .string($0) })
+        #expect(credentials.unguardedAddresses == fields)
+    }
+
+    @Test func `a tenant cannot send us to an address within the operator's network`() async throws {
+        let entered = ["app_id": "1", "app_secret": "s", "endpoint": "https://10.0.0.1"].mapValues {
+            JSONValue.string($0)
+        }
+        try await PostedStand.run { stand in
+            let intake = CredentialsIntake(means: stand.means)
+            func seal(by author: CredentialsAuthor) throws {
+                _ = try intake.sealed(entered, kind: .huawei, mode: .production, platform: UUID(), by: author)
+            }
+            try seal(by: .operator)
+            let refusal = #expect(throws: InvalidInput.self) { try seal(by: .tenant) }
+            #expect(refusal?.field == "credentials.endpoint")
+        }
     }
 }

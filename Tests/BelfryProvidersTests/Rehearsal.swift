@@ -3,6 +3,7 @@ import BelfryTesting
 import FoundationEssentials
 import Logging
 import NIOPosix
+import Outbound
 
 @testable import BelfryProviders
 
@@ -20,6 +21,7 @@ struct Rehearsal: Sendable {
     ) async throws {
         var options = ProviderOptions()
         (options.fcm.deadline, options.gcm.deadline, options.hms.deadline) = (deadline, deadline, deadline)
+        options.posting.allowed = ["127.0.0.0/8", "::1"].compactMap(AddressBlock.init)
         change(&options)
         let clock = HandClock()
         let logger = Logger(label: "rehearsal") { _ in SwiftLogNoOpLogHandler() }
@@ -33,7 +35,8 @@ struct Rehearsal: Sendable {
             let platform = Platform(
                 key: Key(1), uuid: uuid, applicationKey: Key(1), kind: kind, mode: .production, name: "x",
                 secretHash: [],
-                credentials: try intake.sealed(credentials.entered, kind: kind, mode: .production, platform: uuid),
+                credentials: try intake.sealed(
+                    credentials.entered, kind: kind, mode: .production, platform: uuid, by: .operator),
                 credentialsVersion: 1, parked: nil, createdAt: .zero)
             let provider = try Providers.make(platform, with: means)
             do {

@@ -11,7 +11,8 @@ import Testing
         let end: Instant?
 
         func sealed(
-            _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID
+            _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
+            by author: CredentialsAuthor
         ) throws -> Sealed { Sealed(bytes: []) }
         func parking(of kind: PlatformKind) -> Parking? { nil }
         func test(_ platform: Platform) async -> CredentialsTest { .works }

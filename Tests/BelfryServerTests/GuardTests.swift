@@ -93,8 +93,9 @@ extension ServerTests.GuardTests {
             await held.removeLast().close()
             try await eventually("there is room again") {
                 let connection = try await RawConnection.open(to: house.addresses.http)
-                try await connection.send(Self.get)
-                try await eventually("it is answered") { !connection.received.isEmpty }
+                // One too many is told so at once, and may be closed before it has asked.
+                try? await connection.send(Self.get)
+                try await eventually("it is answered") { !connection.received.isEmpty || connection.isClosed }
                 let isServed = connection.received.hasPrefix("HTTP/1.1 200 ")
                 await connection.close()
                 return isServed

@@ -77,6 +77,27 @@ import Testing
         }
     }
 
+    @Test func `while no connection can be made, all that waits is told so at once`() async throws {
+        let server = try SilentServer()
+        defer { server.close() }
+        let silence: (inout ConnectionOptions) -> Void = {
+            $0.string = "host=127.0.0.1 port=\(server.port) user=x dbname=x"
+            $0.connectTimeout = .milliseconds(300)
+        }
+        try await withPool(options: silence) { pool in
+            let told = await withTaskGroup(of: PostgresError.Code?.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        do { return try await pool.run { _ in nil } } catch { return (error as? PostgresError)?.code }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(told == Array(repeating: .connectionFailed, count: 20))
+        }
+        #expect(server.callerCount < 5, "each waited for an attempt of its own")
+    }
+
     @Test func `more work than may wait is turned away`() async throws {
         try await withPool(waitingMax: 1) { pool in
             try await withThrowingTaskGroup(of: Bool.self) { group in

@@ -48,7 +48,10 @@ final class Process: Sendable {
         return process.outcome.status.load(ordering: .acquiring)
     }
 
-    func signal(_ signal: Int32) { kill(id, signal) }
+    /// Once it has ended, another program may have its number.
+    func signal(_ signal: Int32) {
+        if !hasEnded { kill(id, signal) }
+    }
 
     func waitUntilEnd() {
         ended.wait()

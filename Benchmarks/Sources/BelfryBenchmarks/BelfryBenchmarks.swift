@@ -4,6 +4,8 @@ import ArgumentParser
 struct BelfryBenchmarks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measure Belfry against references within one run, and print one table.",
-        subcommands: [Measure.self, ClientRole.self, FCMClientRole.self, WebPushRole.self, DecoderRole.self],
+        subcommands: [
+            Measure.self, Soak.self, ClientRole.self, FCMClientRole.self, WebPushRole.self, DecoderRole.self,
+        ],
         defaultSubcommand: Measure.self)
 }

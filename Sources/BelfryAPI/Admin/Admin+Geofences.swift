@@ -20,7 +20,7 @@ extension Admin {
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let query = try MapPage(call)
             let found = try await desk.store.geofences(of: application.key, query.query)
-            return query.response("geofences", found.items, total: found.total) { $0.geofence($1) }
+            return query.response("geofences", found.elements, total: found.total) { $0.geofence($1) }
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {

@@ -20,7 +20,7 @@ extension Admin {
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let query = try MapPage(call)
             let found = try await desk.store.locationGroups(of: application.key, query.query)
-            return query.response("location_groups", found.items, total: found.total) { $0.group($1) }
+            return query.response("location_groups", found.elements, total: found.total) { $0.group($1) }
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {

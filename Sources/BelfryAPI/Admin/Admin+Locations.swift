@@ -20,7 +20,7 @@ extension Admin {
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let query = try MapPage(call)
             let found = try await desk.store.locations(of: application.key, query.query)
-            return query.response("locations", found.items, total: found.total) { $0.spot($1) }
+            return query.response("locations", found.elements, total: found.total) { $0.spot($1) }
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {

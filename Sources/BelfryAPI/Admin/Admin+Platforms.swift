@@ -48,7 +48,8 @@ extension Admin {
                 ["name": name.text, "type": kind.rawValue, "mode": mode.rawValue])
             let created = try await desk.store.audited(change) {
                 try await desk.office.createPlatform(
-                    uuid, of: application, kind: kind, mode: mode, name: name, credentials: body.credentials)
+                    uuid, of: application, kind: kind, mode: mode, name: name, credentials: body.credentials,
+                    by: call.author)
             }
             return .created(json(created.platform, application, devices: 0, secret: created.secret))
         }
@@ -78,7 +79,7 @@ extension Admin {
             let entered = try await call.body(as: CredentialsBody.self).credentials
             let change = call.change("platform.replace_credentials", platform, application)
             try await desk.store.audited(change) {
-                try await desk.office.replaceCredentials(of: platform, with: entered)
+                try await desk.office.replaceCredentials(of: platform, with: entered, by: call.author)
             }
             return try await reply(platform.key, application)
         }
@@ -177,6 +178,8 @@ extension Admin {
 }
 
 extension Admin.Call {
+    var author: CredentialsAuthor { key.bounds == .everything ? .operator : .tenant }
+
     /// A change of a platform.
     func change(
         _ action: String, _ platform: Platform, _ application: Application, _ details: [String: String] = [:]

@@ -51,9 +51,9 @@ package struct Office: Sendable {
     /// is parked, and its pages wait.
     package func createPlatform(
         _ uuid: UUID = UUID(), of application: BelfryCore.Application, kind: PlatformKind, mode: Platform.Mode,
-        name: Name, credentials entered: [String: JSONValue]
+        name: Name, credentials entered: [String: JSONValue], by author: CredentialsAuthor = .operator
     ) async throws -> CreatedPlatform {
-        let sealed = try credentials.sealed(entered, kind: kind, mode: mode, platform: uuid)
+        let sealed = try credentials.sealed(entered, kind: kind, mode: mode, platform: uuid, by: author)
         let secret = UUID().lowercased
         let platform = try await store.create(
             NewPlatform(
@@ -67,12 +67,14 @@ package struct Office: Sendable {
     }
 
     /// Puts new credentials in the place of old ones; pages that waited for them go on.
-    package func replaceCredentials(of platform: Platform, with entered: [String: JSONValue]) async throws {
+    package func replaceCredentials(
+        of platform: Platform, with entered: [String: JSONValue], by author: CredentialsAuthor = .operator
+    ) async throws {
         if let parking = credentials.parking(of: platform.kind) {
             throw InvalidInput(field: "credentials", "are not taken: \(parking.detail)")
         }
         let sealed = try credentials.sealed(
-            entered, kind: platform.kind, mode: platform.mode, platform: platform.uuid)
+            entered, kind: platform.kind, mode: platform.mode, platform: platform.uuid, by: author)
         try await store.replaceCredentials(of: platform.key, with: sealed)
     }
 

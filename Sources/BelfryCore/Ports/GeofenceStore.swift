@@ -6,7 +6,7 @@ package protocol GeofenceStore: Sendable {
     /// Throws `InvalidInput` on `locations` when the application has no such location, and when it has too many geofences.
     func create(_ plan: GeofencePlan, of application: Key<Application>) async throws -> Geofence
     func geofence(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Geofence?
-    func geofences(of application: Key<Application>, _ query: MapQuery) async throws -> MapListing<Geofence>
+    func geofences(of application: Key<Application>, _ query: MapQuery) async throws -> Listing<Geofence>
     /// nil when there is none. A plan that stays as it is is no change.
     ///
     /// - Parameter change: makes the new plan from the old one; may run more than once.

@@ -2,7 +2,7 @@
 package protocol LocationStore: Sendable {
     func create(_ place: Place, of application: Key<Application>) async throws -> Location
     func location(_ key: Key<Location>, of application: Key<Application>) async throws -> Location?
-    func locations(of application: Key<Application>, _ query: MapQuery) async throws -> MapListing<Location>
+    func locations(of application: Key<Application>, _ query: MapQuery) async throws -> Listing<Location>
     /// Changes a location, and so every geofence that uses it; nil when there is none.
     ///
     /// - Parameter change: makes the new place from the old one; may run more than once.
@@ -16,7 +16,7 @@ package protocol LocationStore: Sendable {
     /// Throws `InvalidInput` on `location_ids` when the application has no such location.
     func create(_ plan: LocationGroupPlan, of application: Key<Application>) async throws -> LocationGroup
     func locationGroup(_ key: Key<LocationGroup>, of application: Key<Application>) async throws -> LocationGroup?
-    func locationGroups(of application: Key<Application>, _ query: MapQuery) async throws -> MapListing<LocationGroup>
+    func locationGroups(of application: Key<Application>, _ query: MapQuery) async throws -> Listing<LocationGroup>
     func update(
         _ key: Key<LocationGroup>, of application: Key<Application>,
         change: @escaping @Sendable (LocationGroupPlan) throws -> LocationGroupPlan
@@ -48,16 +48,5 @@ package struct MapQuery: Sendable, Hashable {
     package var offset: Int {
         let (offset, overflow) = (page - 1).multipliedReportingOverflow(by: size)
         return overflow ? .max : offset
-    }
-}
-
-/// One page of a list, and how long the whole is.
-package struct MapListing<Item: Sendable & Hashable>: Sendable, Hashable {
-    package let items: [Item]
-    package let total: Int
-
-    package init(items: [Item], total: Int) {
-        self.items = items
-        self.total = total
     }
 }

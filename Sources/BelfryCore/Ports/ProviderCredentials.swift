@@ -5,7 +5,8 @@ package protocol ProviderCredentials: Sendable {
     /// Checks what a person entered for a platform and seals it. Throws `InvalidInput` with the field and the reason when
     /// it cannot be used.
     func sealed(
-        _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID
+        _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
+        by author: CredentialsAuthor
     ) throws -> Sealed
     /// Why a platform of this kind is parked from the start: nobody here delivers to it, and it takes no credentials. nil
     /// for a kind that is served.
@@ -18,6 +19,12 @@ package protocol ProviderCredentials: Sendable {
     func expiry(of platform: Platform) throws -> Instant?
     /// What of the credentials anybody may know and an app needs, by name. Throws when the seal does not open.
     func published(of platform: Platform) throws -> [String: String]
+}
+
+/// Who enters credentials. What they say of addresses is spoken to from within the operator's network.
+package enum CredentialsAuthor: Sendable, Hashable {
+    case `operator`
+    case tenant
 }
 
 extension ProviderCredentials {

@@ -1,7 +1,7 @@
 /// What the outcomes of a page change: one consequence for each outcome.
 ///
-/// accepted, refused → the device's answer. moved → the same as accepted, and the device's token is replaced. gone → the answer, and deactivation if the verdict names a time. throttled,
-/// failed → tried again. unanswered → tried again, or `unknown`, as the push asks. barred → tried again once the platform
+/// accepted, refused → the device's answer. moved → the same as accepted, and the device's token is replaced. gone → the
+/// answer, and deactivation if the verdict names a time. throttled, failed → tried again. unanswered → tried again, or `unknown`, as the push asks. barred → tried again once the platform
 /// is mended; the platform is parked.
 package struct Settlement: Sendable, Hashable {
     package let page: Page

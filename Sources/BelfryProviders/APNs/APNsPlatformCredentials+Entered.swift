@@ -28,6 +28,10 @@ extension APNsPlatformCredentials {
             trustRootsPEM: values["trust_root"], channelsEndpoint: values["channels_endpoint"])
     }
 
+    package var unguardedAddresses: [String] {
+        ["endpoint": endpoint, "channels_endpoint": channelsEndpoint].filter { $1 != nil }.keys.sorted()
+    }
+
     /// The fields that make these credentials again.
     package var entered: [String: JSONValue] {
         var values = ["topic": topic]

@@ -35,6 +35,12 @@ package struct FCMPlatformCredentials: PlatformCredentials {
             .compactMapValues { $0.map { .string($0) } }
     }
 
+    package var unguardedAddresses: [String] {
+        if endpoint != nil { return ["endpoint"] }
+        let host = (try? open()).flatMap { URL(string: $0.tokenURI)?.host() }
+        return host?.hasSuffix(".googleapis.com") ?? true ? [] : ["service_account.token_uri"]
+    }
+
     package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
         _ = try open()
         _ = try address()

@@ -18,7 +18,7 @@ struct GCMProvider: PostingProvider {
         var configuration = GCMClient.Configuration()
         if let endpoint = credentials.endpoint { configuration.url = endpoint }
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRootsPEM)
-        client = GCMClient(means.exits.trusted(for: .gcm), key: credentials.key, configuration: configuration)
+        client = GCMClient(means.exits.guarded(for: .gcm), key: credentials.key, configuration: configuration)
     }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {

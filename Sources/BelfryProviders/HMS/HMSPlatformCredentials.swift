@@ -62,6 +62,10 @@ package struct HMSPlatformCredentials: PlatformCredentials {
         ].compactMapValues { $0.map { .string($0) } }
     }
 
+    package var unguardedAddresses: [String] {
+        ["endpoint": endpoint, "token_url": tokenURL].filter { $1 != nil }.keys.sorted()
+    }
+
     package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
         _ = try open()
         _ = try address()

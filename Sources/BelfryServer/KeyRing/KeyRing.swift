@@ -105,7 +105,8 @@ package enum KeyRingError: Error, Sendable, Hashable, CustomStringConvertible {
         case .unknown(let id): "the key ring holds no key \(id)"
         case .newest(let id): "key \(id) is the newest, which seals; `belfry keys rotate` makes a newer one"
         case .inUse(let id, let secrets):
-            "\(secrets) secrets are sealed with key \(id); `belfry keys rotate` seals them with the newest"
+            (secrets == 1 ? "1 secret is" : "\(secrets) secrets are")
+                + " sealed with key \(id); `belfry keys rotate` seals all with the newest"
         }
     }
 }

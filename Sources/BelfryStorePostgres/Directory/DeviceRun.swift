@@ -33,9 +33,14 @@ struct DeviceRun {
         return devices
     }
 
-    mutating func skip(_ count: Int) throws {
-        var left = count
-        while left > 0, try next() != nil { left -= 1 }
+    /// Throws when the time is up.
+    mutating func skip(_ count: Int, until deadline: ContinuousClock.Instant) throws {
+        for number in 0..<count {
+            if number.isMultiple(of: Self.chunkSize), ContinuousClock.now >= deadline {
+                throw InvalidInput(field: "page", "is so far behind that going there takes too long")
+            }
+            guard try next() != nil else { return }
+        }
     }
 
     /// What is left of one platform.

@@ -63,7 +63,7 @@ private struct FrontDesk {
         let total = try count()
         guard limit > 0, skip < total else { return Listing([], total: total) }
         var run = run(after: nil)
-        try run.skip(skip)
+        try run.skip(skip, until: deadline)
         return Listing(try devices(run.next(limit)), total: total)
     }
 

@@ -19,13 +19,13 @@ extension PostgresStore: LocationStore {
 
     package func locations(
         of application: Key<Application>, _ query: MapQuery
-    ) async throws -> MapListing<Location> {
+    ) async throws -> Listing<Location> {
         try await read { db in
             let total = try db.prepared(LocationStatements.count)
                 .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
             let items = try db.prepared(LocationStatements.page)
                 .all(application, query.changedSince, query.keyword, query.size, query.offset, as: Location.init)
-            return MapListing(items: items, total: total ?? 0)
+            return Listing(items, total: total ?? 0)
         }
     }
 

@@ -12,13 +12,13 @@ extension SQLiteStore: GeofenceStore {
 
     package func geofences(
         of application: Key<Application>, _ query: MapQuery
-    ) async throws -> MapListing<Geofence> {
+    ) async throws -> Listing<Geofence> {
         try await read { db in
             let total = try db.prepared(GeofenceStatements.count)
                 .first(application, query.changedSince) { Int($0.integer(0)) }
             let items = try db.prepared(GeofenceStatements.page)
                 .all(application, query.changedSince, query.size, query.offset) { try db.geofence($0) }
-            return MapListing(items: items, total: total ?? 0)
+            return Listing(items, total: total ?? 0)
         }
     }
 

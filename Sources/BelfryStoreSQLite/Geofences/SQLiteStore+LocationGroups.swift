@@ -24,7 +24,7 @@ extension SQLiteStore {
 
     package func locationGroups(
         of application: Key<Application>, _ query: MapQuery
-    ) async throws -> MapListing<LocationGroup> {
+    ) async throws -> Listing<LocationGroup> {
         try await read { db in
             let total = try db.prepared(LocationGroupStatements.count)
                 .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
@@ -32,7 +32,7 @@ extension SQLiteStore {
                 .all(application, query.changedSince, query.keyword, query.size, query.offset) { row in
                     try db.locationGroup(row)
                 }
-            return MapListing(items: items, total: total ?? 0)
+            return Listing(items, total: total ?? 0)
         }
     }
 

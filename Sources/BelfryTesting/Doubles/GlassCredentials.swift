@@ -1,7 +1,7 @@
 package import BelfryCore
 package import FoundationEssentials
 
-/// Takes the credentials of any platform that have a topic, and seals them as they are.
+/// Takes the credentials of any platform that have a topic, and seals them as they are. An endpoint is for the operator.
 package struct GlassCredentials: ProviderCredentials {
     private let vault: any Vault
     private let book = GlassChannels()
@@ -9,10 +9,14 @@ package struct GlassCredentials: ProviderCredentials {
     package init(vault: any Vault = GlassVault()) { self.vault = vault }
 
     package func sealed(
-        _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID
+        _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
+        by author: CredentialsAuthor
     ) throws -> Sealed {
         guard let topic = entered["topic"]?.stringValue else {
             throw InvalidInput(field: "credentials.topic", "is missing")
+        }
+        guard author == .operator || entered["endpoint"] == nil else {
+            throw InvalidInput(field: "credentials.endpoint", "is for the operator")
         }
         return try vault.seal(Array(topic.utf8), for: VaultPurpose.credentials(of: platform))
     }

@@ -7,7 +7,7 @@ extension WrappedStore {
     package func location(_ key: Key<Location>, of application: Key<Application>) async throws -> Location? {
         try await base.location(key, of: application)
     }
-    package func locations(of application: Key<Application>, _ query: MapQuery) async throws -> MapListing<Location> {
+    package func locations(of application: Key<Application>, _ query: MapQuery) async throws -> Listing<Location> {
         try await base.locations(of: application, query)
     }
     package func update(
@@ -29,7 +29,7 @@ extension WrappedStore {
     }
     package func locationGroups(
         of application: Key<Application>, _ query: MapQuery
-    ) async throws -> MapListing<LocationGroup> {
+    ) async throws -> Listing<LocationGroup> {
         try await base.locationGroups(of: application, query)
     }
     package func update(
@@ -48,7 +48,7 @@ extension WrappedStore {
     package func geofence(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Geofence? {
         try await base.geofence(key, of: application)
     }
-    package func geofences(of application: Key<Application>, _ query: MapQuery) async throws -> MapListing<Geofence> {
+    package func geofences(of application: Key<Application>, _ query: MapQuery) async throws -> Listing<Geofence> {
         try await base.geofences(of: application, query)
     }
     package func update(

@@ -21,9 +21,9 @@ extension MemoryStore {
 
     package func geofences(
         of application: Key<Application>, _ query: MapQuery
-    ) async throws -> MapListing<Geofence> {
+    ) async throws -> Listing<Geofence> {
         let all = contents.map.geofences.values.filter { $0.application == application }.map(\.geofence)
-        return MapListing(all.filter { $0.updatedAt >= query.changedSince }.sorted { $0.key < $1.key }, query)
+        return Listing(all.filter { $0.updatedAt >= query.changedSince }.sorted { $0.key < $1.key }, query)
     }
 
     package func update(

@@ -17,9 +17,9 @@ extension MemoryStore {
 
     package func locations(
         of application: Key<Application>, _ query: MapQuery
-    ) async throws -> MapListing<Location> {
+    ) async throws -> Listing<Location> {
         let owned = contents.map.locations.values.filter { $0.application == application }.map(\.item)
-        return MapListing(
+        return Listing(
             owned.filter { $0.updatedAt >= query.changedSince && query.finds($0.place.name) }
                 .sorted { $0.key < $1.key }, query)
     }
@@ -76,9 +76,9 @@ extension MemoryStore {
 
     package func locationGroups(
         of application: Key<Application>, _ query: MapQuery
-    ) async throws -> MapListing<LocationGroup> {
+    ) async throws -> Listing<LocationGroup> {
         let owned = contents.map.groups.values.filter { $0.application == application }.map(\.item)
-        return MapListing(
+        return Listing(
             owned.filter { $0.updatedAt >= query.changedSince && query.finds("\($0.name)\n\($0.summary)") }
                 .sorted { $0.key < $1.key }, query)
     }
@@ -110,10 +110,10 @@ extension MemoryStore {
     }
 }
 
-extension MapListing {
+extension Listing {
     /// The page of `all` that is asked for.
-    init(_ all: [Item], _ query: MapQuery) {
-        self.init(items: Array(all.dropFirst(query.offset).prefix(query.size)), total: all.count)
+    init(_ all: [Element], _ query: MapQuery) {
+        self.init(Array(all.dropFirst(query.offset).prefix(query.size)), total: all.count)
     }
 }
 

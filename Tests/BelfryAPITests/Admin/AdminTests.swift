@@ -39,6 +39,23 @@ import Testing
         #expect(try await stand.send(.get, "apps", as: new).status == 200)
     }
 
+    @Test func `only the operator says where a platform is reached`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("shop")
+        let admin = try await stand.key(.tenantAdmin, .tenant(estate.tenant.key))
+        let path = "platforms/\(estate.platform.uuid.lowercased)/credentials"
+        let body = #"{"credentials":{"topic":"t","endpoint":"https://10.0.0.1"}}"#
+        let refused = try await stand.send(.put, path, as: admin, body)
+        #expect(refused.status == 400 && refused.text.contains("credentials.endpoint"))
+        #expect(try await stand.send(.put, path, body).status == 200)
+        #expect(try await stand.send(.put, path, as: admin, #"{"credentials":{"topic":"t"}}"#).status == 200)
+        let create =
+            #"{"type":"ios","mode":"production","name":"x","credentials":{"topic":"t","endpoint":"https://h"}}"#
+        let apps = "apps/\(estate.application.uuid.lowercased)/platforms"
+        #expect(try await stand.send(.post, apps, as: admin, create).status == 400)
+        #expect(try await stand.send(.post, apps, create).status == 201)
+    }
+
     @Test func `an admin gives keys for its own ground and no other`() async throws {
         let stand = try await AdminStand()
         let estate = try await stand.estate("shop")

@@ -127,7 +127,8 @@ struct Stage {
 /// Takes whatever a person enters.
 private struct AnyCredentials: ProviderCredentials {
     func sealed(
-        _ entered: [String: JSONValue], kind: PlatformKind, mode: BelfryCore.Platform.Mode, platform: UUID
+        _ entered: [String: JSONValue], kind: PlatformKind, mode: BelfryCore.Platform.Mode, platform: UUID,
+        by author: CredentialsAuthor
     ) throws -> Sealed { Sealed(bytes: []) }
     func parking(of kind: PlatformKind) -> Parking? { nil }
     func test(_ platform: BelfryCore.Platform) async -> CredentialsTest { .works }

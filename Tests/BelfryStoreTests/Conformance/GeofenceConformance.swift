@@ -13,7 +13,7 @@ import Testing
             #expect(geofence.locations == [b, a] && geofence.phase == .active)
             #expect(try await store.geofence(geofence.key, of: mine) == geofence)
             #expect(try await store.geofence(geofence.key, of: stranger.key) == nil)
-            #expect(try await store.geofences(of: mine, MapQuery()) == MapListing(items: [geofence], total: 1))
+            #expect(try await store.geofences(of: mine, MapQuery()) == Listing([geofence], total: 1))
             #expect(try await store.geofences(of: stranger.key, MapQuery()).total == 0)
             scene.clock.advance(by: .seconds(1))
             let changed = try await store.update(geofence.key, of: mine) { try $0.with(locations: [a.key]) }
@@ -21,7 +21,7 @@ import Testing
             #expect(changed?.updatedAt == scene.clock.now)
             #expect(try await store.geofence(geofence.key, of: mine) == changed)
             let late = try await store.geofences(of: mine, MapQuery(changedSince: scene.clock.now))
-            #expect(late.items == [changed])
+            #expect(late.elements == [changed])
             let stolen = try await store.update(geofence.key, of: stranger.key) { $0 }
             #expect(stolen == nil)
             #expect(try await store.delete(geofence.key, of: stranger.key) == false)

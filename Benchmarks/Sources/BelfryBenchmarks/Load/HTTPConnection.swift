@@ -136,10 +136,10 @@ final class HTTPCaller: Sendable {
     }
 
     /// Posts what a simulator's control port is to do.
-    func order(_ path: String, _ body: String) async throws {
-        let reply = try await send("POST", path, nil, body)
+    func order(_ path: String, _ body: String, method: String = "POST") async throws {
+        let reply = try await send(method, path, nil, body)
         guard 200..<300 ~= reply.status else {
-            throw BenchmarkFault("POST \(path) was answered \(reply.status): \(reply.text)")
+            throw BenchmarkFault("\(method) \(path) was answered \(reply.status): \(reply.text)")
         }
     }
 

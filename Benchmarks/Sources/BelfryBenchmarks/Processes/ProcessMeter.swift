@@ -14,9 +14,16 @@ struct ProcessMeter: Sendable {
     }
 
     /// The most memory that was resident since the last reset.
-    var peakMiB: Double {
+    var peakMiB: Double { mebibytes("VmHWM:") }
+
+    /// The memory that is resident now.
+    var residentMiB: Double { mebibytes("VmRSS:") }
+
+    var openFiles: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? 0 }
+
+    private func mebibytes(_ name: String) -> Double {
         let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
         return (line?.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0) / 1_024
     }
 

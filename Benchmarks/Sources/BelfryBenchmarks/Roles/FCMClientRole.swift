@@ -24,11 +24,11 @@ struct FCMClientRole: AsyncParsableCommand {
         let http = HTTPClient(eventLoopGroupProvider: .shared(group))
         var configuration = FCMClient.Configuration()
         configuration.pool.connectionsMax = connections
-        let roots = try Data(contentsOf: URL(fileURLWithPath: authority))
+        let roots = try String(contentsOfFile: authority, encoding: .utf8)
         let client = try FCMClient(
             Outbound(http),
             credentials: FCMCredentials(serviceAccount: Array(try Data(contentsOf: URL(fileURLWithPath: account)))),
-            endpoint: FCMEndpoint(host: "localhost", port: port, trustRoots: Array(roots)),
+            endpoint: FCMEndpoint(host: "localhost", port: port, trustRoots: roots),
             quota: FCMQuota(perMinute: 1_000_000_000), configuration: configuration, eventLoopGroup: group,
             logger: Logger(label: "client"))
         let batches = try FCMWorkload.batches()

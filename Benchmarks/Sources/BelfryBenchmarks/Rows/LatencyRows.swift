@@ -11,6 +11,7 @@ struct LatencyRows {
     }
 
     private func idle(_ sender: Sender, _ crowd: Crowd) async throws -> Row {
+        try await stage.simulator.forget()
         let cpu = sender.server.child.meter.cpuMilliseconds
         let samples = try await tell(crowd.singles.indices.prefix(250), pace: .milliseconds(40), sender, crowd)
         let used = (sender.server.child.meter.cpuMilliseconds - cpu) / Double(samples.count) * 1_000

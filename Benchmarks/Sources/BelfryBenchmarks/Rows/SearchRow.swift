@@ -28,8 +28,10 @@ struct SearchRow {
             "q=\(Devices.hex($0 &* 7_919 % crowd.count).dropFirst(21).prefix(8))"
         }
         rows.append(told("search by 8 characters from the middle of a token", middle))
-        let short = try await desk.times(5) { "q=\(Devices.hex($0).prefix(4))" }
-        rows.append(told("search by 4 characters, which looks at every device", short))
+        // A machine that is too slow for it refuses.
+        if let short = try? await desk.times(5, { "q=\(Devices.hex($0).prefix(4))" }) {
+            rows.append(told("search by 4 characters, which looks at every device", short))
+        }
         rows.append(told("the first page", try await desk.times(count) { _ in "size=25" }))
         let last = crowd.count / 25
         rows.append(told("page \(last.grouped)", try await desk.times(count) { _ in "size=25&page=\(last)" }))
@@ -63,15 +65,16 @@ private struct Desk {
         return times
     }
 
-    /// Devices are catalogued by the thousand, a moment after they came.
+    /// Devices are catalogued by the thousand, a moment after they came: until then searches become faster and faster.
     func waitForCatalogue(of crowd: Crowd) async throws {
-        for _ in 0..<600 {
-            let start = WallClock.now
-            let reply = try await registrations("q=\(crowd.singles[0])")
-            if reply.at - start < 200 { return }
-            try await Task.sleep(for: .milliseconds(100))
+        var before = Double.infinity
+        for _ in 0..<120 {
+            let now = try await times(20) { "q=\(crowd.singles[$0])" }.median
+            if now > before * 0.95 { return }
+            before = now
+            try await Task.sleep(for: .seconds(1))
         }
-        throw BenchmarkFault("a search takes more than 200 ms after a minute")
+        throw BenchmarkFault("searches still become faster after two minutes")
     }
 
     private func registrations(_ query: String) async throws -> HTTPReply {

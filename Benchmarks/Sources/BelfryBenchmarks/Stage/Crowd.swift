@@ -45,7 +45,7 @@ struct Crowd: Sendable {
         return (crowd, rate)
     }
 
-    private static func marks(of number: Int, among count: Int) -> [String] {
+    static func marks(of number: Int, among count: Int) -> [String] {
         var marks = [Part.all.rawValue]
         if number < count / 10 { marks.append(Part.some.rawValue) }
         if number < count / 100 { marks.append(Part.few.rawValue) }

@@ -78,14 +78,10 @@ struct Server: Sendable {
         let state: String
         let counts: [String: Int]
         let accepted_at: String
-        let first_answer_at: String?
         let settled_at: String?
 
         /// From acceptance to the last answer.
         func seconds() throws -> Double { try seconds(to: settled_at) }
-
-        /// From acceptance to the first answer.
-        func secondsToFirstAnswer() throws -> Double { try seconds(to: first_answer_at) }
 
         private func seconds(to moment: String?) throws -> Double {
             let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)

@@ -27,6 +27,14 @@ struct Simulator: Sendable {
             child: child, port: port, keys: try Keys.read(directory), control: HTTPCaller(port: control))
     }
 
+    /// Adds a fault to the script; docs/Simulators.md has their form.
+    func fail(_ fault: String) async throws { try await control.order("/script/faults", fault) }
+
+    /// Takes so long over each answer, from now on.
+    func delay(by milliseconds: Int) async throws {
+        try await control.order("/script", #"{"latencyMilliseconds":\#(milliseconds)}"#, method: "PUT")
+    }
+
     func forget() async throws { try await control.delete("/ledger") }
 
     /// When a device was first told, in milliseconds since 1970; nil if it was not. The ledger cuts off fractions.

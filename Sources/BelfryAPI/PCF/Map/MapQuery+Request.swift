@@ -27,8 +27,8 @@ extension Parameters {
 
 extension JSONWriter {
     /// One page of a list, under the names that the pages of each list have.
-    mutating func listing<Item>(
-        _ listing: MapListing<Item>, _ query: MapQuery, key: StaticString, total: StaticString,
+    mutating func listing<Item: Sendable>(
+        _ listing: Listing<Item>, _ query: MapQuery, key: StaticString, total: StaticString,
         _ write: (inout JSONWriter, Item) -> Void
     ) {
         object { json in
@@ -36,7 +36,7 @@ extension JSONWriter {
             json.integer(total, Int64(listing.total))
             json.integer("totalPages", Int64((listing.total + query.size - 1) / query.size))
             json.integer("page", Int64(query.page))
-            json.array(key, listing.items, write)
+            json.array(key, listing.elements, write)
         }
     }
 }

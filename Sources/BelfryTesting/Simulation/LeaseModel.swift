@@ -1,0 +1,192 @@
+package import BelfryCore
+
+/// One page with one device, and the couriers that want it: the whole lease protocol, and as little else as can be.
+///
+/// Small enough that every state it can reach is looked at (`LeaseModelTests`), and walked in each store
+/// (`LeaseConformance`).
+package struct LeaseModel: Sendable, Hashable {
+    package enum Step: Sendable, Hashable {
+        case claim(Int)
+        case tell(Int, Word)
+        case settle(Int)
+        case crash(Int)
+        /// The time of the lease is up.
+        case lapse
+    }
+
+    /// What the provider says.
+    package enum Word: Sendable, Hashable, CaseIterable {
+        case accepted, failed, unanswered
+    }
+
+    /// What may be wrong with the protocol, to see that somebody would notice.
+    package enum Fault: Sendable, Hashable, CaseIterable {
+        case settlesWithoutFence, claimsInSpiteOfLease, neverLapses, tellsTwiceAtMostOnce
+    }
+
+    package enum Lease: Sendable, Hashable {
+        case none, held, lapsed
+    }
+
+    /// What a courier knows of the page.
+    package struct Hold: Sendable, Hashable {
+        package let attempt: Int
+        package let isLapsed: Bool
+        /// nil before the device is told.
+        package var word: Word?
+    }
+
+    private let guarantee: Push.Guarantee
+    private let fault: Fault?
+    /// How often a courier may yet die, or be too slow.
+    private var mishapsLeft: Int
+    private var failuresLeft: Int
+
+    package private(set) var attempt = 0
+    package private(set) var lease = Lease.none
+    package private(set) var answer = Answer.pending
+    package private(set) var holds: [Hold?]
+    private var tells = 0
+    private var mishaps = 0
+    private var failures = 0
+    private var settlements = 0
+
+    package init(
+        couriers: Int, mishaps: Int, failures: Int, guarantee: Push.Guarantee = .atLeastOnce, fault: Fault? = nil
+    ) {
+        holds = Array(repeating: nil, count: couriers)
+        mishapsLeft = mishaps
+        failuresLeft = failures
+        self.guarantee = guarantee
+        self.fault = fault
+    }
+
+    package var isDone: Bool { answer != .pending && holds.allSatisfy { $0 == nil } }
+
+    package var isClaimable: Bool {
+        answer == .pending && (lease != .held || fault == .claimsInSpiteOfLease)
+    }
+
+    // MARK: What may happen
+
+    package var steps: [Step] {
+        var steps: [Step] = lease == .held && canLapse ? [.lapse] : []
+        for (courier, hold) in holds.enumerated() {
+            guard let hold else {
+                if isClaimable { steps.append(.claim(courier)) }
+                continue
+            }
+            if mishapsLeft > 0 { steps.append(.crash(courier)) }
+            if hold.word != nil || isAbandoned(hold) {
+                steps.append(.settle(courier))
+            } else {
+                let words: [Word] = failuresLeft > 0 ? Word.allCases : [.accepted]
+                steps += words.map { .tell(courier, $0) }
+            }
+        }
+        return steps
+    }
+
+    /// Returns what a store answers to a settlement; true for all else.
+    @discardableResult
+    package mutating func take(_ step: Step) -> Bool {
+        switch step {
+        case .claim(let courier):
+            attempt += 1
+            holds[courier] = Hold(attempt: attempt, isLapsed: lease == .lapsed)
+            lease = .held
+        case .tell(let courier, let word):
+            tells += 1
+            holds[courier]?.word = word
+            if word != .accepted {
+                failuresLeft -= 1
+                failures += 1
+            }
+        case .settle(let courier):
+            let hold = holds[courier]
+            holds[courier] = nil
+            guard let hold, isCurrent(hold) else { return false }
+            apply(answer(to: hold))
+        case .crash(let courier):
+            holds[courier] = nil
+            noteMishap()
+        case .lapse:
+            if isHeld { noteMishap() }
+            lease = .lapsed
+        }
+        return true
+    }
+
+    /// Of a push that is told at most once nobody tells a page that another may have told.
+    package func isAbandoned(_ hold: Hold) -> Bool {
+        guarantee == .atMostOnce && hold.isLapsed && fault != .tellsTwiceAtMostOnce
+    }
+
+    /// What a courier writes down.
+    package func answer(to hold: Hold) -> Answer {
+        if isAbandoned(hold) { return .unknown }
+        switch hold.word {
+        case .accepted: return .accepted
+        case .unanswered where guarantee == .atMostOnce: return .unknown
+        default: return .pending
+        }
+    }
+
+    private func isCurrent(_ hold: Hold) -> Bool {
+        fault == .settlesWithoutFence || (hold.attempt == attempt && answer == .pending)
+    }
+
+    private mutating func apply(_ answer: Answer) {
+        lease = .none
+        self.answer = answer
+        if answer != .pending { settlements += 1 }
+    }
+
+    /// The lease of the dead ends by itself; that of the living only if they are too slow.
+    private var canLapse: Bool { fault != .neverLapses && (!isHeld || mishapsLeft > 0) }
+
+    private var isHeld: Bool { holds.contains { $0?.attempt == attempt } }
+
+    private mutating func noteMishap() {
+        mishapsLeft -= 1
+        mishaps += 1
+    }
+
+    // MARK: What must hold
+
+    /// What is wrong in this state.
+    package var violation: String? {
+        if settlements > 1 { return "the device was counted \(settlements) times" }
+        if (answer != .pending) != (settlements == 1) { return "the counters are not the answers" }
+        if answer == .accepted && tells == 0 { return "accepted, and nobody was told" }
+        switch guarantee {
+        case .atLeastOnce where tells > 1 + failures + mishaps:
+            return "told \(tells) times with \(failures) failures and \(mishaps) mishaps"
+        case .atMostOnce where tells > 1 + failures:
+            return "told \(tells) times with \(failures) failures"
+        default: return nil
+        }
+    }
+
+    // MARK: All that can happen
+
+    /// Every state that can be reached, with a shortest way to it; behind one that is wrong nobody looks further.
+    package func reachable() -> [LeaseModel: [Step]] {
+        var ways: [LeaseModel: [Step]] = [self: []]
+        var frontier = [self]
+        while !frontier.isEmpty {
+            var next: [LeaseModel] = []
+            for state in frontier where state.violation == nil {
+                for step in state.steps {
+                    var after = state
+                    after.take(step)
+                    guard ways[after] == nil else { continue }
+                    ways[after] = ways[state].map { $0 + [step] }
+                    next.append(after)
+                }
+            }
+            frontier = next
+        }
+        return ways
+    }
+}
