@@ -5,7 +5,7 @@ struct SearchRow {
     func measure() async throws -> [Row] {
         let (server, crowd) = try await stage.serverWithCrowd()
         let desk = Desk(server: server, http: HTTPCaller(port: server.port))
-        try await desk.waitForCatalogue(of: crowd)
+        try await desk.waitForCatalogue()
         let kinds: [(String, (Int) -> String)] = [
             ("a UUID's first 8 characters", { String(crowd.singles[$0 % crowd.singles.count].prefix(8)) }),
             ("a whole UUID", { crowd.singles[$0 % crowd.singles.count] }),
@@ -65,16 +65,15 @@ private struct Desk {
         return times
     }
 
-    /// Devices are catalogued by the thousand, a moment after they came: until then searches become faster and faster.
-    func waitForCatalogue(of crowd: Crowd) async throws {
-        var best = Double.infinity
-        var roundsWithoutBetter = 0
-        for _ in 0..<180 where roundsWithoutBetter < 10 {
-            let now = try await times(10) { "q=\(crowd.singles[$0])" }.median
-            roundsWithoutBetter = now < best ? 0 : roundsWithoutBetter + 1
-            best = min(best, now)
+    /// Devices are catalogued by the thousand, a moment after they came, and the whole catalogue is written anew at times:
+    /// waits until the server rests.
+    func waitForCatalogue() async throws {
+        for _ in 0..<300 {
+            let before = server.child.meter.cpuMilliseconds
             try await Task.sleep(for: .seconds(1))
+            if server.child.meter.cpuMilliseconds - before < 50 { return }
         }
+        throw BenchmarkFault("the server is still at work after five minutes")
     }
 
     private func registrations(_ query: String) async throws -> HTTPReply {
