@@ -11,7 +11,7 @@ import Testing
             let text = (0..<Int.random(in: 5...60, using: &dice)).map { _ in UInt8.random(in: 0x61...0x64, using: &dice)
             }
             var kept: Set<UInt16> = []
-            TextGrams.each(in: text) { kept.insert($0) }
+            TextGrams.each(in: text[...]) { kept.insert($0) }
             let length = Int.random(in: 5...text.count, using: &dice)
             let start = Int.random(in: 0...(text.count - length), using: &dice)
             let sequences = TextGrams.sequences(in: Array(text[start..<start + length])) ?? []
@@ -26,7 +26,7 @@ import Testing
 
     @Test func `what is not in a text is mostly ruled out`() {
         var kept: Set<UInt16> = []
-        TextGrams.each(in: Array("0123456789abcdef".utf8)) { kept.insert($0) }
+        TextGrams.each(in: Array("0123456789abcdef".utf8)[...]) { kept.insert($0) }
         let sequences = TextGrams.sequences(in: Array("fedcba9876".utf8)) ?? []
         #expect(!sequences.contains { kept.isSuperset(of: $0) })
     }

@@ -2,40 +2,25 @@ package import FoundationEssentials
 
 /// The texts a device is found by: its UUID, token, custom user id and alias, in lower case and as bytes.
 package struct DeviceText: Sendable {
-    package private(set) var fields: [[UInt8]] = []
+    /// One behind the other, each ended by a byte that UTF-8 does not have: a search makes one for each device it looks at.
+    private var bytes: [UInt8] = []
+    private static let end: UInt8 = 0xFF
 
     package init(uuid: UUID, token: DeviceToken?, kind: PlatformKind, customUserID: String?, alias: String?) {
-        fields.reserveCapacity(4)
-        fields.append(uuid.lowercasedBytes)
-        if let token { fields.append(kind.spellsTokensInHex ? token.bytes.hexBytes : token.bytes.lowercasedUTF8) }
-        if let customUserID { fields.append(Array(customUserID.utf8).lowercasedUTF8) }
-        if let alias { fields.append(Array(alias.utf8).lowercasedUTF8) }
+        bytes.reserveCapacity(2 * (token?.bytes.count ?? 0) + 128)
+        append(uuid)
+        if let token { kind.spellsTokensInHex ? append(hexOf: token.bytes) : append(token.bytes) }
+        if let customUserID { append(customUserID.utf8) }
+        if let alias { append(alias.utf8) }
     }
+
+    package var fields: [ArraySlice<UInt8>] { bytes.split(separator: Self.end) }
 
     /// - Parameter text: in lower case.
-    package func contains(_ text: [UInt8]) -> Bool { fields.contains { $0.contains(bytes: text) } }
-}
-
-extension [UInt8] {
-    fileprivate var lowercasedUTF8: [UInt8] {
-        if allSatisfy({ $0 < 0x80 }) { return map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 } }
-        return Array(String(decoding: self, as: UTF8.self).lowercased().utf8)
-    }
-
-    fileprivate var hexBytes: [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: count * 2) { buffer, count in
-            for (index, byte) in enumerated() {
-                buffer[2 * index] = (byte >> 4).hexCharacter
-                buffer[2 * index + 1] = (byte & 15).hexCharacter
-            }
-            count = self.count * 2
-        }
-    }
-
-    fileprivate func contains(bytes text: [UInt8]) -> Bool {
+    package func contains(_ text: [UInt8]) -> Bool {
         guard let first = text.first else { return true }
-        guard count >= text.count else { return false }
-        return withUnsafeBufferPointer { whole in
+        guard bytes.count >= text.count else { return false }
+        return bytes.withUnsafeBufferPointer { whole in
             text.withUnsafeBufferPointer { text in
                 for start in 0...(whole.count - text.count) where whole[start] == first {
                     if whole[start..<start + text.count].elementsEqual(text) { return true }
@@ -44,21 +29,34 @@ extension [UInt8] {
             }
         }
     }
-}
 
-extension UUID {
-    /// The 36 characters, in lower case.
-    fileprivate var lowercasedBytes: [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity(36)
-        withUnsafeBytes(of: uuid) { bytes in
-            for (index, byte) in bytes.enumerated() {
-                if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
-                text.append((byte >> 4).hexCharacter)
-                text.append((byte & 15).hexCharacter)
+    private mutating func append(_ uuid: UUID) {
+        withUnsafeBytes(of: uuid.uuid) { uuid in
+            for (index, byte) in uuid.enumerated() {
+                if index == 4 || index == 6 || index == 8 || index == 10 { bytes.append(UInt8(ascii: "-")) }
+                append(hexOf: byte)
             }
         }
-        return text
+        bytes.append(Self.end)
+    }
+
+    private mutating func append(hexOf token: [UInt8]) {
+        for byte in token { append(hexOf: byte) }
+        bytes.append(Self.end)
+    }
+
+    private mutating func append(hexOf byte: UInt8) {
+        bytes.append((byte >> 4).hexCharacter)
+        bytes.append((byte & 15).hexCharacter)
+    }
+
+    private mutating func append(_ text: some Collection<UInt8>) {
+        if text.allSatisfy({ $0 < 0x80 }) {
+            for byte in text { bytes.append((0x41...0x5A).contains(byte) ? byte | 0x20 : byte) }
+        } else {
+            bytes.append(contentsOf: String(decoding: text, as: UTF8.self).lowercased().utf8)
+        }
+        bytes.append(Self.end)
     }
 }
 

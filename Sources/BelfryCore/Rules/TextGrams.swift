@@ -14,9 +14,9 @@ package enum TextGrams {
     private static let sequenceMax = 4
 
     /// Calls `body` with each gram that a text is kept under. One may come twice.
-    package static func each(in text: [UInt8], _ body: (UInt16) -> Void) {
-        var place = 0
-        while place + width <= text.count {
+    package static func each(in text: ArraySlice<UInt8>, _ body: (UInt16) -> Void) {
+        var place = text.startIndex
+        while place + width <= text.endIndex {
             body(gram(text, at: place))
             place += 2
         }
@@ -28,11 +28,11 @@ package enum TextGrams {
         return [0, 1].map { start in
             let places = stride(from: start, through: part.count - width, by: 2)
             // The end tells more than the beginning, which ids often share.
-            return Array(Set(places.suffix(sequenceMax).map { gram(part, at: $0) }))
+            return Array(Set(places.suffix(sequenceMax).map { gram(part[...], at: $0) }))
         }
     }
 
-    private static func gram(_ text: [UInt8], at place: Int) -> UInt16 {
+    private static func gram(_ text: ArraySlice<UInt8>, at place: Int) -> UInt16 {
         var word: UInt32 = 0
         for offset in 0..<width { word = word << 8 | UInt32(text[place + offset]) }
         // The upper half of a product with an odd number of golden ratio. Source: Knuth, TAOCP 3, §6.4.

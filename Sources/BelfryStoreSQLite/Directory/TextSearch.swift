@@ -3,8 +3,9 @@ import GRDB
 
 /// Finds the devices whose texts contain a text, ascending, from one snapshot.
 ///
-/// The catalogue names those that may; each is looked at. A text too short for the catalogue, or one that it names too
-/// many devices for, is looked for in all devices, one by one, for as long as the deadline allows.
+/// The catalogue names those that may; each is looked at, and so is every device that is not catalogued yet. A text too
+/// short for the catalogue, or one that it names too many devices for, is looked for in all devices, one by one, for as
+/// long as the deadline allows.
 struct TextSearch {
     let db: Database
     let text: [UInt8]
@@ -21,22 +22,23 @@ struct TextSearch {
     /// Calls `body` with each device found behind `after`, until it returns false.
     func each(after: Key<Device>?, _ body: (Key<Device>) throws -> Bool) throws {
         let after = after?.rawValue ?? 0
-        if let candidates = try candidates(after: after) {
-            try lookUp(candidates, body)
-        } else {
-            try passOver(after: after, body)
-        }
+        guard let candidates = try candidates() else { return try passOver(after: after, body) }
+        let mark = try db.prepared(TextSearchStatements.mark).first { $0.integer(0) } ?? 0
+        let named = candidates.filter { $0 > after && $0 <= mark }.sorted()
+        if try lookUp(named, body) { try passOver(after: max(after, mark), body) }
     }
 
     // MARK: Looking at devices
 
-    private func lookUp(_ candidates: [Int64], _ body: (Key<Device>) throws -> Bool) throws {
+    /// Returns whether `body` wants more.
+    private func lookUp(_ candidates: [Int64], _ body: (Key<Device>) throws -> Bool) throws -> Bool {
         let statement = try db.prepared(TextSearchStatements.byKey)
         for (index, candidate) in candidates.enumerated() {
             try glance(index)
             let isFound = try statement.first(candidate, as: holds) ?? false
-            if isFound, try !body(Key(candidate)) { return }
+            if isFound, try !body(Key(candidate)) { return false }
         }
+        return true
     }
 
     /// In stretches, so that an end is an end.
@@ -77,8 +79,8 @@ struct TextSearch {
 
     // MARK: The catalogue
 
-    /// All devices that may be meant, ascending; nil when that is too many, or cannot be told.
-    private func candidates(after: Int64) throws -> [Int64]? {
+    /// All catalogued devices that may be meant; nil when that is too many, or cannot be told.
+    private func candidates() throws -> Set<Int64>? {
         guard let sequences = TextGrams.sequences(in: text) else { return nil }
         var found: [Int64] = []
         let drawers = try db.prepared(TextSearchStatements.drawer)
@@ -88,9 +90,8 @@ struct TextSearch {
             found += try devices(at: places, in: volume)
             guard found.count <= Self.candidatesMax else { return nil }
         }
-        found += try db.prepared(TextSearchStatements.uncatalogued).all(Self.candidatesMax + 1) { $0.integer(0) }
-        guard found.count <= Self.candidatesMax else { return nil }
-        return Set(found).filter { $0 > after }.sorted()
+        found += try db.prepared(TextSearchStatements.errata).all(Self.candidatesMax + 1) { $0.integer(0) }
+        return found.count <= Self.candidatesMax ? Set(found) : nil
     }
 
     /// Places of a volume that have all the grams.
@@ -139,11 +140,13 @@ enum TextSearchStatements {
         SELECT devices /* search.devices */ FROM catalogue_volume WHERE id = ?1
         """
 
-    /// Those behind the mark, and those that changed since they were catalogued.
-    static let uncatalogued = """
-        SELECT id /* search.uncatalogued */ FROM device WHERE id > (SELECT device_id FROM catalogue WHERE id = 1)
-        UNION ALL
-        SELECT device_id FROM catalogue_erratum
-         LIMIT ?1
+    /// The last device that is catalogued.
+    static let mark = """
+        SELECT device_id /* search.mark */ FROM catalogue WHERE id = 1
+        """
+
+    /// Those that changed since they were catalogued.
+    static let errata = """
+        SELECT device_id /* search.errata */ FROM catalogue_erratum LIMIT ?1
         """
 }

@@ -92,7 +92,6 @@ import Testing
 
     @Test func `a drawer gives each gram its places`() {
         var draft = VolumeDraft()
-        var texts: [[UInt8]] = []
         var dice = SplitMix64(seed: 7)
         for number in 1...300 {
             let user = String((0..<12).map { _ in "abcdef".randomElement(using: &dice) ?? "a" })
@@ -100,7 +99,6 @@ import Testing
                 uuid: DeviceNaming(secret: Array(0..<32)).uuid(of: Key(Int64(number))), token: nil, kind: .ios,
                 customUserID: user, alias: user)
             draft.add(Key(Int64(number)), text)
-            texts.append(text.fields.flatMap { $0 + [0] })
         }
         var drawers: [Int: [UInt8]] = [:]
         draft.drawers { drawers[$0] = $1 }
