@@ -25,5 +25,92 @@ package enum PostingList: Sendable, Hashable {
     case devices([Key<Device>])
 }
 
-extension Audience: Codable {}
-extension PostingList: Codable {}
+// An audience is written with its push, in prefix notation: ["all:2", "any:2", "topic:news", "topic:town hall", "interactive"].
+// As the compiler would spell a thousand topics, reading them takes 16 ms.
+
+extension Audience: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        var words = try container.decode([String].self)[...]
+        guard let audience = Audience(&words), words.isEmpty else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no audience")
+        }
+        self = audience
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var words: [String] = []
+        append(to: &words)
+        var container = encoder.singleValueContainer()
+        try container.encode(words)
+    }
+
+    private func append(to words: inout [String]) {
+        let (name, parts): (String, [Audience])
+        switch self {
+        case .list(let list): return words.append(list.word)
+        case .any(let audiences): (name, parts) = ("any", audiences)
+        case .all(let audiences): (name, parts) = ("all", audiences)
+        case .except(let whole, let part): (name, parts) = ("except", [whole, part])
+        }
+        words.append("\(name):\(parts.count)")
+        for part in parts { part.append(to: &words) }
+    }
+
+    /// Takes from the front what belongs to it; nil when that is no audience.
+    private init?(_ words: inout ArraySlice<String>) {
+        guard let word = words.popFirst() else { return nil }
+        if let list = PostingList(word: word) {
+            self = .list(list)
+            return
+        }
+        let (name, rest) = word.splitAtColon
+        guard let count = rest.flatMap({ Int($0) }), 0...words.count ~= count else { return nil }
+        var parts: [Audience] = []
+        for _ in 0..<count {
+            guard let part = Audience(&words) else { return nil }
+            parts.append(part)
+        }
+        switch name {
+        case "any": self = .any(parts)
+        case "all" where count > 0: self = .all(parts)
+        case "except" where count == 2: self = .except(parts[0], parts[1])
+        default: return nil
+        }
+    }
+}
+
+extension PostingList {
+    fileprivate var word: String {
+        switch self {
+        case .active: "active"
+        case .interactive: "interactive"
+        case .registered: "registered"
+        case .topic(let name): "topic:\(name)"
+        case .customUser(let id): "custom_user:\(id)"
+        case .devices(let devices): "devices:\(devices.map(\.description).joined(separator: ","))"
+        }
+    }
+
+    fileprivate init?(word: String) {
+        switch word.splitAtColon {
+        case ("active", nil): self = .active
+        case ("interactive", nil): self = .interactive
+        case ("registered", nil): self = .registered
+        case ("topic", let name?): self = .topic(String(name))
+        case ("custom_user", let id?): self = .customUser(String(id))
+        case ("devices", let keys?):
+            let devices = keys.split(separator: ",").map { Int64($0) }
+            guard devices.allSatisfy({ $0 != nil }) else { return nil }
+            self = .devices(devices.compactMap { $0.map { Key($0) } })
+        default: return nil
+        }
+    }
+}
+
+extension String {
+    fileprivate var splitAtColon: (Substring, Substring?) {
+        guard let colon = utf8.firstIndex(of: UInt8(ascii: ":")) else { return (self[...], nil) }
+        return (self[..<colon], self[utf8.index(after: colon)...])
+    }
+}

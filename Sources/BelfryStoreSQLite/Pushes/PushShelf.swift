@@ -3,7 +3,7 @@ import FoundationEssentials
 import GRDB
 import Synchronization
 
-/// The pushes used last. A push never changes once it is accepted, and its content is dear to decode.
+/// The pushes accepted or used last. A push never changes once it is accepted, and is dear to decode.
 final class PushShelf: Sendable {
     private struct State {
         var pushes: [Key<Push>: Push] = [:]
@@ -22,12 +22,16 @@ final class PushShelf: Sendable {
             return try db.prepared(PushStatements.exists).first(key) { _ in push }
         }
         guard let push = try db.prepared(PushStatements.byKey).first(key, as: Push.init) else { return nil }
+        keep(push)
+        return push
+    }
+
+    func keep(_ push: Push) {
         state.withLock { state in
-            guard state.pushes.updateValue(push, forKey: key) == nil else { return }
-            state.order.append(key)
+            guard state.pushes.updateValue(push, forKey: push.key) == nil else { return }
+            state.order.append(push.key)
             if state.order.count > Self.countMax { state.pushes[state.order.removeFirst()] = nil }
         }
-        return push
     }
 
     /// A push that was rolled back may leave its key to another.

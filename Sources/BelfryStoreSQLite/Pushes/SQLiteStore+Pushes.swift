@@ -50,10 +50,12 @@ extension WriteSession {
         try prepared(PushStatements.insertProgress).run(key, platforms.count, platforms.isEmpty ? now : nil)
         for platform in platforms { try begin(push, as: key, on: platform, now: now) }
         effects.fallsDue = true
-        return Push(
+        let accepted = Push(
             key: key, receiptID: push.receiptID, applicationKey: push.applicationKey, content: push.content,
             audience: push.audience, lane: push.lane, guarantee: push.guarantee, acceptedAt: now,
             expiresAt: push.expiresAt)
+        pushes.keep(accepted)
+        return accepted
     }
 
     /// The push that has the receipt id already.
