@@ -28,13 +28,13 @@ struct HMSServiceAccountKey: Sendable {
         }
         self.key = key
         self.subAccount = subAccount
-        let keyID = String(decoding: JSONText.quoted(keyID.utf8), as: UTF8.self)
+        let keyID = String(decoding: JSONText.quoted(keyID), as: UTF8.self)
         head = Base64URL.encode(#"{"alg":"PS256","kid":\#(keyID),"typ":"JWT"}"#.utf8)
     }
 
     /// - Parameter now: Unix seconds.
     func grant(at now: Int64) -> Result<AccessGrant, AccessTokenError> {
-        let issuer = String(decoding: JSONText.quoted(subAccount.utf8), as: UTF8.self)
+        let issuer = String(decoding: JSONText.quoted(subAccount), as: UTF8.self)
         let claims = #"{"aud":"\#(Self.audience)","exp":\#(now + Self.lifetime),"iat":\#(now),"iss":\#(issuer)}"#
         let signed = "\(head).\(Base64URL.encode(claims.utf8))"
         do {

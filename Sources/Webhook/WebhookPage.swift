@@ -27,9 +27,9 @@ public struct WebhookPage: Sendable {
         for (index, device) in devices.enumerated() {
             if index > 0 { body.append(UInt8(ascii: ",")) }
             body += Array(#"{"id":"#.utf8)
-            body += JSONText.quoted(device.messageID.utf8)
+            body += JSONText.quoted(device.messageID)
             body += Array(#","token":"#.utf8)
-            body += JSONText.quoted(device.token.utf8)
+            body += JSONText.quoted(device.token)
             body.append(UInt8(ascii: "}"))
         }
         self.body = body + Array("]}".utf8)

@@ -17,8 +17,10 @@ package enum DeviceList {
         return bytes
     }
 
-    /// nil when the bytes are no such list.
-    package static func decode(_ bytes: some Collection<UInt8>) -> [Key<Device>]? {
+    package static func decode(_ bytes: [UInt8]) -> [Key<Device>]? { bytes.withUnsafeBytes { decode($0) } }
+
+    /// nil when the bytes are no such list. Not generic: from other modules it would run unspecialized.
+    package static func decode(_ bytes: UnsafeRawBufferPointer) -> [Key<Device>]? {
         var devices: [Key<Device>] = []
         devices.reserveCapacity(bytes.count)
         var last: Int64 = 0

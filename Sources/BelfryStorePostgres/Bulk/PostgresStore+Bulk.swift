@@ -94,7 +94,7 @@ extension WriteSession {
             guard case .bytes(let topics) = row[BulkTable.device.place(of: "topics")] else { return nil }
             guard try row[BulkTable.device.place(of: "reach")].number > 0 else { return nil }
             let platform = try row[BulkTable.device.place(of: "platform_id")].number
-            return (try row[0].number, platform, try TopicList.decode(topics))
+            return (try row[0].number, platform, try topics.withUnsafeBytes { try TopicList.decode($0) })
         }
         let known = try livingTopics(Set(devices.flatMap(\.topics)))
         var postings = PostingChanges()

@@ -58,7 +58,7 @@ extension DeviceRow {
 enum TopicList {
     static func encode(_ ids: [Int64]) -> [UInt8] { DeviceList.encode(ids.map { Key($0) }) }
 
-    static func decode(_ bytes: some Collection<UInt8>) throws -> [Int64] {
+    static func decode(_ bytes: UnsafeRawBufferPointer) throws -> [Int64] {
         guard let ids = DeviceList.decode(bytes) else { throw StoreError.unavailable("a device's topics are damaged") }
         return ids.map(\.rawValue)
     }

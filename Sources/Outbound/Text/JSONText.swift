@@ -1,7 +1,9 @@
 /// JSON written piece by piece, around parts that are encoded once. Source: RFC 8259 §7.
 public enum JSONText {
+    public static func quoted(_ text: String) -> [UInt8] { quoted(Array(text.utf8)) }
+
     /// Bytes as a JSON string.
-    public static func quoted(_ text: some Collection<UInt8>) -> [UInt8] {
+    public static func quoted(_ text: [UInt8]) -> [UInt8] {
         var quoted: [UInt8] = [UInt8(ascii: "\"")]
         quoted.reserveCapacity(text.count + 2)
         for byte in text {
