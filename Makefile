@@ -1,12 +1,13 @@
 # One door to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run install deb test check format lint bench soak simulate fuzz contract tsan clean
+.PHONY: help run install deb docs test check format lint bench soak simulate fuzz contract tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
 DEBUG := --scratch-path .build
 # Tests wait for answers of servers within the same process: too many at once starve them all.
 WIDTH := --experimental-maximum-parallelization-width 6
+LIBRARIES := HTTP2Client Tunnel Outbound PostgreSQL APNs FCM GCM HMS WebPush WNS MPNS ADM PAP Webhook
 SEEDS ?= 5000
 PREFIX ?= /usr/local
 
@@ -27,6 +28,11 @@ deb: ## Build a Debian package, and try it in a clean Debian where the machine c
 	@Scripts/setup deb
 	swift build $(RELEASE) --product belfry
 	@Scripts/deb-test "$$(Scripts/deb .build-release/release/belfry)"
+
+docs: ## Build the pages of the libraries into .build-docs
+	@Scripts/setup run
+	swift package $(DEBUG) --allow-writing-to-directory .build-docs generate-documentation \
+		$(LIBRARIES:%=--target %) --enable-experimental-combined-documentation --output-path .build-docs
 
 test: ## Set up and run all tests
 	@Scripts/setup test
@@ -71,4 +77,4 @@ tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 	BELFRY_SANITIZING=1 SEEDS=50 TSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/tsan-suppressions swift test --scratch-path .build-tsan --sanitize thread $(WIDTH)
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-deb
+	rm -rf .build .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-deb .build-docs

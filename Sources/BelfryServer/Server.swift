@@ -44,6 +44,11 @@ package struct Server: Sendable {
         until stop: AsyncStream<Void>? = nil,
         onReady: @escaping @Sendable (Addresses, Premises) async -> Void = { _, _ in }
     ) async throws {
+        if !configuration.strayOldNames.isEmpty {
+            logger.warning(
+                "settings of PCF mean nothing here",
+                metadata: ["names": "\(configuration.strayOldNames.joined(separator: ", "))"])
+        }
         let premises = try await Premises(configuration, logger: logger)
         let providers = Providers(means: premises.means)
         let served = await Result { try await serve(premises, providers, until: stop, onReady) }

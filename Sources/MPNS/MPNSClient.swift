@@ -11,7 +11,8 @@ public struct MPNSClient: Sendable {
         /// How many requests are under way at a time.
         public var width = 32
         public var requestDeadline = Duration.seconds(10)
-        /// With the certificate of an authenticated web service, which has no daily limit; see ``Outbound/tls(trustRoots:certificate:key:)``.
+        /// With the certificate of an authenticated web service, which has no daily limit; see
+        /// `Outbound.tls(trustRoots:certificate:key:)`.
         public var tls: TLSConfiguration?
 
         public init() {}

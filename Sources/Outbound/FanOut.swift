@@ -7,7 +7,7 @@ extension Outbound {
     /// Does something to each of many items, `width` at a time, and returns the results in their order.
     ///
     /// - Parameters:
-    ///   - within: then what is under way is cancelled, and what was not begun stays `untried`.
+    ///   - deadline: then what is under way is cancelled, and what was not begun stays `untried`.
     ///   - lane: items of one lane leave half of the width to those of others.
     public static func fanOut<Item: Sendable, Result: Sendable>(
         _ items: [Item], width: Int, within deadline: Duration, untried: Result, lane: (Item) -> String = { _ in "" },

@@ -25,7 +25,7 @@ public struct WebPushClient: Sendable {
     private let vapid: VAPID
     private let configuration: Configuration
 
-    /// - Parameter outbound: on a client that an ``AddressGuard`` stands before: subscriptions name any host they like.
+    /// - Parameter outbound: on a client that an `AddressGuard` stands before: subscriptions name any host they like.
     public init(_ outbound: Outbound, vapid: VAPID, configuration: Configuration = Configuration()) {
         self.outbound = outbound
         self.vapid = vapid

@@ -20,9 +20,10 @@ extension Platform {
 
 extension Page {
     /// Devices 1, 2, 3, ... with these answers.
-    static func sample(_ answers: [Answer], attempt: Int64 = 1) -> Page {
+    static func sample(_ answers: [Answer], attempt: Int64 = 1, rests: [Int: Instant] = [:]) -> Page {
         Page(
             key: Key(1), pushKey: Key(1), platformKey: Key(1), lane: .normal,
-            devices: answers.indices.map { Key(Int64($0 + 1)) }, answers: answers, attempt: attempt, isLapsed: false)
+            devices: answers.indices.map { Key(Int64($0 + 1)) }, answers: answers, attempt: attempt, isLapsed: false,
+            rests: rests)
     }
 }

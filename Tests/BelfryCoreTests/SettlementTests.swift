@@ -86,6 +86,73 @@ import Testing
         #expect(settlement.halt?.parking == Parking(cause: .credentials, detail: "wrong key", since: Self.now))
     }
 
+    // MARK: Different patience
+
+    @Test func `a long wait of one holds no other back`() {
+        let settlement = settle([
+            .failed(retryAfter: .seconds(900)), .accepted, .throttled(retryAfter: .seconds(30)), .unanswered,
+        ])
+        #expect(settlement.answers == [.pending, .accepted, .pending, .pending])
+        #expect(settlement.retryAt == Self.now + .seconds(30))
+        #expect(settlement.rests == [0: 15])
+    }
+
+    @Test func `who rests is not skipped, and waits for no longer than before`() {
+        let page = Page.sample([.pending, .pending], rests: [0: Self.now + .seconds(600)])
+        func settle(_ outcome: Outcome) -> Settlement {
+            Settlement(
+                of: page, carrying: .sample([Key(2)]), outcomes: [outcome], policy: Self.policy, now: Self.now,
+                jitter: 0)
+        }
+        #expect(
+            settle(.accepted)
+                == Settlement(page: page, answers: [.pending, .accepted], retryAt: Self.now + .seconds(600)))
+        #expect(
+            settle(.unanswered)
+                == Settlement(
+                    page: page, answers: [.pending, .pending], retryAt: Self.now + .seconds(2), rests: [0: 10]))
+    }
+
+    @Test func `who would rest beyond the end of the push is expired, others are tried again`() {
+        let settlement = settle(
+            [.failed(retryAfter: .seconds(900)), .failed(retryAfter: nil)], expiresAt: Self.now + .seconds(60))
+        #expect(settlement.answers == [.expired, .pending])
+        #expect(settlement.retryAt == Self.now + .seconds(2))
+        #expect(settlement.rests.isEmpty)
+    }
+
+    @Test func `a page waits for who would rest for longer than two hours`() {
+        let settlement = settle(
+            [.failed(retryAfter: .seconds(9_000)), .failed(retryAfter: nil)], expiresAt: Self.now + .seconds(10_000))
+        #expect(settlement.retryAt == Self.now + .seconds(9_000 - 128 * 60))
+        #expect(settlement.rests == [0: 128])
+    }
+
+    @Test func `a page handed back rests on`() {
+        let page = Page.sample([.pending, .pending], rests: [1: Self.now + .seconds(61)])
+        #expect(Settlement(handingBack: page, at: Self.now).rests == [1: 2])
+    }
+
+    @Test func `a row says who rests, and takes back no answer`() throws {
+        let settlement = Settlement(
+            page: .sample([.pending, .pending, .pending]), answers: [.pending, .pending, .accepted],
+            retryAt: Self.now, rests: [0: 1, 1: 128])
+        let (codes, counts) = settlement.codes(over: [.pending, .gone, .pending])
+        #expect(codes == [128, 2, 1])
+        #expect(counts[0] == 1 && counts[1] == 1 && counts.reduce(0, +) == 2)
+    }
+
+    @Test(arguments: [(0, [0, 1, 127]), (60, [1, 127]), (61, [1, 127]), (127 * 60, [127]), (128 * 60, [])])
+    func `rests end by the page's due time`(seconds: Int, resting: [Int]) throws {
+        let codes: [UInt8] = (0..<128).map { Rests.code(minutes: $0 + 1) }
+        let rests = codes.withUnsafeBytes {
+            Rests.inCodes($0, dueAt: Self.now, now: Self.now + .seconds(seconds))
+        }
+        #expect([0, 1, 127].filter { rests[$0] != nil } == resting)
+        #expect(rests.allSatisfy { $0.value == Self.now + .seconds(60 * ($0.key + 1)) })
+        #expect(try codes.withUnsafeBytes { try [Answer](codes: $0, count: 128) }.allSatisfy { $0 == .pending })
+    }
+
     // MARK: The end of a push
 
     @Test func `what cannot be tried again in time is expired`() {
@@ -150,12 +217,13 @@ import Testing
             var random = SplitMix64(seed: seed)
             let page = Page.sample(
                 (0..<random.draw(1...30)).map { _ in random.pick([.pending, .pending, .accepted, .gone]) },
-                attempt: Int64(random.draw(1...9)))
-            let recipients = page.pending.map { page.devices[$0] }.filter { _ in random.chance(0.8) }
+                attempt: Int64(random.draw(1...9))
+            ).resting(&random, now: Self.now)
+            let recipients = page.ready.map { page.devices[$0] }.filter { _ in random.chance(0.8) }
             let outcomes = recipients.map { _ in Self.outcome(&random) }
             let load = PageLoad.sample(
                 recipients, guarantee: random.pick([.atLeastOnce, .atMostOnce]),
-                expiresAt: random.chance(0.3) ? Self.now + random.duration(0...60) : nil)
+                expiresAt: random.chance(0.3) ? Self.now + random.duration(0...600) : nil)
             let settlement = Settlement(
                 of: page, carrying: load, outcomes: outcomes, policy: Self.policy, now: Self.now,
                 jitter: random.fraction())
@@ -169,11 +237,13 @@ import Testing
         let waiting = settlement.answers.count { $0 == .pending }
         #expect((settlement.retryAt != nil) == (waiting > 0), "seed \(seed)")
         #expect(settlement.retryAt.map { $0 >= Self.now } ?? true, "seed \(seed)")
-        #expect(settlement.counts.values.reduce(0, +) + waiting == page.pending.count, "seed \(seed)")
+        #expect(
+            settlement.counts.values.reduce(0, +) + waiting == page.answers.count { $0 == .pending }, "seed \(seed)")
         #expect(settlement.counts[.pending] == nil, "seed \(seed)")
         for (before, after) in zip(page.answers, settlement.answers) where before != .pending {
             #expect(before == after, "seed \(seed)")
         }
+        checkPatience(settlement, of: page, outcomes, to: recipients, seed: seed)
         let deaths = zip(recipients, outcomes).compactMap { device, outcome in
             if case .gone(let since?) = outcome { Settlement.Death(device: device, since: since) } else { nil }
         }
@@ -182,10 +252,36 @@ import Testing
         #expect((settlement.halt?.parking != nil) == isBarred, "seed \(seed)")
     }
 
+    /// Nobody is told before the time that was named, and somebody when the page is due.
+    private func checkPatience(
+        _ settlement: Settlement, of page: Page, _ outcomes: [Outcome], to recipients: [Key<Device>], seed: UInt64
+    ) {
+        guard let retryAt = settlement.retryAt else {
+            #expect(settlement.rests.isEmpty, "seed \(seed)")
+            return
+        }
+        var asked = page.rests
+        for (device, outcome) in zip(recipients, outcomes) {
+            guard let place = page.devices.firstIndex(of: device) else { continue }
+            switch outcome {
+            case .throttled(let wait?), .failed(let wait?): asked[place] = Self.now + wait
+            default: asked[place] = Self.now
+            }
+        }
+        let waiting = settlement.answers.indices.filter { settlement.answers[$0] == .pending }
+        for place in waiting {
+            let due = retryAt + .seconds(60 * settlement.rests[place, default: 0])
+            #expect(due >= asked[place] ?? Self.now, "seed \(seed)")
+        }
+        #expect(Set(settlement.rests.keys).isStrictSubset(of: waiting), "seed \(seed)")
+        #expect(settlement.rests.values.allSatisfy { 1...128 ~= $0 }, "seed \(seed)")
+    }
+
     private static func outcome(_ random: inout SplitMix64) -> Outcome {
         random.pick([
             .accepted, .accepted, .refused(.badToken), .gone(since: nil), .gone(since: .zero),
-            .throttled(retryAfter: random.duration(0...90)), .failed(retryAfter: nil), .unanswered,
+            .throttled(retryAfter: random.duration(0...90)), .failed(retryAfter: random.duration(0...9_000)),
+            .failed(retryAfter: nil), .unanswered,
             random.chance(0.2) ? .barred("wrong key") : .accepted,
         ])
     }
@@ -198,5 +294,16 @@ extension PageLoad {
         PageLoad(
             push: .sample(guarantee: guarantee, acceptedAt: Instant(milliseconds: 900_000), expiresAt: expiresAt),
             platform: .sample, recipients: devices.map { Recipient(device: $0, token: DeviceToken(bytes: [1])) })
+    }
+}
+
+extension Page {
+    /// The same, with some of those who are pending at rest, though never all.
+    fileprivate func resting(_ random: inout SplitMix64, now: Instant) -> Page {
+        var rests: [Int: Instant] = [:]
+        for place in ready.dropFirst() where random.chance(0.2) { rests[place] = now + random.duration(1...7_000) }
+        return Page(
+            key: key, pushKey: pushKey, platformKey: platformKey, lane: lane, devices: devices, answers: answers,
+            attempt: attempt, isLapsed: isLapsed, rests: rests)
     }
 }

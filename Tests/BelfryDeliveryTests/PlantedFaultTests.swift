@@ -20,6 +20,7 @@ import Testing
             (.believesEveryDeath, "is inactive"), (.killsTheBarred, "is inactive"), (.skipsTheReachable, "was skipped"),
             (.refusesToAdvance, "hang"), (.sendsSchedulesTwice, "nobody asked for it"),
             (.cancelsInVain, "was cancelled, and is sent"), (.forgetsSchedules, "hang"),
+            (.forgetsRests, "before the time"),
         ] as [(Sabotage.Fault, String)])
     func `a planted fault is noticed`(fault: Sabotage.Fault, words: String) throws {
         let violation = try #require(firstViolation(of: fault))

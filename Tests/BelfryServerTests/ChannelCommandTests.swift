@@ -10,7 +10,6 @@ extension ServerTests {
 }
 
 extension ServerTests.ChannelCommandTests {
-    private struct Platform: Decodable { let platform_uuid: String }
     private struct Channel: Decodable { let channel_id: String }
 
     @Test func `a channel is made elsewhere, seen here, and gone once deleted`() async throws {
@@ -56,12 +55,11 @@ extension ServerTests.ChannelCommandTests {
             "team_id=\(key.teamID)", "topic=\(House.topic)", "channels_endpoint=\(apple.url)",
             "trust_root=@\(try estate.scratch.write(apple.trustRootPEM, to: "channels.pem"))",
         ]
-        let created: Platform = try await estate.run(
-            [
-                "platform", "create", "--json", "--app", estate.application, "--type", "ios-broadcast", "--mode",
-                "development", "--name", "Matches",
-            ] + fields.flatMap { ["--credential", $0] }
-        ).decoded()
-        return created.platform_uuid
+        let arguments = [
+            "platform", "create", "--json", "--app", estate.application, "--type", "ios-broadcast", "--mode",
+            "development", "--name", "Matches",
+        ]
+        let created = try await estate.run(arguments + fields.flatMap { ["--credential", $0] })
+        return try Estate.CreatedPlatform(created).platform_uuid
     }
 }

@@ -12,7 +12,7 @@ extension ServerTests {
 
 extension ServerTests.DatabaseCopyTests {
     @Test func `a copy that is killed again and again is whole in the end, and can be served from`() async throws {
-        try await withDatabase { database in
+        try await PostgresServer.with { database in
             try await Estate.with { estate in
                 let crowd = try await estate.crowd(3_000)
                 let first = try await estate.serve()
@@ -34,7 +34,7 @@ extension ServerTests.DatabaseCopyTests {
 
     @Test func `a database that holds something takes no copy, and one that is half a copy serves nobody`() async throws
     {
-        try await withDatabase { database in
+        try await PostgresServer.with { database in
             try await Estate.with { estate in
                 let (file, url) = ("sqlite:\(estate.data)/belfry.sqlite", database.url(of: "postgres"))
                 _ = try await copy(file, url, estate)
@@ -94,12 +94,5 @@ extension ServerTests.DatabaseCopyTests {
             "POST", "/v1/registration", #"{"registration_token":"\#(token.text(for: .ios))","tags":["town"]}"#)
         #expect(registered.body.lowercased().contains(crowd.devices[7].uuid.lowercased), "\(registered)")
         try await server.end(SIGTERM)
-    }
-
-    private func withDatabase(_ body: (PostgresServer) async throws -> Void) async throws {
-        let database = try PostgresServer()
-        let result = await Result { try await body(database) }
-        database.discard()
-        try result.get()
     }
 }

@@ -3,7 +3,6 @@ import BelfryServer
 import BelfrySimulators
 import BelfryTesting
 import Foundation
-import Logging
 import Synchronization
 import Testing
 
@@ -17,10 +16,9 @@ extension ServerTests {
             async throws
         {
             try await Scratch.with { scratch in
-                let scene = try await KillScene.make(in: scratch)
-                let result = await Result { try await scene.play() }
-                try await scene.simulator.shutdown()
-                try result.get()
+                try await Bakery.with(["data.directory": scratch.file("data")], latency: 300) { bakery in
+                    try await KillScene(scratch, bakery).play()
+                }
             }
         }
     }
@@ -29,17 +27,15 @@ extension ServerTests {
 /// One push to everyone, pushes to single devices beside it, and a hand at the switch.
 private struct KillScene: Sendable {
     let scratch: Scratch
-    let simulator: APNsSimulator
+    let bakery: Bakery
     let everyone: Crowd
     let singles: Crowd
-    let sender: Caller
-    let seed: UInt64
+    let seed = drawKillSeed()
 
     private static let killsMin = 20
     private static let devices = 45_000
     private static let pagesInAirMax = 2
     private static let urgentPagesInAirMax = 32
-    private static let latency = 300
     /// Of a process's life, from its start. The server serves about half a second after it.
     private static let lifeSeconds = 0.2...2.0
 
@@ -49,50 +45,33 @@ private struct KillScene: Sendable {
         "BELFRY_DELIVERY_PLATFORM_PAGES_MAX": "\(urgentPagesInAirMax)",
     ]) { _, own in own }
 
-    static func make(in scratch: Scratch) async throws -> KillScene {
-        let key = APNsSimulator.IssuedKey()
-        var simulation = APNsSimulator.Configuration()
-        simulation.authentication = .tokens([key.known])
-        let simulator = try await APNsSimulator.start(simulation)
-        simulator.script.set(APNsScript(latencyMilliseconds: latency))
-        let (application, everyone, singles) = try await withPremises(scratch.file("data")) { premises in
-            let administration = premises.administration
-            let application = try await administration.createApplication(name: "Bakery")
-            let platform = try await administration.createPlatform(
-                of: application.application, kind: .ios, mode: .development, name: "iOS",
-                credentials: House.credentials(key, of: simulator)
-            ).platform
-            return (
-                application,
-                try await Crowd.register(devices, topics: ["town"], on: platform, in: premises.store, seed: 1),
-                try await Crowd.register(4_000, on: platform, in: premises.store, seed: 2)
-            )
-        }
-        let seed =
-            ProcessInfo.processInfo.environment["KILL_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0..<1_000_000)
-        print("KILL_SEED=\(seed)")
-        return KillScene(
-            scratch: scratch, simulator: simulator, everyone: everyone, singles: singles,
-            sender: Caller(base: "", user: application.application.uuid.lowercased, secret: application.apiKey),
-            seed: seed)
+    init(_ scratch: Scratch, _ bakery: Bakery) async throws {
+        self.scratch = scratch
+        self.bakery = bakery
+        everyone = try await bakery.crowd(Self.devices, topics: ["town"], seed: 1)
+        singles = try await bakery.crowd(4_000, seed: 2)
     }
 
     func play() async throws {
         let door = Door()
         let first = try await start()
         defer { first.endAtOnce() }
-        door.open(at: try await first.addresses().http)
-        let town = try await sender(at: door).push("Town hall this Thursday", toTopic: "town")
+        let base = try await first.addresses().http
+        door.open(at: base)
+        let town = try await bakery.sender(at: base).push("Town hall this Thursday", toTopic: "town")
 
-        let posted = try await withThrowingTaskGroup(of: [Posted].self) { group in
-            group.addTask { try await postSingles(through: door) }
+        let posted = try await withThrowingTaskGroup(of: [Bakery.Posted].self) { group in
+            group.addTask {
+                try await bakery.post(
+                    toEachOf: singles, every: .milliseconds(10), until: { door.isShutForGood }, at: { door.address })
+            }
             let kills = try await killAgainAndAgain(first, town, door)
             door.shutForGood()
             let posted = try await group.next() ?? []
             print("\(kills.inAll) kills, \(kills.whileDelivering) of them while it delivered")
             return posted
         }
-        simulator.script.set(APNsScript())
+        bakery.simulator.script.set(APNsScript())
         let last = try await start()
         defer { last.endAtOnce() }
         _ = try await last.addresses()
@@ -105,10 +84,6 @@ private struct KillScene: Sendable {
         try Program.start(
             ["serve", "--data-directory", scratch.file("data")], Self.environment,
             log: scratch.file("log-\(UUID().uuidString)"))
-    }
-
-    private func sender(at door: Door) -> Caller {
-        Caller(base: door.address ?? "", user: sender.user, secret: sender.secret)
     }
 
     // MARK: The kills
@@ -128,14 +103,14 @@ private struct KillScene: Sendable {
         var server = first
         defer { server.endAtOnce() }
         while kills.whileDelivering < Self.killsMin {
-            let toldBefore = simulator.ledger.totals().told
+            let toldBefore = bakery.simulator.ledger.totals().told
             // Pushes to single devices are far fewer in one life.
-            let delivers = { simulator.ledger.totals().told > toldBefore + Page.devicesMax / 2 }
+            let delivers = { bakery.simulator.ledger.totals().told > toldBefore + Page.devicesMax / 2 }
             try await Task.sleep(for: dice.duration(Self.lifeSeconds))
             if dice.chance(0.7) { try await eventually("it delivers") { delivers() } }
             try await server.end(SIGKILL)
             try await eventually("the simulator has seen the last of it") {
-                simulator.ledger.totals().connections.open == 0
+                bakery.simulator.ledger.totals().connections.open == 0
             }
             kills.inAll += 1
             kills.unread += 1
@@ -154,10 +129,11 @@ private struct KillScene: Sendable {
         let copy = scratch.file("copy-\(UUID().uuidString)")
         try FileManager.default.copyItem(atPath: scratch.file("data"), toPath: copy)
         defer { try? FileManager.default.removeItem(atPath: copy) }
-        let receipt = try await Self.withPremises(copy) { try await $0.store.receipt(town) }
+        let receipt = try await Premises.with(["data.directory": copy]) { try await $0.store.receipt(town) }
         let accepted = try #require(receipt).counts[.accepted, default: 0]
         try #require(
             receipt?.state != .settled, "the push was settled after \(kills.whileDelivering) kills; slow it down")
+        let toldOfEveryone = everyone.devices.reduce(0) { $0 + bakery.told($1) }
         let lost = toldOfEveryone - accepted - kills.repeats
         #expect(lost >= 0, "more answers than requests")
         #expect(lost <= kills.unread * Self.pagesInAirMax * Page.devicesMax, "more was in the air than may be")
@@ -165,70 +141,16 @@ private struct KillScene: Sendable {
         kills.unread = 0
     }
 
-    private var toldOfEveryone: Int {
-        everyone.devices.reduce(0) { sum, device in
-            sum + (device.token.flatMap { simulator.ledger.token($0.bytes) }?.told ?? 0)
-        }
-    }
-
-    // MARK: The small pushes
-
-    private struct Posted: Sendable {
-        let receiptID: UUID
-        let device: Device
-    }
-
-    /// Posts a push to one device after another, and keeps those that the server said it took.
-    private func postSingles(through door: Door) async throws -> [Posted] {
-        var posted: [Posted] = []
-        for device in singles.devices {
-            guard !door.isShutForGood else { break }
-            if door.address != nil, let id = try? await sender(at: door).push("Your bread is ready", to: device.uuid) {
-                posted.append(Posted(receiptID: id, device: device))
-            }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        return posted
-    }
-
     // MARK: The reckoning
 
-    private func expectSettled(_ town: UUID, _ posted: [Posted]) async throws {
-        try await Self.withPremises(scratch.file("data")) { premises in
-            let store = premises.store
-            let receipt = try await eventually("the push to everyone is settled") {
-                let receipt = try await store.receipt(town)
-                return receipt?.state == .settled ? receipt : nil
-            }
-            #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: everyone.count])
-            let told = everyone.devices.map { $0.token.flatMap { simulator.ledger.token($0.bytes) }?.told ?? 0 }
-            let untold = told.count { $0 == 0 }
-            #expect(untold == 0, "lost devices")
-            print("\(told.reduce(0, +) - told.count) of \(told.count) devices were told again, \(untold) lost")
+    private func expectSettled(_ town: UUID, _ posted: [Bakery.Posted]) async throws {
+        try await bakery.withStore { store in
+            let receipt = try await bakery.expectAllTold(everyone, by: town, in: store).receipt
             for device in everyone.devices where device.key.rawValue.isMultiple(of: 10) {
                 #expect(try await store.answer(of: device.key, in: receipt.push.key) == .accepted)
             }
-            #expect(!posted.isEmpty, "no push was accepted between the kills")
-            for push in posted {
-                let receipt = try await eventually("an accepted push is settled") {
-                    let receipt = try #require(try await store.receipt(push.receiptID), "an accepted push is lost")
-                    return receipt.state == .settled ? receipt : nil
-                }
-                #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: 1])
-                #expect(try #require(simulator.ledger.token(push.device.token?.bytes ?? [])).told >= 1)
-            }
-            print("\(posted.count) pushes were accepted between the kills, 0 lost")
+            try await bakery.expectTold(posted, in: store)
         }
-    }
-
-    private static func withPremises<Value>(
-        _ directory: String, _ body: (Premises) async throws -> Value
-    ) async throws -> Value {
-        let configuration = try await ServerConfiguration.load(flags: ["data.directory": directory], environment: [:])
-        let premises = try await Premises(configuration, logger: LogBook().logger)
-        let result = await Result { try await body(premises) }
-        try await premises.close()
-        return try result.get()
     }
 }
 

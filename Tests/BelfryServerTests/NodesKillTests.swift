@@ -1,5 +1,4 @@
 import BelfryCore
-import BelfryServer
 import BelfrySimulators
 import BelfryTesting
 import Foundation
@@ -18,13 +17,17 @@ extension ServerTests {
             async throws
         {
             try await Scratch.with { scratch in
-                let database = try PostgresServer()
-                defer { database.discard() }
-                let scene = try await NodesScene.make(in: scratch, database)
-                let result = await Result { try await scene.play() }
-                scene.endAllAtOnce()
-                try await scene.simulator.shutdown()
-                try result.get()
+                try await PostgresServer.with { database in
+                    let settings = [
+                        "data.directory": scratch.file("data"), "key.ring.file": scratch.file("key-ring"),
+                        "database.url": database.url(of: "postgres"),
+                    ]
+                    try await Bakery.with(settings, latency: NodesScene.latency) { bakery in
+                        let scene = try await NodesScene(scratch, database, bakery)
+                        defer { scene.endAllAtOnce() }
+                        try await scene.play()
+                    }
+                }
             }
         }
     }
@@ -32,19 +35,17 @@ extension ServerTests {
 
 /// One push to everyone, pushes to single devices beside it, and two hands at the switches.
 private struct NodesScene: Sendable {
-    let simulator: APNsSimulator
     let database: PostgresServer
+    let bakery: Bakery
     let nodes: [Node]
-    let storage: [String: String]
     let everyone: Crowd
     let singles: Crowd
-    let sender: Caller
-    let seed: UInt64
+    let seed = drawKillSeed()
 
     private static let pagesInAirMax = 1
     private static let devices = ProcessInfo.processInfo.environment["NODES_DEVICES"].flatMap { Int($0) } ?? 20_000
     /// Fewer devices are told more slowly, so that there is time to be killed in.
-    private static let latency = devices < 100_000 ? 600 : 300
+    static let latency = devices < 100_000 ? 600 : 300
     /// From one kill to the next, and until a killed node is started again.
     private static let lifeSeconds = 0.5...2.5
     private static let deathSeconds = 0.0...0.7
@@ -53,43 +54,17 @@ private struct NodesScene: Sendable {
         (0.2, { try $0.restart() }), (0.45, { try $0.killAndRestart() }), (0.7, { try $0.restart() }),
     ]
 
-    static func make(in scratch: Scratch, _ database: PostgresServer) async throws -> NodesScene {
-        let key = APNsSimulator.IssuedKey()
-        var simulation = APNsSimulator.Configuration()
-        simulation.authentication = .tokens([key.known])
-        let simulator = try await APNsSimulator.start(simulation)
-        simulator.script.set(APNsScript(latencyMilliseconds: latency))
-        let storage = [
-            "data.directory": scratch.file("data"), "key.ring.file": scratch.file("key-ring"),
-            "database.url": database.url(of: "postgres"),
-        ]
-        let (application, everyone, singles) = try await withPremises(storage) { premises in
-            let administration = premises.administration
-            let application = try await administration.createApplication(name: "Bakery")
-            let platform = try await administration.createPlatform(
-                of: application.application, kind: .ios, mode: .development, name: "iOS",
-                credentials: House.credentials(key, of: simulator)
-            ).platform
-            return (
-                application,
-                try await Crowd.register(devices, topics: ["town"], on: platform, in: premises.store, seed: 1),
-                try await Crowd.register(1_000, on: platform, in: premises.store, seed: 2)
-            )
-        }
-        let seed =
-            ProcessInfo.processInfo.environment["KILL_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0..<1_000_000)
-        print("KILL_SEED=\(seed)")
-        return NodesScene(
-            simulator: simulator, database: database,
-            nodes: (1...3).map { Node(number: $0, scratch, database, pagesInAirMax: pagesInAirMax) }, storage: storage,
-            everyone: everyone, singles: singles,
-            sender: Caller(base: "", user: application.application.uuid.lowercased, secret: application.apiKey),
-            seed: seed)
+    init(_ scratch: Scratch, _ database: PostgresServer, _ bakery: Bakery) async throws {
+        self.database = database
+        self.bakery = bakery
+        nodes = (1...3).map { Node(number: $0, scratch, database, pagesInAirMax: Self.pagesInAirMax) }
+        everyone = try await bakery.crowd(Self.devices, topics: ["town"], seed: 1)
+        singles = try await bakery.crowd(1_000, seed: 2)
     }
 
     func play() async throws {
         for node in nodes { try await node.start() }
-        let town = try await caller(at: nodes[0]).push("Town hall this Thursday", toTopic: "town")
+        let town = try await bakery.sender(at: nodes[0].address ?? "").push("Town hall this Thursday", toTopic: "town")
         let end = Flag()
         async let posts = postSingles(until: end)
         async let faults: Void = failDatabase()
@@ -104,14 +79,10 @@ private struct NodesScene: Sendable {
 
     func endAllAtOnce() { for node in nodes { node.endAtOnce() } }
 
-    private func caller(at node: Node) -> Caller {
-        Caller(base: node.address ?? "", user: sender.user, secret: sender.secret)
-    }
-
     // MARK: The hands
 
     private func isTold(_ share: Double) -> Bool {
-        Double(simulator.ledger.totals().told) >= share * Double(everyone.count)
+        Double(bakery.simulator.ledger.totals().told) >= share * Double(everyone.count)
     }
 
     /// Ends nodes while the push goes out, one or two at a time, and returns how many.
@@ -136,68 +107,22 @@ private struct NodesScene: Sendable {
         }
     }
 
-    private struct Posted: Sendable {
-        let receiptID: UUID
-        let device: Device
-    }
-
-    /// Posts a push to one device after another, and keeps those that a node said it took.
-    private func postSingles(until end: Flag) async throws -> [Posted] {
+    private func postSingles(until end: Flag) async throws -> [Bakery.Posted] {
         var dice = SplitMix64(seeds: seed, 2)
-        var posted: [Posted] = []
-        for device in singles.devices {
-            guard !end.isRaised else { break }
-            let node = dice.pick(nodes)
-            if node.address != nil, let id = try? await caller(at: node).push("Your bread is ready", to: device.uuid) {
-                posted.append(Posted(receiptID: id, device: device))
-            }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        return posted
+        return try await bakery.post(
+            toEachOf: singles, every: .milliseconds(20), until: { end.isRaised }, at: { dice.pick(nodes).address })
     }
 
     // MARK: The reckoning
 
-    private func reckon(_ town: UUID, _ posted: [Posted], kills: Int) async throws {
-        try await Self.withPremises(storage) { premises in
-            let store = premises.store
-            let receipt = try await eventually("the push to everyone is settled", within: .seconds(120)) {
-                let receipt = try await store.receipt(town)
-                return receipt?.state == .settled ? receipt : nil
-            }
-            #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: everyone.count])
-            let answers = try await store.answerCounts(of: receipt.push.key)
-            #expect(Array(answers.values) == [[.accepted: everyone.count]], "counters differ from answers")
-            let times = everyone.devices.map { told($0) }
-            let lost = times.count { $0 == 0 }
-            let repeats = times.reduce(0, +) - (times.count - lost)
-            print("\(repeats) of \(times.count) devices were told again, \(lost) lost")
-            #expect(lost == 0, "lost devices")
+    private func reckon(_ town: UUID, _ posted: [Bakery.Posted], kills: Int) async throws {
+        try await bakery.withStore { store in
+            let repeats = try await bakery.expectAllTold(everyone, by: town, in: store).repeats
             // A fault of the database is one of every node, whose pages may lapse meanwhile.
             let faults = kills + Self.databaseFaults.count * nodes.count
             #expect(repeats <= faults * Self.pagesInAirMax * Page.devicesMax, "more was in the air than may be")
-            #expect(!posted.isEmpty, "no push was accepted between the kills")
-            for push in posted {
-                let receipt = try await eventually("an accepted push is settled") {
-                    let receipt = try #require(try await store.receipt(push.receiptID), "an accepted push is lost")
-                    return receipt.state == .settled ? receipt : nil
-                }
-                #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: 1])
-                #expect(told(push.device) >= 1)
-            }
-            print("\(posted.count) pushes were accepted between the kills, 0 lost")
+            try await bakery.expectTold(posted, in: store)
         }
-    }
-
-    private func told(_ device: Device) -> Int { device.token.flatMap { simulator.ledger.token($0.bytes) }?.told ?? 0 }
-
-    private static func withPremises<Value>(
-        _ storage: [String: String], _ body: (Premises) async throws -> Value
-    ) async throws -> Value {
-        let premises = try await Premises(.load(flags: storage, environment: [:]), logger: LogBook().logger)
-        let result = await Result { try await body(premises) }
-        try await premises.close()
-        return try result.get()
     }
 }
 

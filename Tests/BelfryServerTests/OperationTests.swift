@@ -144,6 +144,10 @@ extension ServerTests.OperationTests {
             let broken = try await Program.run(["check", "--config", file], in: scratch)
             #expect(broken.status == 1)
             #expect(broken.err.contains(file))
+            let old = ["BELFRY_DATA_DIRECTORY": scratch.file("data"), "push_baidu_httpProxyHost": "proxy.example"]
+            let sound = try await Program.run(["check"], old, in: scratch)
+            #expect(sound.status == 0, "\(sound.err)")
+            #expect(sound.out.contains("push_baidu_httpProxyHost means nothing here"), "\(sound.out)")
         }
     }
 

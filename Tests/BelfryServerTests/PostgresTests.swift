@@ -12,7 +12,7 @@ extension ServerTests {
 
 extension ServerTests.PostgresTests {
     @Test func `commands, apps and back ends work on PostgreSQL as on a file`() async throws {
-        try await withDatabase { database in
+        try await PostgresServer.with { database in
             try await Estate.with(database: database.url(of: "postgres")) { estate in
                 let server = try await estate.serve()
                 defer { server.endAtOnce() }
@@ -32,7 +32,7 @@ extension ServerTests.PostgresTests {
     }
 
     @Test func `a database that goes is told in words, and sends flow again soon after it came back`() async throws {
-        try await withDatabase { database in
+        try await PostgresServer.with { database in
             try await Estate.with(database: database.url(of: "postgres")) { estate in
                 _ = try await estate.crowd(3)
                 let server = try await estate.serve()
@@ -69,7 +69,7 @@ extension ServerTests.PostgresTests {
     @Test func `a database that cannot be used keeps the server from starting, in words without the password`()
         async throws
     {
-        try await withDatabase { database in
+        try await PostgresServer.with { database in
             try database.addRole("locked", password: "right")
             let url = database.url(of: "postgres")
             let faults = [
@@ -90,12 +90,5 @@ extension ServerTests.PostgresTests {
                 }
             }
         }
-    }
-
-    private func withDatabase(_ body: (PostgresServer) async throws -> Void) async throws {
-        let database = try PostgresServer()
-        let result = await Result { try await body(database) }
-        database.discard()
-        try result.get()
     }
 }

@@ -78,6 +78,16 @@ import Tunnel
         #expect(new[.webpush].map { "\($0)" } == "http://d.example:80")
     }
 
+    @Test func `names of PCF that mean nothing here are told`() async throws {
+        let environment = [
+            "push_baidu_httpProxyHost": "a.example", "push_security_trustAllCerts": "true",
+            "push_fcm_httpProxyHost": "b.example", "push_fcm_httpProxyPort": "3128",
+            "push_security_verifyCustomUserId": "true", "BELFRY_PROXY_FCM_URL": "none",
+        ]
+        let configuration = try await ServerConfiguration.load(environment: environment)
+        #expect(configuration.strayOldNames == ["push_baidu_httpProxyHost", "push_security_trustAllCerts"])
+    }
+
     @Test func `all that is wrong is told at once, and no password with it`() async throws {
         try await Scratch.with { scratch in
             let empty = try scratch.write("\n", to: "empty")

@@ -1,5 +1,4 @@
 import BelfryCore
-import BelfryServer
 import BelfrySimulators
 import BelfryTesting
 import Foundation
@@ -14,10 +13,9 @@ extension ServerTests {
             async throws
         {
             try await Scratch.with { scratch in
-                let scene = try await ScheduleKillScene.make(in: scratch)
-                let result = await Result { try await scene.play() }
-                try await scene.simulator.shutdown()
-                try result.get()
+                try await Bakery.with(["data.directory": scratch.file("data")], latency: 50) { bakery in
+                    try await ScheduleKillScene(scratch, bakery).play()
+                }
             }
         }
 
@@ -58,12 +56,9 @@ extension ServerTests {
 /// A push to each device at its own moment, a hand at the switch, and one that takes some pushes back.
 private struct ScheduleKillScene: Sendable {
     let scratch: Scratch
-    let simulator: APNsSimulator
+    let bakery: Bakery
     let crowd: Crowd
-    let application: Key<Application>
-    let user: String
-    let apiKey: String
-    let seed: UInt64
+    let seed = drawKillSeed()
 
     private static let kills = 12
     private static let devices = 600
@@ -79,32 +74,15 @@ private struct ScheduleKillScene: Sendable {
         "BELFRY_PCF_SEND_IMMEDIATELY_WITHIN_SECONDS": "0",
     ]) { _, own in own }
 
-    private struct Posted: Sendable {
+    private struct Scheduled: Sendable {
         let id: String
         let device: Device
     }
 
-    static func make(in scratch: Scratch) async throws -> ScheduleKillScene {
-        let key = APNsSimulator.IssuedKey()
-        var simulation = APNsSimulator.Configuration()
-        simulation.authentication = .tokens([key.known])
-        let simulator = try await APNsSimulator.start(simulation)
-        simulator.script.set(APNsScript(latencyMilliseconds: 50))
-        let (application, crowd) = try await withPremises(scratch) { premises in
-            let administration = premises.administration
-            let application = try await administration.createApplication(name: "Bakery")
-            let platform = try await administration.createPlatform(
-                of: application.application, kind: .ios, mode: .development, name: "iOS",
-                credentials: House.credentials(key, of: simulator)
-            ).platform
-            return (application, try await Crowd.register(devices, on: platform, in: premises.store))
-        }
-        let seed =
-            ProcessInfo.processInfo.environment["KILL_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0..<1_000_000)
-        print("KILL_SEED=\(seed)")
-        return ScheduleKillScene(
-            scratch: scratch, simulator: simulator, crowd: crowd, application: application.application.key,
-            user: application.application.uuid.lowercased, apiKey: application.apiKey, seed: seed)
+    init(_ scratch: Scratch, _ bakery: Bakery) async throws {
+        self.scratch = scratch
+        self.bakery = bakery
+        crowd = try await bakery.crowd(Self.devices)
     }
 
     func play() async throws {
@@ -134,24 +112,24 @@ private struct ScheduleKillScene: Sendable {
             log: scratch.file("log-\(UUID().uuidString)"))
     }
 
-    private func post(to base: String, _ dice: inout SplitMix64) async throws -> [Posted] {
+    private func post(to base: String, _ dice: inout SplitMix64) async throws -> [Scheduled] {
         struct Answer: Decodable { let schedule_id: String }
-        let sender = Caller(base: base, user: user, secret: apiKey)
-        var posted: [Posted] = []
+        let sender = bakery.sender(at: base)
+        var posted: [Scheduled] = []
         for device in crowd.devices {
             let dueAt = Int64(Date().timeIntervalSince1970 * 1_000) + dice.duration(Self.dueSeconds).milliseconds
             let reply = try await sender.send(
                 "POST", "/v1/push",
                 #"{"message":{"body":"Hi"},"target":{"devices":["\#(device.uuid)"]},"scheduleAt":\#(dueAt)}"#)
             let answer = try JSONDecoder().decode(Answer.self, from: Data(reply.body.utf8))
-            posted.append(Posted(id: answer.schedule_id, device: device))
+            posted.append(Scheduled(id: answer.schedule_id, device: device))
         }
         return posted
     }
 
     /// Those that the server said it cancelled before it died.
     private func cancel(_ ids: [String], at base: String) async -> [String] {
-        let sender = Caller(base: base, user: user, secret: apiKey)
+        let sender = bakery.sender(at: base)
         var taken: [String] = []
         for id in ids {
             let reply = try? await sender.send("DELETE", "/v1/schedules/\(id)", timeout: .seconds(5))
@@ -160,24 +138,21 @@ private struct ScheduleKillScene: Sendable {
         return taken
     }
 
-    private func reckon(_ posted: [Posted], _ cancelled: Set<String>) async throws {
-        try await Self.withPremises(scratch) { premises in
-            let store = premises.store
+    private func reckon(_ posted: [Scheduled], _ cancelled: Set<String>) async throws {
+        try await bakery.withStore { store in
             try await eventually("no schedule waits") { try await store.nextScheduleDue() == nil }
+            let application = bakery.application.application.key
             var receipts: Set<UUID> = []
             var repeats = 0
             for one in posted {
                 let key = try #require(Key<Schedule>(id: one.id))
                 let schedule = try #require(try await store.schedule(key, of: application), "a schedule is lost")
-                let told = { simulator.ledger.token(one.device.token?.bytes ?? []) }
+                let told = { bakery.simulator.ledger.token(one.device.token?.bytes ?? []) }
                 switch schedule.ending?.how {
                 case .sent(let receiptID):
                     #expect(!cancelled.contains(one.id), "cancelled, and sent")
                     #expect(receipts.insert(receiptID).inserted, "two schedules have one receipt")
-                    let receipt = try await eventually("a scheduled push is settled") {
-                        let receipt = try #require(try await store.receipt(receiptID), "an accepted push is lost")
-                        return receipt.state == .settled ? receipt : nil
-                    }
+                    let receipt = try await bakery.settled(receiptID, in: store)
                     #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: 1])
                     let token = try #require(told(), "a device was never told")
                     #expect(token.told == 1 + token.duplicateIDs, "two pushes came of one schedule")
@@ -194,16 +169,5 @@ private struct ScheduleKillScene: Sendable {
                 "\(Self.kills) kills, \(posted.count) schedules, 0 lost, \(cancelled.count) cancelled, "
                     + "\(repeats) devices told again")
         }
-    }
-
-    private static func withPremises<Value>(
-        _ scratch: Scratch, _ body: (Premises) async throws -> Value
-    ) async throws -> Value {
-        let configuration = try await ServerConfiguration.load(
-            flags: ["data.directory": scratch.file("data")], environment: [:])
-        let premises = try await Premises(configuration, logger: LogBook().logger)
-        let result = await Result { try await body(premises) }
-        try await premises.close()
-        return try result.get()
     }
 }

@@ -26,6 +26,13 @@ public final class PostgresServer: Sendable {
         }
     }
 
+    /// Runs `body` with one of its own, and discards it. It blocks while the server comes up.
+    public static func with(_ body: (PostgresServer) async throws -> Void) async throws {
+        let server = try PostgresServer()
+        defer { server.discard() }
+        try await body(server)
+    }
+
     /// A name for a database that nobody has used yet.
     public func freshName() -> String { "belfry_\(nextDatabase.add(1, ordering: .relaxed).newValue)" }
 

@@ -13,7 +13,8 @@ public struct APNsCredentials: Sendable {
     ///
     /// - Parameters:
     ///   - p8: the text of the `.p8` file, PKCS#8 in PEM, a P-256 key.
-    ///   - keyID, teamID: ten letters and digits each, as the developer account shows them.
+    ///   - keyID: ten letters and digits, as the developer account shows them.
+    ///   - teamID: the same.
     public static func token(
         p8: String, keyID: String, teamID: String
     ) throws(APNsCredentialsError) -> APNsCredentials {

@@ -51,7 +51,7 @@ package struct Office: Sendable {
     /// is parked, and its pages wait.
     package func createPlatform(
         _ uuid: UUID = UUID(), of application: BelfryCore.Application, kind: PlatformKind, mode: Platform.Mode,
-        name: Name, credentials entered: [String: JSONValue], by author: CredentialsAuthor = .operator
+        name: Name, credentials entered: [String: JSONValue], by author: CredentialsAuthor
     ) async throws -> CreatedPlatform {
         let sealed = try credentials.sealed(entered, kind: kind, mode: mode, platform: uuid, by: author)
         let secret = UUID().lowercased
@@ -68,7 +68,7 @@ package struct Office: Sendable {
 
     /// Puts new credentials in the place of old ones; pages that waited for them go on.
     package func replaceCredentials(
-        of platform: Platform, with entered: [String: JSONValue], by author: CredentialsAuthor = .operator
+        of platform: Platform, with entered: [String: JSONValue], by author: CredentialsAuthor
     ) async throws {
         if let parking = credentials.parking(of: platform.kind) {
             throw InvalidInput(field: "credentials", "are not taken: \(parking.detail)")

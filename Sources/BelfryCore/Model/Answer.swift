@@ -1,4 +1,4 @@
-/// What became of one device of a push: one byte in its page.
+/// What became of one device of a push: one byte in its page, where those above 127 say that it rests, see `Rests`.
 package enum Answer: Sendable, Hashable {
     /// None yet.
     case pending

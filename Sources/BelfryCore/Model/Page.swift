@@ -14,13 +14,15 @@ package struct Page: Sendable, Hashable {
     package let attempt: Int64
     /// Whether an earlier claim ended without a word, so that some devices may have been told already.
     package let isLapsed: Bool
+    /// Until when pending devices rest, by their place: their provider asked for more patience than the page has.
+    package let rests: [Int: Instant]
 
     /// Large enough that transactions do not show, small enough that an urgent push does not wait for one.
     package static let devicesMax = 500
 
     package init(
         key: Key<Page>, pushKey: Key<Push>, platformKey: Key<Platform>, lane: Lane, devices: [Key<Device>],
-        answers: [Answer], attempt: Int64, isLapsed: Bool
+        answers: [Answer], attempt: Int64, isLapsed: Bool, rests: [Int: Instant] = [:]
     ) {
         self.key = key
         self.pushKey = pushKey
@@ -30,10 +32,11 @@ package struct Page: Sendable, Hashable {
         self.answers = answers
         self.attempt = attempt
         self.isLapsed = isLapsed
+        self.rests = rests
     }
 
-    /// Where in `devices` those stand that still wait for their answer.
-    package var pending: [Int] { answers.indices.filter { answers[$0] == .pending } }
+    /// Where in `devices` those stand that are to be told now.
+    package var ready: [Int] { answers.indices.filter { answers[$0] == .pending && rests[$0] == nil } }
 }
 
 /// The way of one push through the devices of one platform, as far as it has come.

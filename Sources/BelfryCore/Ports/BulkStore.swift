@@ -23,6 +23,18 @@ package protocol BulkStore: Sendable {
     func setLastNumber(_ number: Int64, of table: BulkTable) async throws
 }
 
+/// A database that takes over what another holds is marked, so that nobody serves from half of it.
+package enum Takeover {
+    /// The name of the setting that marks it.
+    package static let mark = "takeover"
+    /// The secrets that go with the rows.
+    package static let secrets = ["naming", "token_hash"]
+
+    package static let refused = StoreError.notEmpty("the database holds something already")
+    package static let unfinished = StoreError.unavailable(
+        "a copy into it was not finished; run `belfry database copy` again")
+}
+
 /// A value of a row.
 package enum BulkValue: Sendable, Hashable {
     case null

@@ -1,14 +1,17 @@
 /// What the outcomes of a page change: one consequence for each outcome.
 ///
 /// accepted, refused → the device's answer. moved → the same as accepted, and the device's token is replaced. gone → the
-/// answer, and deactivation if the verdict names a time. throttled, failed → tried again. unanswered → tried again, or `unknown`, as the push asks. barred → tried again once the platform
-/// is mended; the platform is parked.
+/// answer, and deactivation if the verdict names a time. throttled, failed → tried again, none before its own time.
+/// unanswered → tried again, or `unknown`, as the push asks. barred → tried again once the platform is mended, which is
+/// parked.
 package struct Settlement: Sendable, Hashable {
     package let page: Page
     /// One for each device of the page.
     package let answers: [Answer]
-    /// When the pending devices are to be tried again; nil when none is.
+    /// When the first of the pending devices are to be tried again; nil when none is.
     package let retryAt: Instant?
+    /// How many minutes longer than `retryAt` others of them wait, by their place; see `Rests`.
+    package let rests: [Int: Int]
     package let deaths: [Death]
     package let moves: [Move]
     package let halt: Halt?
@@ -52,13 +55,16 @@ package struct Settlement: Sendable, Hashable {
     }
 
     package init(
-        page: Page, answers: [Answer], retryAt: Instant?, deaths: [Death] = [], moves: [Move] = [], halt: Halt? = nil
+        page: Page, answers: [Answer], retryAt: Instant?, rests: [Int: Int] = [:], deaths: [Death] = [],
+        moves: [Move] = [], halt: Halt? = nil
     ) {
         precondition(answers.count == page.devices.count, "each device of a page has an answer")
         precondition((retryAt == nil) == !answers.contains(.pending), "pending devices have a time, others have none")
+        precondition(rests.keys.allSatisfy { answers[$0] == .pending }, "who rests is pending")
         self.page = page
         self.answers = answers
         self.retryAt = retryAt
+        self.rests = rests
         self.deaths = deaths
         self.moves = moves
         self.halt = halt
@@ -71,6 +77,24 @@ package struct Settlement: Sendable, Hashable {
             counts[after, default: 0] += 1
         }
         return counts
+    }
+
+    /// What the page's row says from now on, and how many devices got each code by this; those who wait count as `pending`.
+    ///
+    /// - Parameter before: what the row says. It stays: an answer is final.
+    package func codes(over before: [Answer]) -> (codes: [UInt8], counts: [Int]) {
+        var counts = [Int](repeating: 0, count: 256)
+        var codes: [UInt8] = []
+        codes.reserveCapacity(before.count)
+        for (before, after) in zip(before, answers) {
+            let code = before == .pending ? after.code : before.code
+            if before == .pending { counts[Int(code)] += 1 }
+            codes.append(code)
+        }
+        for (place, minutes) in rests where codes[place] == Answer.pending.code {
+            codes[place] = Rests.code(minutes: minutes)
+        }
+        return (codes, counts)
     }
 }
 
@@ -107,12 +131,13 @@ extension Settlement {
 
     /// Hands a page back untouched, to be carried from `retryAt`.
     package init(handingBack page: Page, at retryAt: Instant, halt: Halt? = nil) {
-        self.init(page: page, answers: page.answers, retryAt: retryAt, halt: halt)
+        let rests = page.rests.compactMapValues { Rests.minutes(from: retryAt, until: $0) }
+        self.init(page: page, answers: page.answers, retryAt: retryAt, rests: rests, halt: halt)
     }
 
     /// This settlement, with the platform parked and no device harmed.
     package func sparing(_ halt: Halt) -> Settlement {
-        Settlement(page: page, answers: answers, retryAt: retryAt, deaths: [], halt: halt)
+        Settlement(page: page, answers: answers, retryAt: retryAt, rests: rests, deaths: [], halt: halt)
     }
 }
 
@@ -122,8 +147,8 @@ private struct Draft {
     var answers: [Answer]
     var deaths: [Settlement.Death] = []
     var moves: [Settlement.Move] = []
-    var longestWait: Duration?
-    var hasFailures = false
+    /// The patience that was asked for those who are tried again, by their place.
+    var asked: [Int: Duration] = [:]
     var trouble: String?
 
     init(page: Page, platform: Platform) {
@@ -132,10 +157,10 @@ private struct Draft {
         answers = page.answers
     }
 
-    /// Answers for those pending devices of the page that the store left out of the load.
+    /// Answers for those of the page who were to be told, and whom the store left out of the load.
     mutating func skipUnreachable(_ recipients: [Recipient]) {
         var rest = recipients[...]
-        for index in answers.indices where answers[index] == .pending {
+        for index in page.ready {
             if rest.first?.device == page.devices[index] {
                 rest = rest.dropFirst()
             } else {
@@ -159,10 +184,9 @@ private struct Draft {
             answers[index] = .gone
             if let since { deaths.append(Settlement.Death(device: page.devices[index], since: since)) }
         case .throttled(let retryAfter), .failed(let retryAfter):
-            hasFailures = true
-            if let retryAfter { longestWait = max(longestWait ?? .zero, retryAfter) }
+            asked[index] = retryAfter ?? .zero
         case .unanswered:
-            if guarantee == .atMostOnce { answers[index] = .unknown } else { hasFailures = true }
+            if guarantee == .atMostOnce { answers[index] = .unknown } else { asked[index] = .zero }
         case .barred(let words):
             trouble = words
         }
@@ -170,16 +194,21 @@ private struct Draft {
 
     func finish(policy: RetryPolicy, end: Instant, now: Instant, jitter: Double) -> Settlement {
         let halt = trouble.map { Settlement.Halt(Parking(cause: .credentials, detail: $0, since: now), of: platform) }
-        guard answers.contains(.pending) else {
-            return Settlement(page: page, answers: answers, retryAt: nil, deaths: deaths, moves: moves, halt: halt)
+        var answers = answers
+        var dues: [Int: Instant] = [:]
+        for index in answers.indices where answers[index] == .pending {
+            let due = asked[index].map { now + policy.delay(after: page.attempt, asked: $0, jitter: jitter) }
+            dues[index] = due ?? page.rests[index] ?? now
         }
-        let wait =
-            hasFailures ? policy.delay(after: page.attempt, asked: longestWait, jitter: jitter) : .zero
-        let retryAt = now + wait
-        guard retryAt < end || trouble != nil else {
-            let ended = answers.map { $0 == .pending ? Answer.expired : $0 }
-            return Settlement(page: page, answers: ended, retryAt: nil, deaths: deaths, moves: moves, halt: halt)
+        if trouble == nil {
+            for (index, due) in dues where due >= end {
+                answers[index] = .expired
+                dues[index] = nil
+            }
         }
-        return Settlement(page: page, answers: answers, retryAt: retryAt, deaths: deaths, moves: moves, halt: halt)
+        let plan = Rests.plan(dues)
+        return Settlement(
+            page: page, answers: answers, retryAt: plan?.dueAt, rests: plan?.minutes ?? [:], deaths: deaths,
+            moves: moves, halt: halt)
     }
 }

@@ -31,11 +31,12 @@ package struct Administration: Sendable {
         credentials: (any PlatformCredentials)?
     ) async throws -> CreatedPlatform {
         try await office.createPlatform(
-            of: application, kind: kind, mode: mode, name: try Name(name), credentials: credentials?.entered ?? [:])
+            of: application, kind: kind, mode: mode, name: try Name(name), credentials: credentials?.entered ?? [:],
+            by: .operator)
     }
 
     package func replaceCredentials(of platform: Platform, with credentials: any PlatformCredentials) async throws {
-        try await office.replaceCredentials(of: platform, with: credentials.entered)
+        try await office.replaceCredentials(of: platform, with: credentials.entered, by: .operator)
     }
 
     package func application(_ uuid: UUID) async throws -> BelfryCore.Application {

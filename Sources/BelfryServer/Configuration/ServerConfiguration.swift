@@ -29,6 +29,8 @@ package struct ServerConfiguration: Sendable {
     package var diskFreeMin: Int
     /// How often the files of a certificate are looked at.
     package var certificatePause = Duration.seconds(5)
+    /// Settings of PCF that were given and mean nothing here.
+    package let strayOldNames: [String]
 
     /// Throws `ConfigurationFaults` with every fault found.
     init(_ settings: Settings, environment: [String: String] = [:]) throws {
@@ -59,6 +61,7 @@ package struct ServerConfiguration: Sendable {
                     + "deadline of a provider, which is \(providers.deadlineMax.components.seconds)")
         }
         settings.rejectUnknown(in: environment)
+        strayOldNames = settings.strayOldNames
         guard settings.faults.isEmpty else { throw ConfigurationFaults(lines: settings.faults) }
     }
 

@@ -8,7 +8,20 @@ extension ProxyPlan {
     init(_ settings: Settings) {
         self.init(standard: settings.way("default") ?? .direct)
         for family in ProviderFamily.allCases {
-            own[family] = settings.way(family.rawValue) ?? settings.oldWay(family)
+            let old = Self.oldNames(of: family)
+            for (_, name) in old { settings.know(oldNames: "\(name)Host", "\(name)Port") }
+            own[family] = settings.way(family.rawValue) ?? settings.oldWay(old)
+        }
+    }
+
+    /// What PCF was told, where SOCKS won over HTTP: `push_apns_socksProxyHost`, `push_{gcm,fcm}_{socks,http}ProxyHost`, each
+    /// with its port. Source: PCF Push Notification Service, operator's guide.
+    private static func oldNames(of family: ProviderFamily) -> [(kind: Proxy.Kind, name: String)] {
+        switch family {
+        case .apns: [(.socks5, "push_apns_socksProxy")]
+        case .gcm: [(.socks5, "push_gcm_socksProxy"), (.http, "push_gcm_httpProxy")]
+        case .fcm: [(.socks5, "push_fcm_socksProxy"), (.http, "push_fcm_httpProxy")]
+        default: []
         }
     }
 }
@@ -48,17 +61,9 @@ extension Settings {
         return password
     }
 
-    /// What PCF was told, where SOCKS won over HTTP: `push_apns_socksProxyHost`, `push_{gcm,fcm}_{socks,http}ProxyHost`, each
-    /// with its port. Source: PCF Push Notification Service, operator's guide.
-    fileprivate func oldWay(_ family: ProviderFamily) -> ProxyPlan.Way? {
-        let kinds: [(kind: Proxy.Kind, word: String)]
-        switch family {
-        case .apns: kinds = [(.socks5, "socks")]
-        case .gcm, .fcm: kinds = [(.socks5, "socks"), (.http, "http")]
-        default: return nil
-        }
-        for (kind, word) in kinds {
-            let name = "push_\(family.rawValue)_\(word)Proxy"
+    /// The first of the old names that was given.
+    fileprivate func oldWay(_ names: [(kind: Proxy.Kind, name: String)]) -> ProxyPlan.Way? {
+        for (kind, name) in names {
             guard let host = oldValue("\(name)Host") else { continue }
             do throws(ProxyFault) {
                 return .through(try Proxy(kind, host: host, port: Int(oldValue("\(name)Port") ?? "") ?? 0))

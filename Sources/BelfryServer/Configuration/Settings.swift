@@ -9,6 +9,10 @@ final class Settings {
     private let oldNames: [String: String]
     private(set) var faults: [String] = []
     private(set) var known: Set<String> = []
+    private var knownOldNames: Set<String> = []
+
+    /// Old names that were given and that no setting goes by.
+    var strayOldNames: [String] { oldNames.keys.filter { !knownOldNames.contains($0) }.sorted() }
 
     init(_ reader: ConfigReader, environment: [String: String]) {
         self.reader = reader
@@ -26,6 +30,9 @@ final class Settings {
         known.insert(key)
         return reader.string(forKey: ConfigKey(key), isSecret: true)
     }
+
+    /// Notes that settings go by these old names, whether they are read or not.
+    func know(oldNames names: String...) { knownOldNames.formUnion(names) }
 
     /// What an old name was given in the environment; nil when it is empty.
     func oldValue(_ name: String) -> String? { oldNames[name].flatMap { $0.isEmpty ? nil : $0 } }
@@ -88,6 +95,7 @@ final class Settings {
 
     private func raw(_ key: String, _ oldName: String?) -> String? {
         known.insert(key)
+        if let oldName { know(oldNames: oldName) }
         let key = ConfigKey(key)
         return reader.string(forKey: key) ?? reader.int(forKey: key).map(String.init)
             ?? reader.bool(forKey: key).map(String.init) ?? reader.double(forKey: key).map { String($0) }

@@ -6,7 +6,7 @@ extension PostgresStore: BulkStore {
     package func bulkSecrets() async throws -> [String: [UInt8]] {
         try await glance { db in
             var secrets: [String: [UInt8]] = [:]
-            for name in Secrets.carried {
+            for name in Takeover.secrets {
                 secrets[name] = try db.prepared(SecretStatements.value).first(name) { $0.blob(0) }
             }
             return secrets
@@ -18,7 +18,7 @@ extension PostgresStore: BulkStore {
             let mark = try session.prepared(SecretStatements.value).first(Takeover.mark) { _ in true }
             guard mark == nil else { return }
             let isInUse = try session.prepared(BulkStatements.anything).first { $0.bool(0) } ?? true
-            guard !isInUse else { throw StoreError.notEmpty("the database holds something already") }
+            guard !isInUse else { throw Takeover.refused }
             try session.prepared(BulkStatements.clearTenants).run()
             for (name, value) in secrets { try session.prepared(BulkStatements.setSecret).run(name, value) }
             try session.prepared(SecretStatements.insert).run(Takeover.mark, [1] as [UInt8])
@@ -106,21 +106,15 @@ extension WriteSession {
     }
 }
 
-/// A database that takes over what another holds is marked, so that nobody serves from half of it.
-enum Takeover {
-    static let mark = "takeover"
-
+extension Takeover {
     static func check(_ connection: Connection) throws {
         guard try connection.prepared(SecretStatements.value).first(mark, as: { _ in true }) == nil else {
-            throw StoreError.unavailable("a copy into it was not finished; run `belfry database copy` again")
+            throw unfinished
         }
     }
 }
 
 extension Secrets {
-    /// Those that go with the rows to another engine.
-    static let carried = ["naming", "token_hash"]
-
     /// What the index of tokens holds for a row of `BulkTable.device`.
     fileprivate func hash(of row: [BulkValue]) -> BulkValue {
         guard case .bytes(let token) = row[BulkTable.device.place(of: "token")] else { return .null }
@@ -217,14 +211,4 @@ enum BulkStatements {
     }
 
     static let setLastNumber = "SELECT setval($1::regclass, $2) /* bulk.set_last_number */"
-}
-
-extension [UInt8] {
-    fileprivate var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(count * 2)
-        for byte in self { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
-        return String(decoding: text, as: UTF8.self)
-    }
 }

@@ -44,7 +44,7 @@ extension WriteSession {
         let leased = try prepared(sql).all(lane.rawValue, platform, dueBy, limit, end) { row in
             (
                 dueAt: row.integer(6), key: Key<Page>(row.integer(0)),
-                page: try readable { try Page(claimed: row, in: lane, on: platform) }
+                page: try readable { try Page(claimed: row, in: lane, on: platform, at: now) }
             )
         }
         return try leased.sorted { ($0.dueAt, $0.key) < ($1.dueAt, $1.key) }.compactMap { _, key, page in
@@ -55,32 +55,23 @@ extension WriteSession {
 
 extension Page {
     /// From the columns of `PageStatements.claim`, as they are after the claim.
-    fileprivate init(claimed row: Row, in lane: Lane, on platform: Key<Platform>) throws {
+    fileprivate init(claimed row: Row, in lane: Lane, on platform: Key<Platform>, at now: Instant) throws {
         guard let devices = row.withBlob(4, { DeviceList.decode($0) }) else {
             throw StoreError.unavailable("page \(row.integer(0)) is damaged")
         }
         self.init(
             key: Key(row.integer(0)), pushKey: Key(row.integer(1)), platformKey: platform, lane: lane,
             devices: devices, answers: try row.withBlob(5) { try [Answer](codes: $0, count: devices.count) },
-            attempt: row.integer(2), isLapsed: row.integer(3) > 1)
-    }
-}
-
-extension [Answer] {
-    init(codes: UnsafeRawBufferPointer, count: Int) throws {
-        guard codes.count == count else {
-            throw StoreError.unavailable("a page has \(codes.count) answers for \(count) devices")
-        }
-        self = try codes.map { code in
-            guard let answer = Answer(code: code) else { throw StoreError.unavailable("answer \(code) has no meaning") }
-            return answer
-        }
+            attempt: row.integer(2), isLapsed: row.integer(3) > 1,
+            rests: row.withBlob(5) {
+                Rests.inCodes($0, dueAt: Instant(milliseconds: row.integer(6)), now: now)
+            })
     }
 }
 
 extension Connection {
     fileprivate func recipients(of page: Page) throws -> [Recipient] {
-        try prepared(TokenStatements.among).all(PostgresArray(page.pending.map { page.devices[$0] })) { row in
+        try prepared(TokenStatements.among).all(PostgresArray(page.ready.map { page.devices[$0] })) { row in
             Recipient(device: Key(row.integer(0)), token: DeviceToken(bytes: row.blob(1)))
         }
     }

@@ -24,10 +24,10 @@ extension PostgresStore: ReceiptStore {
             return try tallies.mapValues { tally in
                 var counts: [Answer: Int] = [:]
                 for (code, count) in tally.enumerated() where count > 0 {
-                    guard let answer = Answer(code: UInt8(code)) else {
+                    guard let answer = Answer(byte: UInt8(code)) else {
                         throw StoreError.unavailable("answer \(code) has no meaning")
                     }
-                    counts[answer] = count
+                    counts[answer, default: 0] += count
                 }
                 return counts
             }

@@ -12,7 +12,7 @@ extension SQLiteStore {
                 let due = try session.prepared(PageStatements.due).all(lane.rawValue, platform, now, share) { row in
                     (
                         key: Key<Page>(row.integer(0)),
-                        page: try readable { try Page(claiming: row, in: lane, on: platform) }
+                        page: try readable { try Page(claiming: row, in: lane, on: platform, at: now) }
                     )
                 }
                 let lease = try session.prepared(PageStatements.lease)
@@ -49,26 +49,17 @@ extension SQLiteStore {
 
 extension Page {
     /// From the columns of `PageStatements.due`, as they are before the claim.
-    init(claiming row: Columns, in lane: Lane, on platform: Key<Platform>) throws {
+    init(claiming row: Columns, in lane: Lane, on platform: Key<Platform>, at now: Instant) throws {
         guard let devices = row.withBlob(4, { DeviceList.decode($0) }) else {
             throw StoreError.unavailable("page \(row.integer(0)) is damaged")
         }
         self.init(
             key: Key(row.integer(0)), pushKey: Key(row.integer(1)), platformKey: platform, lane: lane,
             devices: devices, answers: try row.withBlob(5) { try [Answer](codes: $0, count: devices.count) },
-            attempt: row.integer(2) + 1, isLapsed: row.integer(3) > 0)
-    }
-}
-
-extension [Answer] {
-    init(codes: UnsafeRawBufferPointer, count: Int) throws {
-        guard codes.count == count else {
-            throw StoreError.unavailable("a page has \(codes.count) answers for \(count) devices")
-        }
-        self = try codes.map { code in
-            guard let answer = Answer(code: code) else { throw StoreError.unavailable("answer \(code) has no meaning") }
-            return answer
-        }
+            attempt: row.integer(2) + 1, isLapsed: row.integer(3) > 0,
+            rests: row.withBlob(5) {
+                Rests.inCodes($0, dueAt: Instant(milliseconds: row.integer(6)), now: now)
+            })
     }
 }
 
@@ -79,30 +70,30 @@ extension Database {
     /// Devices of a page stand close to one another when its push goes to most of a platform: then one stretch of the
     /// table holds them, and reading a few others in between costs less than finding each.
     fileprivate func recipients(of page: Page) throws -> [Recipient] {
-        let pending = page.pending.map { page.devices[$0] }
-        guard let first = pending.first, let last = pending.last else { return [] }
-        return last.rawValue - first.rawValue < Int64(pending.count) * Self.gapMax
-            ? try recipients(among: pending, from: first, to: last) : try recipients(oneByOne: pending)
+        let ready = page.ready.map { page.devices[$0] }
+        guard let first = ready.first, let last = ready.last else { return [] }
+        return last.rawValue - first.rawValue < Int64(ready.count) * Self.gapMax
+            ? try recipients(among: ready, from: first, to: last) : try recipients(oneByOne: ready)
     }
 
     private func recipients(
-        among pending: [Key<Device>], from first: Key<Device>, to last: Key<Device>
+        among ready: [Key<Device>], from first: Key<Device>, to last: Key<Device>
     ) throws -> [Recipient] {
         var recipients: [Recipient] = []
-        recipients.reserveCapacity(pending.count)
+        recipients.reserveCapacity(ready.count)
         var next = 0
         try prepared(TokenStatements.stretch).each(first, last) { row in
             let key = Key<Device>(row.integer(0))
-            while next < pending.count, pending[next] < key { next += 1 }
-            guard next < pending.count, pending[next] == key else { return }
+            while next < ready.count, ready[next] < key { next += 1 }
+            guard next < ready.count, ready[next] == key else { return }
             recipients.append(Recipient(device: key, token: DeviceToken(bytes: row.blob(1))))
         }
         return recipients
     }
 
-    private func recipients(oneByOne pending: [Key<Device>]) throws -> [Recipient] {
+    private func recipients(oneByOne ready: [Key<Device>]) throws -> [Recipient] {
         let statement = try prepared(TokenStatements.one)
-        return try pending.compactMap { key in
+        return try ready.compactMap { key in
             try statement.first(key) { Recipient(device: key, token: DeviceToken(bytes: $0.blob(0))) }
         }
     }
@@ -137,7 +128,7 @@ enum PageStatements {
 
     /// Walks `page_due`.
     static let due = """
-        SELECT id, push_id, attempt, carry_count, devices, answers /* pages.due */ FROM page
+        SELECT id, push_id, attempt, carry_count, devices, answers, due_at_ms /* pages.due */ FROM page
          WHERE is_open = 1 AND lane = ?1 AND platform_id = ?2 AND due_at_ms <= ?3
          ORDER BY due_at_ms, id
          LIMIT ?4

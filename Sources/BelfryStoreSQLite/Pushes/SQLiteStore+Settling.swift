@@ -45,15 +45,7 @@ struct Settling {
     }
 
     private func write(over answers: [Answer], now: Instant) throws {
-        var codes: [UInt8] = []
-        codes.reserveCapacity(answers.count)
-        var counts = [Int](repeating: 0, count: 256)
-        for (before, after) in zip(answers, settlement.answers) {
-            // What is written stays: an answer is final.
-            let code = before == .pending ? after.code : before.code
-            if before == .pending { counts[Int(code)] += 1 }
-            codes.append(code)
-        }
+        var (codes, counts) = settlement.codes(over: answers)
         let pending = counts[Int(Answer.pending.code)]
         counts[Int(Answer.pending.code)] = 0
         let isOpen = pending > 0

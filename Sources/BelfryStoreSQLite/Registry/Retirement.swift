@@ -58,7 +58,7 @@ struct Retirement {
     private func answerPages(on platform: Key<Platform>, in lane: Lane) throws -> Bool {
         let pages = try session.prepared(PageStatements.due).all(
             lane.rawValue, platform, Instant.distantFuture, Self.pagesAtOnce
-        ) { try Page(claiming: $0, in: lane, on: platform) }
+        ) { try Page(claiming: $0, in: lane, on: platform, at: session.clock.now) }
         for page in pages {
             // The claim turns away the courier that may be carrying it.
             try session.prepared(PageStatements.lease).run(session.clock.now, page.key)

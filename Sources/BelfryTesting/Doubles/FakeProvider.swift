@@ -65,8 +65,9 @@ package final class FakeProvider: Provider {
 
     private func tell(_ push: Key<Push>, _ device: Key<Device>) -> Outcome {
         guard !life.isOver else { return .unanswered }
-        let (outcome, isTold) = answer(push, device, ledger.attempts(of: push, to: device), clock.now)
-        ledger.write(outcome, isTold: isTold, push: push, device: device)
+        let now = clock.now
+        let (outcome, isTold) = answer(push, device, ledger.attempts(of: push, to: device), now)
+        ledger.write(outcome, isTold: isTold, push: push, device: device, at: now)
         return outcome
     }
 }

@@ -6,8 +6,18 @@ package final class Ledger: Sendable {
     package struct Entry: Sendable {
         /// Every answer of the provider, the first first.
         package var outcomes: [Outcome] = []
+        /// When each was given.
+        package var times: [Instant] = []
         /// How often the device was told.
         package var told = 0
+
+        /// Whether the provider was asked again before a time that it had named.
+        var isHurried: Bool {
+            outcomes.indices.dropLast().contains { times[$0 + 1] < times[$0] + outcomes[$0].wait }
+        }
+
+        /// The longest that the provider asked for.
+        var longestWait: Duration { outcomes.map(\.wait).max() ?? .zero }
     }
 
     private struct Line: Hashable {
@@ -33,12 +43,23 @@ package final class Ledger: Sendable {
 
     func attempts(of push: Key<Push>, to device: Key<Device>) -> Int { self[push, device].outcomes.count }
 
-    func write(_ outcome: Outcome, isTold: Bool, push: Key<Push>, device: Key<Device>) {
+    func write(_ outcome: Outcome, isTold: Bool, push: Key<Push>, device: Key<Device>, at now: Instant) {
         state.withLock { state in
-            state.entries[Line(push: push, device: device), default: Entry()].outcomes.append(outcome)
+            let line = Line(push: push, device: device)
+            state.entries[line, default: Entry()].outcomes.append(outcome)
+            state.entries[line, default: Entry()].times.append(now)
             guard isTold else { return }
-            state.entries[Line(push: push, device: device), default: Entry()].told += 1
+            state.entries[line, default: Entry()].told += 1
             state.order.append(push)
+        }
+    }
+}
+
+extension Outcome {
+    fileprivate var wait: Duration {
+        switch self {
+        case .throttled(let wait?), .failed(let wait?): wait
+        default: .zero
         }
     }
 }

@@ -58,6 +58,7 @@ package struct OutcomePlan: Sendable {
     }
 
     private func patience(_ random: inout SplitMix64) -> Duration? {
-        random.chance(0.5) ? random.duration(0...20) : nil
+        guard random.chance(0.5) else { return nil }
+        return random.duration(0...(random.chance(0.1) ? 1_000 : 20))
     }
 }

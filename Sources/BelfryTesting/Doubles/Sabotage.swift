@@ -10,7 +10,7 @@ package struct Sabotage: WrappedStore {
     package enum Fault: String, Sendable, CaseIterable {
         case settlesWithoutFence, forgetsSettlements, leasesNothing, forgetsLapses, losesDevices, writesPagesTwice
         case believesEveryDeath, killsTheBarred, skipsTheReachable, refusesToAdvance
-        case sendsSchedulesTwice, cancelsInVain, forgetsSchedules
+        case sendsSchedulesTwice, cancelsInVain, forgetsSchedules, forgetsRests
     }
 
     package init(_ base: MemoryStore, _ planted: Fault) {
@@ -28,7 +28,11 @@ package struct Sabotage: WrappedStore {
             return try await base.claimPages(claim)
         case .forgetsLapses:
             return try await base.claimPages(claim).map {
-                $0.with(answers: $0.answers, attempt: $0.attempt, isLapsed: false)
+                $0.with(answers: $0.answers, attempt: $0.attempt, isLapsed: false, rests: $0.rests)
+            }
+        case .forgetsRests:
+            return try await base.claimPages(claim).map {
+                $0.with(answers: $0.answers, attempt: $0.attempt, isLapsed: $0.isLapsed)
             }
         default:
             return try await base.claimPages(claim)
@@ -94,14 +98,14 @@ package struct Sabotage: WrappedStore {
         memory.tamper { $0.pages[settlement.page.key]?.lease.isHeld = true }
         guard let page = memory.contents.pages[settlement.page.key]?.page else { return settlement }
         return Settlement(
-            page: page, answers: settlement.answers, retryAt: settlement.retryAt, deaths: settlement.deaths,
-            moves: settlement.moves, halt: settlement.halt)
+            page: page, answers: settlement.answers, retryAt: settlement.retryAt, rests: settlement.rests,
+            deaths: settlement.deaths, moves: settlement.moves, halt: settlement.halt)
     }
 
     private func deadly(_ settlement: Settlement, where isDead: (Answer) -> Bool) -> Settlement {
         let dead = zip(settlement.page.devices, settlement.answers).filter { isDead($0.1) }.map(\.0)
         return Settlement(
-            page: settlement.page, answers: settlement.answers, retryAt: settlement.retryAt,
+            page: settlement.page, answers: settlement.answers, retryAt: settlement.retryAt, rests: settlement.rests,
             deaths: dead.map { Settlement.Death(device: $0, since: .distantFuture) }, halt: settlement.halt)
     }
 }

@@ -16,6 +16,9 @@ extension Contents {
             if page.answers.count != page.devices.count {
                 found.append("page \(page.key): \(page.answers.count) answers for \(page.devices.count) devices")
             }
+            if !row.rests.keys.allSatisfy({ page.answers[$0] == .pending }) {
+                found.append("page \(page.key): somebody with an answer rests")
+            }
             if (row.lease.dueAt == nil) == page.answers.contains(.pending) {
                 found.append("page \(page.key): is due exactly while devices wait, but it is not so")
             }

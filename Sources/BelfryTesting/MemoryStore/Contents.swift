@@ -26,6 +26,8 @@ package struct Contents: Sendable {
     package var misuses: [String] = []
 
     let naming: DeviceNaming
+    /// Whether a platform was parked and is not any more.
+    var hasResumed = false
     /// Raised with each claim, so that a remainder does not always go to the same application.
     var turn = 0
     private var lastKeys = [ObjectIdentifier(Tenant.self): Tenant.first.rawValue]
@@ -71,10 +73,13 @@ package struct Contents: Sendable {
     package struct PageRow: Sendable {
         package var page: Page
         package var lease: Lease
+        /// How many minutes longer than the page devices wait, by their place.
+        package var rests: [Int: Int]
 
-        package init(page: Page, lease: Lease) {
+        package init(page: Page, lease: Lease, rests: [Int: Int] = [:]) {
             self.page = page
             self.lease = lease
+            self.rests = rests
         }
     }
 

@@ -91,6 +91,7 @@ extension Contents {
     fileprivate mutating func resume(_ platform: Key<Platform>) throws {
         guard isParked(platform) || platforms[platform] == nil else { return }
         try change(platform) { $0.with(parked: nil) }
+        hasResumed = true
         for (key, row) in pages where row.page.platformKey == platform && !row.lease.isHeld {
             guard let dueAt = row.lease.dueAt, let push = pushes[row.page.pushKey]?.push else { continue }
             pages[key]?.lease.dueAt = min(dueAt, push.acceptedAt)

@@ -27,7 +27,7 @@ extension MemoryStore {
     package func claimPages(_ claim: PageClaim) async throws -> [Page] {
         let now = clock.now
         return transaction { contents in
-            contents.choose(claim, now: now).map { contents.lease($0, until: now + claim.lease) }
+            contents.choose(claim, now: now).map { contents.lease($0, now: now, until: now + claim.lease) }
         }
     }
 
@@ -36,7 +36,7 @@ extension MemoryStore {
             guard
                 let push = contents.pushes[page.pushKey]?.push, let platform = contents.platforms[page.platformKey]
             else { return nil }
-            let recipients = page.pending.compactMap { contents.recipient(page.devices[$0]) }
+            let recipients = page.ready.compactMap { contents.recipient(page.devices[$0]) }
             return PageLoad(push: push, platform: platform, recipients: recipients)
         }
     }
@@ -134,11 +134,12 @@ extension Contents {
         }
     }
 
-    fileprivate mutating func lease(_ key: Key<Page>, until: Instant) -> Page {
+    fileprivate mutating func lease(_ key: Key<Page>, now: Instant, until: Instant) -> Page {
         guard let row = pages[key] else { preconditionFailure("a due page is in the table") }
         let page = row.page.with(
-            answers: row.page.answers, attempt: row.page.attempt + 1, isLapsed: row.lease.isHeld)
-        pages[key] = PageRow(page: page, lease: Lease(dueAt: until, isHeld: true))
+            answers: row.page.answers, attempt: row.page.attempt + 1, isLapsed: row.lease.isHeld,
+            rests: Rests.ends(of: row.rests, dueAt: row.lease.dueAt ?? now, now: now))
+        pages[key] = PageRow(page: page, lease: Lease(dueAt: until, isHeld: true), rests: row.rests)
         return page
     }
 
@@ -155,7 +156,7 @@ extension Contents {
         tally(from: row.page, to: settlement.answers, now: now)
         let page = row.page.with(
             answers: settlement.answers, attempt: row.page.attempt, isLapsed: row.page.isLapsed)
-        pages[key] = PageRow(page: page, lease: Lease(dueAt: settlement.retryAt))
+        pages[key] = PageRow(page: page, lease: Lease(dueAt: settlement.retryAt), rests: settlement.rests)
         for death in settlement.deaths { deactivate(death) }
         for move in settlement.moves { relocate(move, now: now) }
         if let halt = settlement.halt, let platform = platforms[page.platformKey],
@@ -189,10 +190,12 @@ extension Walk {
 }
 
 extension Page {
-    package func with(answers: [Answer], attempt: Int64, isLapsed: Bool) -> Page {
+    package func with(
+        answers: [Answer], attempt: Int64, isLapsed: Bool, rests: [Int: Instant] = [:]
+    ) -> Page {
         Page(
             key: key, pushKey: pushKey, platformKey: platformKey, lane: lane, devices: devices, answers: answers,
-            attempt: attempt, isLapsed: isLapsed)
+            attempt: attempt, isLapsed: isLapsed, rests: rests)
     }
 }
 

@@ -59,8 +59,9 @@ extension Contents {
             answers: page.answers.map { $0 == .pending ? .skipped(.missing) : $0 }, attempt: page.attempt + 1,
             isLapsed: page.isLapsed)
         pages[page.key] = PageRow(page: missing, lease: Lease(dueAt: nil))
-        pushes[page.pushKey]?.counts.add(-page.pending.count, to: .pending)
-        pushes[page.pushKey]?.counts.add(page.pending.count, to: .skipped(.missing))
+        let waiting = page.answers.count { $0 == .pending }
+        pushes[page.pushKey]?.counts.add(-waiting, to: .pending)
+        pushes[page.pushKey]?.counts.add(waiting, to: .skipped(.missing))
         if pushes[page.pushKey]?.firstAnswerAt == nil { pushes[page.pushKey]?.firstAnswerAt = now }
         settleIfDone(page.pushKey, now: now)
     }

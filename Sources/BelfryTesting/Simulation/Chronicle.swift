@@ -68,7 +68,7 @@ final class Chronicle: Sendable {
         }
 
         mutating func doubt(_ page: Page) {
-            for index in page.pending { doubts[page.pushKey, default: [:]][page.devices[index], default: 0] += 1 }
+            for index in page.ready { doubts[page.pushKey, default: [:]][page.devices[index], default: 0] += 1 }
         }
 
         mutating func die(carrying pages: [Page]) {

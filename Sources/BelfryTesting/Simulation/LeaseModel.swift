@@ -38,9 +38,9 @@ package struct LeaseModel: Sendable, Hashable {
 
     private let guarantee: Push.Guarantee
     private let fault: Fault?
-    /// How often a courier may yet die, or be too slow.
-    private var mishapsLeft: Int
-    private var failuresLeft: Int
+    /// How often a courier may die, or be too slow.
+    private let mishapsMax: Int
+    private let failuresMax: Int
 
     package private(set) var attempt = 0
     package private(set) var lease = Lease.none
@@ -55,8 +55,8 @@ package struct LeaseModel: Sendable, Hashable {
         couriers: Int, mishaps: Int, failures: Int, guarantee: Push.Guarantee = .atLeastOnce, fault: Fault? = nil
     ) {
         holds = Array(repeating: nil, count: couriers)
-        mishapsLeft = mishaps
-        failuresLeft = failures
+        mishapsMax = mishaps
+        failuresMax = failures
         self.guarantee = guarantee
         self.fault = fault
     }
@@ -76,11 +76,11 @@ package struct LeaseModel: Sendable, Hashable {
                 if isClaimable { steps.append(.claim(courier)) }
                 continue
             }
-            if mishapsLeft > 0 { steps.append(.crash(courier)) }
+            if mishaps < mishapsMax { steps.append(.crash(courier)) }
             if hold.word != nil || isAbandoned(hold) {
                 steps.append(.settle(courier))
             } else {
-                let words: [Word] = failuresLeft > 0 ? Word.allCases : [.accepted]
+                let words: [Word] = failures < failuresMax ? Word.allCases : [.accepted]
                 steps += words.map { .tell(courier, $0) }
             }
         }
@@ -98,10 +98,7 @@ package struct LeaseModel: Sendable, Hashable {
         case .tell(let courier, let word):
             tells += 1
             holds[courier]?.word = word
-            if word != .accepted {
-                failuresLeft -= 1
-                failures += 1
-            }
+            if word != .accepted { failures += 1 }
         case .settle(let courier):
             let hold = holds[courier]
             holds[courier] = nil
@@ -109,9 +106,9 @@ package struct LeaseModel: Sendable, Hashable {
             apply(answer(to: hold))
         case .crash(let courier):
             holds[courier] = nil
-            noteMishap()
+            mishaps += 1
         case .lapse:
-            if isHeld { noteMishap() }
+            if isHeld { mishaps += 1 }
             lease = .lapsed
         }
         return true
@@ -143,14 +140,9 @@ package struct LeaseModel: Sendable, Hashable {
     }
 
     /// The lease of the dead ends by itself; that of the living only if they are too slow.
-    private var canLapse: Bool { fault != .neverLapses && (!isHeld || mishapsLeft > 0) }
+    private var canLapse: Bool { fault != .neverLapses && (!isHeld || mishaps < mishapsMax) }
 
     private var isHeld: Bool { holds.contains { $0?.attempt == attempt } }
-
-    private mutating func noteMishap() {
-        mishapsLeft -= 1
-        mishaps += 1
-    }
 
     // MARK: What must hold
 

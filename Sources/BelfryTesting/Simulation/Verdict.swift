@@ -85,12 +85,18 @@ struct Verdict {
         if push.guarantee == .atMostOnce, entry.told > 1 {
             found.append("\(name) was told \(entry.told) times, not once")
         }
+        if doubts == 0, !mayHurry, entry.isHurried {
+            found.append("\(name) was told again before the time that its provider named")
+        }
         if !isFounded(answer, on: entry, of: push, isInDoubt: isLapsed || doubts + unanswered > 0, settledAt: settledAt)
         {
             found.append("\(name) is \(answer.name), its provider said \(entry.outcomes)")
         }
         return found
     }
+
+    /// A platform that resumes has its pages carried at once.
+    private var mayHurry: Bool { contents.hasResumed }
 
     /// Whether the answer follows from what the provider said: last, or when in doubt, ever. A courier that stood still
     /// past its lease may ask the provider after the answer was written.
@@ -103,7 +109,9 @@ struct Verdict {
         case .accepted: entry.told > 0 && said.contains(.accepted)
         case .refused(let refusal): said.contains(.refused(refusal))
         case .gone: said.contains { if case .gone = $0 { true } else { false } }
-        case .expired: world.policy.end(of: push) <= settledAt + world.policy.longestDelay * 2 + .seconds(20)
+        case .expired:
+            world.policy.end(of: push)
+                <= settledAt + max(world.policy.longestDelay, entry.longestWait) * 2 + .seconds(20)
         case .unknown: push.guarantee == .atMostOnce && isInDoubt
         case .skipped: true
         }

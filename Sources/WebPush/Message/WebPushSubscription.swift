@@ -17,8 +17,7 @@ public struct WebPushSubscription: Sendable, Hashable {
     /// 16 bytes.
     public let authSecret: [UInt8]
 
-    /// - Parameters:
-    ///   - p256dh, auth: in Base64 of either alphabet, as browsers give them.
+    /// Keys are in Base64 of either alphabet, as browsers give them.
     public init(endpoint: String, p256dh: String, auth: String) throws(WebPushError) {
         guard let origin = Self.origin(of: endpoint) else {
             throw WebPushError("endpoint has to be an https URL of visible ASCII without a user")

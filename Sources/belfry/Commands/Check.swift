@@ -13,6 +13,7 @@ struct Check: AsyncParsableCommand {
         do {
             let configuration = try await common.configuration()
             faults = await Premises.faults(configuration)
+            for name in configuration.strayOldNames { print("· \(name) means nothing here.") }
         } catch let found as ConfigurationFaults {
             faults = found.lines
         }

@@ -33,14 +33,14 @@ struct LocalDesk: Desk {
     func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> CreatedPlatformRow {
         let created = try await administration.office.createPlatform(
             of: try await administration.application(application), kind: platform.kind, mode: platform.mode,
-            name: try Name(platform.name), credentials: platform.credentials)
+            name: try Name(platform.name), credentials: platform.credentials, by: .operator)
         return CreatedPlatformRow(
             platform_uuid: created.platform.uuid.lowercased, platform_secret: created.secret)
     }
 
     func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws {
         let platform = try await administration.platform(platform)
-        try await administration.office.replaceCredentials(of: platform, with: credentials)
+        try await administration.office.replaceCredentials(of: platform, with: credentials, by: .operator)
     }
 
     func testCredentials(of platform: UUID) async throws -> CredentialsTestRow {

@@ -84,7 +84,7 @@ struct AdminStand {
             application = try await stand.office.createApplication(name: try Name(name), of: tenant).application
             platform = try await stand.office.createPlatform(
                 of: application, kind: .ios, mode: .production, name: try Name(name),
-                credentials: ["topic": .string("org.example.\(name)")]
+                credentials: ["topic": .string("org.example.\(name)")], by: .operator
             ).platform
             device = try await store.register(.sample(1, topics: ["news"]), as: nil, on: platform)
             push = try await store.accept(.sample(UInt64(platform.key.rawValue), to: platform))

@@ -13,7 +13,7 @@ import Testing
     ) async throws -> Platform {
         try await stand.office.createPlatform(
             of: estate.application, kind: .apple(use), mode: .production, name: try Name("\(use)"),
-            credentials: ["topic": .string("org.example.own")]
+            credentials: ["topic": .string("org.example.own")], by: .operator
         ).platform
     }
 

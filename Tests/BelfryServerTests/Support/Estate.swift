@@ -31,9 +31,11 @@ struct Estate: Sendable {
         init(_ ended: Program.Ended) throws { self = try ended.decoded() }
     }
 
-    private struct CreatedPlatform: Decodable {
+    struct CreatedPlatform: Decodable {
         let platform_uuid: String
         let platform_secret: String
+
+        init(_ ended: Program.Ended) throws { self = try ended.decoded() }
     }
 
     /// Made by the commands, as an operator would.
@@ -57,14 +59,13 @@ struct Estate: Sendable {
         let ca = try scratch.write(simulator.trustRootPEM, to: "ca.pem")
         let app = try Created(
             try await Program.run(["app", "create", "--name", "Bakery", "--json"] + data, in: scratch))
-        let platform: CreatedPlatform = try await Program.run(
-            [
-                "platform", "create", "--json", "--app", app.app_uuid, "--type", "ios", "--mode", "development",
-                "--name",
-                "iOS", "--apns-key", p8, "--key-id", key.keyID, "--team-id", key.teamID, "--topic", House.topic,
-                "--endpoint", "https://localhost:\(simulator.port)", "--trust-root", ca,
-            ] + data, in: scratch
-        ).decoded()
+        let platform = try CreatedPlatform(
+            try await Program.run(
+                [
+                    "platform", "create", "--json", "--app", app.app_uuid, "--type", "ios", "--mode", "development",
+                    "--name", "iOS", "--apns-key", p8, "--key-id", key.keyID, "--team-id", key.teamID, "--topic",
+                    House.topic, "--endpoint", "https://localhost:\(simulator.port)", "--trust-root", ca,
+                ] + data, in: scratch))
         return Estate(
             scratch: scratch, database: database, simulator: simulator, application: app.app_uuid, apiKey: app.api_key,
             platform: platform.platform_uuid, secret: platform.platform_secret)
@@ -112,14 +113,10 @@ struct Estate: Sendable {
     func crowd(_ count: Int) async throws -> Crowd {
         var flags = ["data.directory": data]
         flags["database.url"] = database
-        let configuration = try await ServerConfiguration.load(flags: flags, environment: [:])
-        let premises = try await Premises(configuration, logger: LogBook().logger)
-        let result = await Result {
+        return try await Premises.with(flags) { premises in
             let platform = try await premises.administration.platform(UUID(uuidString: platform) ?? UUID())
             return try await Crowd.register(count, topics: ["town"], on: platform, in: premises.store)
         }
-        try await premises.close()
-        return try result.get()
     }
 }
 

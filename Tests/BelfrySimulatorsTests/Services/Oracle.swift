@@ -12,7 +12,16 @@ enum Oracle {
         let script = URL(filePath: #filePath).appending(path: "../../../../Scripts/webpush-oracle").standardized.path
         return try await Tool.withFile(lines.joined(separator: "\n")) { input in
             let result = try await Tool.run("/bin/sh", ["-c", "\"$0\" < \"$1\"", script, input])
-            return result.output.split(separator: "\n").compactMap { JSON(Array($0.utf8)) }
+            let answers = result.output.split(separator: "\n").compactMap { JSON(Array($0.utf8)) }
+            guard result.status == 0, answers.count == questions.count else {
+                throw Silence(status: result.status, output: result.output)
+            }
+            return answers
         }
+    }
+
+    struct Silence: Error {
+        let status: Int32
+        let output: String
     }
 }

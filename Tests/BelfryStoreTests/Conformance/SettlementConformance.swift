@@ -5,6 +5,44 @@ import Testing
 
 @Suite struct SettlementConformance {
     @Test(arguments: Engine.allCases)
+    func `a device rests for minutes while others of its page are carried`(engine: Engine) async throws {
+        try await Scene.play(on: engine) { scene in
+            let store = scene.store
+            let keys = try await scene.registerMany(3)
+            let push = try await scene.push()
+            try await scene.spread()
+            let retryAt = scene.clock.now + .seconds(5)
+            #expect(
+                try await store.settle(
+                    Settlement(
+                        page: try await scene.claimOne(), answers: [.pending, .accepted, .pending], retryAt: retryAt,
+                        rests: [0: 15])))
+            let counts: [Answer: Int] = [.pending: 2, .accepted: 1]
+            #expect(try await scene.counts(of: push) == counts)
+            #expect(try await store.answerCounts(of: push.key) == [scene.platform.key: counts])
+            #expect(try await store.answer(of: keys[0], in: push.key) == .pending)
+            #expect(try await store.nextDue() == retryAt)
+            scene.clock.advance(by: .seconds(5))
+            let page = try await scene.claimOne()
+            #expect(page.answers == [.pending, .accepted, .pending])
+            #expect(page.rests == [0: retryAt + .seconds(900)])
+            #expect(try await store.load(page)?.recipients.map(\.device) == [keys[2]])
+            // A lease that lapses is a due time as any other.
+            scene.clock.advance(by: .seconds(60))
+            let lapsed = try await scene.claimOne()
+            #expect(lapsed.rests == [0: retryAt + .seconds(960)])
+            #expect(try await store.settle(Settlement(handingBack: lapsed, at: scene.clock.now)))
+            let last = try await scene.claimOne()
+            #expect(last.rests == lapsed.rests && last.answers == page.answers)
+            scene.clock.advance(by: .seconds(960))
+            let awake = try await scene.claimOne()
+            #expect(awake.rests.isEmpty && awake.ready == [0, 2])
+            #expect(try await store.settle(Settlement(awake, all: .accepted)))
+            #expect(try await scene.counts(of: push) == [.accepted: 3])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a settlement said twice counts once`(engine: Engine) async throws {
         try await Scene.play(on: engine) { scene in
             _ = try await scene.registerMany(2)

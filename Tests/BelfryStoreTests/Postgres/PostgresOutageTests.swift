@@ -42,19 +42,19 @@ import Testing
     }
 
     private func withServer(_ body: (PostgresServer, Scene) async throws -> Void) async throws {
-        let server = try PostgresServer()
-        let clock = HandClock()
-        let store = try await PostgresStore.open(
-            .init(connection: server.connection(to: "postgres"), connectionsMax: 2, clock: clock), logger: .strict,
-            migrate: true)
-        let outcome: Result<Void, any Error>
-        do {
-            outcome = .success(try await body(server, try await Scene(store: store, clock: clock)))
-        } catch {
-            outcome = .failure(error)
+        try await PostgresServer.with { server in
+            let clock = HandClock()
+            let store = try await PostgresStore.open(
+                .init(connection: server.connection(to: "postgres"), connectionsMax: 2, clock: clock), logger: .strict,
+                migrate: true)
+            let outcome: Result<Void, any Error>
+            do {
+                outcome = .success(try await body(server, try await Scene(store: store, clock: clock)))
+            } catch {
+                outcome = .failure(error)
+            }
+            await store.close()
+            try outcome.get()
         }
-        await store.close()
-        server.discard()
-        try outcome.get()
     }
 }

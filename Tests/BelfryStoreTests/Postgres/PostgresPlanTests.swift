@@ -132,7 +132,12 @@ import Testing
             let store = try await PostgresStore.open(
                 .init(connection: connection, connectionsMax: 4), logger: .strict, migrate: true)
             let outcome: Result<Void, any Error>
-            do { outcome = .success(try await body(store)) } catch { outcome = .failure(error) }
+            do {
+                try await store.glance { try $0.run(script: "ANALYZE") }
+                outcome = .success(try await body(store))
+            } catch {
+                outcome = .failure(error)
+            }
             await store.close()
             try outcome.get()
         }
@@ -155,7 +160,6 @@ extension PostgresStore {
         return try await glance { connection in
             let head = types.isEmpty ? "" : " (\(types))"
             let arguments = values.isEmpty ? "" : " (\(values.joined(separator: ", ")))"
-            try connection.run(script: "ANALYZE")
             try connection.run(script: "PREPARE plan\(head) AS \(sql)")
             let steps = try connection.prepared("EXPLAIN (COSTS OFF) EXECUTE plan\(arguments)").all { $0.text(0) }
             try connection.run(script: "DEALLOCATE plan")
