@@ -18,6 +18,9 @@ enum Metric {
         Counter(label: "belfry_tls_reloads_total", dimensions: [("door", door), ("outcome", outcome)])
     }
 
+    /// As this one counts them.
+    static func nodes() -> Meter { Meter(label: "belfry_nodes") }
+
     /// The least of all platforms.
     static func credentialsDays() -> Meter { Meter(label: "belfry_credentials_days") }
 }
