@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Whoever asks for the server's health gets what the last look found, so however many ask, they cost and wait for nothing.
 final class Watchman: Service {
-    private let store: any NodeStore
+    private let store: any NodeStore & DamageStore
     private let ground: Ground
     private let clock: any WallClock
     private let departure: Departure
@@ -33,7 +33,7 @@ final class Watchman: Service {
     /// - Parameter onShare: told how much of what all nodes have is this one's, when that changes; nil where there are no
     ///   others, so that who is restarted does not divide with what it was before.
     init(
-        store: any NodeStore, ground: Ground, clock: any WallClock, departure: Departure,
+        store: any NodeStore & DamageStore, ground: Ground, clock: any WallClock, departure: Departure,
         pagesInAir: @escaping @Sendable () -> Int, onShare: (@Sendable (NodeShare) -> Void)?, logger: Logger
     ) {
         self.store = store
@@ -79,6 +79,7 @@ final class Watchman: Service {
                 NodeReport(
                     uuid: node, host: ProcessInfo.processInfo.hostName, version: Release.version,
                     pagesInAir: pagesInAir(), isDraining: departure.isUnderWay))
+            Metric.damagedPages().set(Int64(try await store.damagedPageCount()))
             if let onShare { divide(among: try await store.nodes(), onShare) }
             return nil
         } catch {
