@@ -211,8 +211,10 @@ let package = Package(
         tests(
             "BelfryServerTests",
             nio + [
-                "BelfryCore", "BelfryStoreSQLite", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryServer",
-                "Tunnel", "BelfrySimulators", "BelfryTesting", "PostgresRig", logging,
+                "BelfryCore", "BelfryStoreSQLite", "BelfryStorePostgres", "PostgreSQL", "BelfryProviders",
+                "BelfryDelivery", "BelfryAPI", "BelfryServer", "Tunnel", "BelfrySimulators", "BelfryTesting",
+                "PostgresRig", logging,
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 asyncHTTP,
             ]),

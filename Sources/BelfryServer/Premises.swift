@@ -14,6 +14,8 @@ package struct Premises: Sendable {
     package let store: any Store
     /// By which things fall due: the database's, where nodes share one.
     package let clock: any WallClock
+    /// Whether other nodes may have the same database.
+    package let isShared: Bool
     private let closeStore: @Sendable () async throws -> Void
 
     package var administration: Administration { Administration(store: store, means: means) }
@@ -21,6 +23,7 @@ package struct Premises: Sendable {
     /// Makes the directory, the key ring and the database where they are missing.
     package init(_ configuration: ServerConfiguration, logger: Logger) async throws {
         let storage = configuration.storage
+        isShared = storage.databaseURL != nil
         try FileManager.default.createDirectory(
             atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         // A database without its ring cannot be read; a new ring beside it would only hide that.

@@ -75,12 +75,17 @@ package struct Server: Sendable {
             delivery.stopClaiming()
             logger.info("told to stop")
         }
+        let divide: @Sendable (NodeShare) -> Void = { share in
+            gatekeeper.take(share)
+            premises.means.fcmQuotas.take(share)
+        }
         let watchman = Watchman(
             store: premises.store,
             ground: Ground(
                 keyRing: premises.keyRing, directory: configuration.storage.directory,
                 diskFreeMin: configuration.diskFreeMin),
-            clock: clock, departure: departure, pagesInAir: { delivery.pagesInAir }, logger: logger)
+            clock: clock, departure: departure, pagesInAir: { delivery.pagesInAir },
+            onShare: premises.isShared ? divide : nil, logger: logger)
         let readiness = HealthRoutes { watchman.faults }
         let doorway = Doorway(count: 2) { [logger] ports in
             let addresses = Addresses(http: ports["http"] ?? "", management: ports["management"] ?? "")

@@ -31,6 +31,15 @@ import Testing
         #expect(try await stand.push(Self.push).status == 429)
     }
 
+    @Test func `where there are other nodes, a caller gets this one's part`() async throws {
+        let stand = try await stand([.sender: RateLimit(perSecond: 2, burst: 4)], clock: HandClock())
+        stand.gatekeeper?.take(NodeShare(nodes: 2))
+        for _ in 0..<2 { #expect(try await stand.push(Self.push).status == 200) }
+        #expect(try await stand.push(Self.push).headers[.rateLimitPolicy] == #""sender";q=2;w=2"#)
+        stand.gatekeeper?.take(.whole)
+        #expect(try await stand.push(Self.push).headers[.rateLimitPolicy] == #""sender";q=4;w=2"#)
+    }
+
     @Test func `each caller has a share of its own`() async throws {
         let limit = RateLimit(perSecond: 1, burst: 1)
         let stand = try await stand([.devices: limit], clock: HandClock())

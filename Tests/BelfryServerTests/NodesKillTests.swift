@@ -3,7 +3,6 @@ import BelfrySimulators
 import BelfryTesting
 import Foundation
 import PostgresRig
-import Synchronization
 import Testing
 
 /// Three real programs on one PostgreSQL: the programs are ended by `kill -9` again and again while they deliver, and so is
@@ -37,7 +36,7 @@ extension ServerTests {
 private struct NodesScene: Sendable {
     let database: PostgresServer
     let bakery: Bakery
-    let nodes: [Node]
+    let nodes: [NodeProgram]
     let everyone: Crowd
     let singles: Crowd
     let seed = drawKillSeed()
@@ -57,7 +56,11 @@ private struct NodesScene: Sendable {
     init(_ scratch: Scratch, _ database: PostgresServer, _ bakery: Bakery) async throws {
         self.database = database
         self.bakery = bakery
-        nodes = (1...3).map { Node(number: $0, scratch, database, pagesInAirMax: Self.pagesInAirMax) }
+        nodes = (1...3).map { number in
+            NodeProgram(
+                number, in: scratch, database: database.url(of: "postgres"), keyRing: scratch.file("key-ring"),
+                ["BELFRY_DELIVERY_PAGES_MAX": "\(Self.pagesInAirMax)"])
+        }
         everyone = try await bakery.crowd(Self.devices, topics: ["town"], seed: 1)
         singles = try await bakery.crowd(1_000, seed: 2)
     }
@@ -124,80 +127,6 @@ private struct NodesScene: Sendable {
             try await bakery.expectTold(posted, in: store)
         }
     }
-}
-
-/// One of the programs, which comes and goes.
-private final class Node: Sendable {
-    private struct State {
-        var program: Program?
-        var address: String?
-    }
-
-    private let number: Int
-    private let scratch: Scratch
-    private let database: String
-    private let pagesInAirMax: Int
-    private let state = Mutex(State())
-
-    init(number: Int, _ scratch: Scratch, _ database: PostgresServer, pagesInAirMax: Int) {
-        self.number = number
-        self.scratch = scratch
-        self.database = database.url(of: "postgres")
-        self.pagesInAirMax = pagesInAirMax
-    }
-
-    /// Where it can be reached, if at all.
-    var address: String? { state.withLock { $0.address } }
-
-    private var program: Program? { state.withLock { $0.program } }
-
-    /// Starts it unless it runs; one that finds no database ends, and is started again, as a supervisor would.
-    func start() async throws {
-        guard program == nil else { return }
-        try await eventually("node \(number) serves", every: .milliseconds(200)) {
-            let program = try launch()
-            state.withLock { $0.program = program }
-            guard let address = try? await program.addresses().http else { return false }
-            state.withLock { $0.address = address }
-            return true
-        }
-    }
-
-    /// False when it does not run.
-    func kill() async throws -> Bool {
-        guard let program else { return false }
-        state.withLock { $0 = State() }
-        try await program.end(SIGKILL)
-        return true
-    }
-
-    func stop() async throws {
-        guard let program else { return }
-        try await program.end(SIGTERM)
-        #expect(program.ending == 0, "node \(number) did not end well: \(program.logged.suffix(1_000))")
-    }
-
-    func endAtOnce() { program?.endAtOnce() }
-
-    private func launch() throws -> Program {
-        try Program.start(
-            ["serve", "--data-directory", scratch.file("node-\(number)"), "--database", database],
-            Program.shortLeases.merging([
-                "BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json",
-                // Three share what one has in other tests.
-                "BELFRY_DELIVERY_LEASE_SECONDS": "6", "BELFRY_APNS_DEADLINE_SECONDS": "5",
-                "BELFRY_KEY_RING_FILE": scratch.file("key-ring"), "BELFRY_DELIVERY_PAGES_MAX": "\(pagesInAirMax)",
-            ]) { _, own in own },
-            log: scratch.file("log-\(number)-\(UUID().uuidString)"))
-    }
-}
-
-private final class Flag: Sendable {
-    private let state = Atomic(false)
-
-    var isRaised: Bool { state.load(ordering: .acquiring) }
-
-    func raise() { state.store(true, ordering: .releasing) }
 }
 
 /// Runs what blocks on a thread of its own.

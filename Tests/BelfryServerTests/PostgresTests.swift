@@ -1,3 +1,4 @@
+import BelfryCore
 import BelfryServer
 import BelfrySimulators
 import BelfryTesting
@@ -88,6 +89,40 @@ extension ServerTests.PostgresTests {
                         #expect(!ended.err.contains("topsecret"), "\(ended.err)")
                     }
                 }
+            }
+        }
+    }
+
+    @Test func `a damaged page is seen in the receipt and the metrics, and a command gives it up`() async throws {
+        try await PostgresServer.with { database in
+            try await Estate.with(database: database.url(of: "postgres")) { estate in
+                let crowd = try await estate.crowd(5)
+                estate.simulator.script.add(
+                    APNsFault(then: .answer(status: 500, reason: APNsReason.internalServerError.rawValue)))
+                let server = try await estate.serve()
+                defer { server.endAtOnce() }
+                let (base, management) = try await server.addresses()
+                let push = try await estate.sender(at: base).push("Hello", toTopic: "town")
+                // The page waits to be tried again.
+                try await eventually("all were tried") {
+                    estate.simulator.script.timesHappened.first.map { $0 >= crowd.count } ?? false
+                }
+                let receipt = { () async throws -> Estate.ReceiptPage in
+                    try Estate.ReceiptPage(try await estate.run("receipt", push.lowercased, "--json"))
+                }
+                try await eventually("it is damaged", every: .milliseconds(200)) {
+                    try database.run(#"UPDATE page SET devices = '\xff', due_at_ms = 0"#)
+                    return try await receipt().state == "damaged"
+                }
+                let page = Caller(base: management, user: "", secret: "")
+                try await eventually("the metrics tell", within: .seconds(15)) {
+                    try await page.send("GET", "/metrics").body.contains("belfry_pages_damaged 1.0\n")
+                }
+                #expect(try await estate.run("write-off", push.lowercased).out == "written off: 5 devices\n")
+                let settled = try await receipt()
+                #expect(settled.state == "settled" && settled.counts == ["skipped: damaged": 5])
+                #expect(try await estate.run("write-off", push.lowercased).out == "nothing is damaged\n")
+                try await server.end(SIGTERM)
             }
         }
     }

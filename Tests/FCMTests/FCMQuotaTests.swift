@@ -48,6 +48,17 @@ import Testing
         #expect(bucket.room(at: .seconds(2)) == 150)
     }
 
+    @Test func `a quota that is changed keeps what was taken, and saves no more than a second's worth`() {
+        var bucket = QuotaBucket(perMinute: 6_000, now: .zero)
+        #expect(bucket.take(150, at: .zero, within: .seconds(10)) == .go(.milliseconds(500)))
+        bucket.change(perMinute: 3_000, at: .zero)
+        #expect(bucket.take(50, at: .zero, within: .seconds(10)) == .go(.seconds(2)))
+        #expect(bucket.room(at: .seconds(60)) == 100)
+        bucket.change(perMinute: 6_000, at: .seconds(60))
+        #expect(bucket.room(at: .seconds(60)) == 150)
+        #expect(bucket.room(at: .seconds(61)) == 200)
+    }
+
     @Test func `a page sleeps for its turn`() async {
         let slept = Mutex<[Duration]>([])
         let quota = FCMQuota(perMinute: 60, now: { .zero }, sleep: { wait in slept.withLock { $0.append(wait) } })

@@ -17,6 +17,7 @@ extension Admin {
                 desk.application(.get, "apps/:app_uuid/pushes", .read, list),
                 desk.application(.post, "apps/:app_uuid/pushes", .send, create).repeatable,
                 desk.receipt(.get, "pushes/:receipt_id", .read, show),
+                desk.receipt(.post, "pushes/:receipt_id/write_off", .change, writeOff).repeatable,
                 desk.receipt(.get, "pushes/:receipt_id/platforms", .read, platforms),
                 desk.receipt(.get, "pushes/:receipt_id/devices", .read, devices),
                 desk.receipt(.get, "pushes/:receipt_id/devices/:device_uuid", .read, answer),
@@ -75,6 +76,21 @@ extension Admin {
         private func show(_ call: Call, _ receipt: Receipt, _ application: Application) -> Response {
             var json = JSONWriter()
             json.object { $0.receipt(receipt, of: application) }
+            return Response(json: json.buffer)
+        }
+
+        /// Gives up its pages that cannot be read, so that it settles.
+        private func writeOff(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
+            let push = receipt.push
+            let change = call.change(
+                "push.write_off", application,
+                ["receipt_id": push.receiptID.lowercased, "pages": String(receipt.damagedPages)])
+            let devices = try await desk.store.audited(change) {
+                try await desk.store.writeOffDamagedPages(of: push.key)
+            }
+            if devices > 0 { desk.witness.noticed(push) }
+            var json = JSONWriter()
+            json.object { $0.integer("devices", Int64(devices)) }
             return Response(json: json.buffer)
         }
 
@@ -154,6 +170,7 @@ extension JSONWriter {
         string("first_answer_at", receipt.firstAnswerAt?.text)
         string("settled_at", receipt.settledAt?.text)
         array("parked", receipt.parked) { $0.parking($1) }
+        integer("damaged_pages", Int64(receipt.damagedPages))
     }
 }
 

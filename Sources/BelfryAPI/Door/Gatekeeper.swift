@@ -11,7 +11,7 @@ import Synchronization
 /// caller that nobody has a quarrel with stand one atomic load, and its bucket if its kind has a limit.
 package final class Gatekeeper: Sendable {
     package struct Options: Sendable {
-        /// Callers whose kind has none are not limited.
+        /// For all nodes together. Callers whose kind has none are not limited.
         package var limits: [Principal.Kind: RateLimit]
         package var proxies: TrustedProxies
         package var guesses = Watchlist()
@@ -27,6 +27,8 @@ package final class Gatekeeper: Sendable {
     private let watchlist: Mutex<Watchlist>
     /// Whether anybody ever failed.
     private let isWatching = Atomic(false)
+    /// How many nodes divide the limits.
+    private let nodes = Atomic(1)
     private let buckets = Mutex(Generations<Principal, TokenBucket>(countMax: 65_536))
     private let strayProxyIsReported = Atomic(false)
     private let guesses = Counter(metric: .limited, [("kind", "credentials")])
@@ -56,9 +58,13 @@ package final class Gatekeeper: Sendable {
         return known
     }
 
+    /// From now on callers get this node's part of their limits, since they come to the others too.
+    package func take(_ share: NodeShare) { nodes.store(share.nodes, ordering: .relaxed) }
+
     /// Throws a 429 when the caller asks for more than its share.
     package func admit(_ principal: Principal) throws(APIError) {
-        guard let limit = options.limits[principal.kind] else { return }
+        guard let whole = options.limits[principal.kind] else { return }
+        let limit = whole.part(NodeShare(nodes: nodes.load(ordering: .relaxed)))
         let now = clock.now
         let wait = buckets.withLock { buckets in
             var bucket = buckets.value(for: principal) ?? TokenBucket(limit, at: now)

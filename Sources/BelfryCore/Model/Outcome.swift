@@ -47,4 +47,6 @@ package enum Skip: UInt8, Sendable, Hashable, CaseIterable {
     case inactive = 16
     /// It was erased after the audience was walked.
     case missing = 17
+    /// Its page could not be read, and a person gave it up. It may have been told before.
+    case damaged = 18
 }

@@ -11,14 +11,16 @@ package struct Receipt: Sendable, Hashable {
     package let firstAnswerAt: Instant?
     /// The platforms that hold the push up, and why.
     package let parked: [Parking]
+    /// Open pages that cannot be read; the push settles once they are mended or written off.
+    package let damagedPages: Int
 
     package enum State: String, Sendable, Hashable {
-        case spreading, delivering, parked, settled
+        case spreading, delivering, parked, damaged, settled
     }
 
     package init(
         push: Push, isSpread: Bool, counts: [Answer: Int], settledAt: Instant?, firstAnswerAt: Instant?,
-        parked: [Parking]
+        parked: [Parking], damagedPages: Int = 0
     ) {
         self.push = push
         self.isSpread = isSpread
@@ -26,11 +28,13 @@ package struct Receipt: Sendable, Hashable {
         self.settledAt = settledAt
         self.firstAnswerAt = firstAnswerAt
         self.parked = parked
+        self.damagedPages = damagedPages
     }
 
     package var state: State {
         if settledAt != nil { return .settled }
         if !parked.isEmpty { return .parked }
+        if damagedPages > 0 { return .damaged }
         return isSpread ? .delivering : .spreading
     }
 

@@ -9,7 +9,7 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & RegistryUpkeep & ReceiptStore
     & TenantStore & AdminKeyStore & AuditStore
     & IdempotencyStore & SealStore
-    & RetentionStore & NodeStore
+    & RetentionStore & NodeStore & DamageStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {
@@ -133,12 +133,6 @@ package protocol DeliveryStore: Sendable {
     func nextDue() async throws -> Instant?
     /// Signals that something may have fallen due, from this process or another. A hint: some are false, some missing.
     func hints() -> AsyncStream<Void>
-}
-
-/// What a claim does with a row that cannot be read: it is set aside, so that others go on, and reported. It is looked at again
-/// after a while, for a person may have mended it by then.
-package enum Damage {
-    package static let setAsideFor = Duration.seconds(3_600)
 }
 
 /// How many pages a courier wants, and from where.

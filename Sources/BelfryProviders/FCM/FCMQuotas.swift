@@ -1,17 +1,33 @@
+package import BelfryCore
 import FCM
 import Synchronization
 
-/// The quotas of the projects that are sent for: platforms of the same project share one.
+/// The quotas of the projects that are sent for: platforms of the same project share one, and so do nodes.
 package final class FCMQuotas: Sendable {
-    private let quotas = Mutex<[String: FCMQuota]>([:])
+    private struct State {
+        var quotas: [String: (quota: FCMQuota, perMinute: Int)] = [:]
+        var share = NodeShare.whole
+    }
+
+    private let state = Mutex(State())
 
     package init() {}
 
+    /// From now on this process sends with its part alone.
+    package func take(_ share: NodeShare) {
+        state.withLock { state in
+            guard share != state.share else { return }
+            state.share = share
+            for (quota, perMinute) in state.quotas.values { quota.change(perMinute: share.part(of: perMinute)) }
+        }
+    }
+
+    /// - Parameter perMinute: what the project has, for all nodes together.
     func quota(of project: String, perMinute: Int) -> FCMQuota {
-        quotas.withLock { quotas in
-            if let quota = quotas[project] { return quota }
-            let quota = FCMQuota(perMinute: perMinute)
-            quotas[project] = quota
+        state.withLock { state in
+            if let known = state.quotas[project] { return known.quota }
+            let quota = FCMQuota(perMinute: state.share.part(of: perMinute))
+            state.quotas[project] = (quota, perMinute)
             return quota
         }
     }

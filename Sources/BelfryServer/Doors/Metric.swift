@@ -18,6 +18,12 @@ enum Metric {
         Counter(label: "belfry_tls_reloads_total", dimensions: [("door", door), ("outcome", outcome)])
     }
 
+    /// As this one counts them.
+    static func nodes() -> Meter { Meter(label: "belfry_nodes") }
+
+    /// That nobody mended or wrote off yet.
+    static func damagedPages() -> Meter { Meter(label: "belfry_pages_damaged") }
+
     /// The least of all platforms.
     static func credentialsDays() -> Meter { Meter(label: "belfry_credentials_days") }
 }

@@ -2,22 +2,25 @@ import BelfryAPI
 import BelfryCore
 import Foundation
 import Logging
+import Metrics
 import ServiceLifecycle
 import Synchronization
 
-/// Looks every few seconds whether the server stands on firm ground, and tells the other nodes that this one lives: who can
-/// write that down can write.
+/// Looks every few seconds whether the server stands on firm ground, tells the other nodes that this one lives, and counts
+/// them: who can write that down can write.
 ///
 /// Whoever asks for the server's health gets what the last look found, so however many ask, they cost and wait for nothing.
 final class Watchman: Service {
-    private let store: any NodeStore
+    private let store: any NodeStore & DamageStore
     private let ground: Ground
     private let clock: any WallClock
     private let departure: Departure
     private let pagesInAir: @Sendable () -> Int
+    private let onShare: (@Sendable (NodeShare) -> Void)?
     private let logger: Logger
     private let node = UUID()
     private let last = Mutex(Look())
+    private let share = Mutex(NodeShare.whole)
 
     private struct Look {
         var at = ContinuousClock.now
@@ -27,15 +30,18 @@ final class Watchman: Service {
     /// A look that takes longer is a fault of the database, which is all that is waited for.
     private static let lookMax = Node.beat + .seconds(10)
 
+    /// - Parameter onShare: told how much of what all nodes have is this one's, when that changes; nil where there are no
+    ///   others, so that who is restarted does not divide with what it was before.
     init(
-        store: any NodeStore, ground: Ground, clock: any WallClock, departure: Departure,
-        pagesInAir: @escaping @Sendable () -> Int, logger: Logger
+        store: any NodeStore & DamageStore, ground: Ground, clock: any WallClock, departure: Departure,
+        pagesInAir: @escaping @Sendable () -> Int, onShare: (@Sendable (NodeShare) -> Void)?, logger: Logger
     ) {
         self.store = store
         self.ground = ground
         self.clock = clock
         self.departure = departure
         self.pagesInAir = pagesInAir
+        self.onShare = onShare
         self.logger = logger
     }
 
@@ -73,10 +79,25 @@ final class Watchman: Service {
                 NodeReport(
                     uuid: node, host: ProcessInfo.processInfo.hostName, version: Release.version,
                     pagesInAir: pagesInAir(), isDraining: departure.isUnderWay))
+            Metric.damagedPages().set(Int64(try await store.damagedPageCount()))
+            if let onShare { divide(among: try await store.nodes(), onShare) }
             return nil
         } catch {
             return HealthFault(.database, "\(error)")
         }
+    }
+
+    /// While the database does not answer, the last count stands.
+    private func divide(among nodes: [Node], _ onShare: @Sendable (NodeShare) -> Void) {
+        let now = NodeShare(of: node, among: nodes)
+        Metric.nodes().set(Int64(now.nodes))
+        let before = share.withLock { share in
+            defer { share = now }
+            return share
+        }
+        guard now != before else { return }
+        onShare(now)
+        logger.info("limits are divided", metadata: ["nodes": "\(now.nodes)"])
     }
 
     /// Once for each part that fails or works again.

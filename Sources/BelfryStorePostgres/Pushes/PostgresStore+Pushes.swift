@@ -92,7 +92,8 @@ extension Connection {
                 push: push, isSpread: row.integer(0) == 0, counts: counts,
                 settledAt: row.integerIfAny(3).map(Instant.init(milliseconds:)),
                 firstAnswerAt: row.integerIfAny(2).map(Instant.init(milliseconds:)),
-                parked: try prepared(PushStatements.parkings).all(push.key) { Parking($0, from: 0) }.compactMap(\.self))
+                parked: try prepared(PushStatements.parkings).all(push.key) { Parking($0, from: 0) }.compactMap(\.self),
+                damagedPages: Int(row.integer(4)))
         }
     }
 
@@ -150,7 +151,9 @@ enum PushStatements {
         """
 
     static let progress = """
-        SELECT open_walk_count, device_count, first_answer_at_ms, settled_at_ms /* pushes.progress */
+        SELECT open_walk_count, device_count, first_answer_at_ms, settled_at_ms,
+               (SELECT count(*) FROM damaged_page
+                 WHERE push_id = $1 AND (SELECT is_open FROM page WHERE id = page_id)) /* pushes.progress */
           FROM push_progress
          WHERE push_id = $1
         """

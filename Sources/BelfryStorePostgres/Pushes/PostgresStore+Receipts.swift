@@ -45,15 +45,15 @@ extension PostgresStore: ReceiptStore {
                 push, platform, after?.device ?? Key(0), as: { $0.integer(0) })
             let pages = try db.prepared(ReceiptStatements.pages).all(
                 push, platform, start ?? 0, ReceiptStatements.pagesMax
-            ) { row -> AnswerSearch.Candidate in
-                guard let devices = row.withBlob(1, { DeviceList.decode($0) }) else {
-                    throw StoreError.unavailable("a page of push \(push) is damaged")
+            ) { row -> AnswerSearch.Candidate? in
+                // Of a page that cannot be read, nobody's answer can be told.
+                guard let devices = row.withBlob(1, { DeviceList.decode($0) }) else { return nil }
+                let answers = try readable { try row.withBlob(2) { try [Answer](codes: $0, count: devices.count) } }
+                return answers.map {
+                    AnswerSearch.Candidate(platform: Key(row.integer(0)), devices: devices, answers: $0)
                 }
-                return AnswerSearch.Candidate(
-                    platform: Key(row.integer(0)), devices: devices,
-                    answers: try row.withBlob(2) { try [Answer](codes: $0, count: devices.count) })
             }
-            for page in pages where !search.isFull { search.look(at: page) }
+            for case let page? in pages where !search.isFull { search.look(at: page) }
             return search.result(isEnd: pages.count < ReceiptStatements.pagesMax)
         }
     }

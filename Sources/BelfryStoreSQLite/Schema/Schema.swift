@@ -23,6 +23,7 @@ enum Schema {
         migrator.registerMigration(Migration0009.identifier) { try $0.execute(sql: Migration0009.sql) }
         migrator.registerMigration(Migration0010.identifier) { try $0.execute(sql: Migration0010.sql) }
         migrator.registerMigration(Migration0011.identifier) { try $0.execute(sql: Migration0011.sql) }
+        migrator.registerMigration(Migration0012.identifier) { try $0.execute(sql: Migration0012.sql) }
         return migrator
     }()
 

@@ -114,4 +114,9 @@ extension WrappedStore {
     package func beat(_ report: NodeReport) async throws { try await base.beat(report) }
     package func leave(_ node: UUID) async throws { try await base.leave(node) }
     package func nodes() async throws -> [Node] { try await base.nodes() }
+
+    package func damagedPageCount() async throws -> Int { try await base.damagedPageCount() }
+    package func writeOffDamagedPages(of push: Key<Push>) async throws -> Int {
+        try await base.writeOffDamagedPages(of: push)
+    }
 }

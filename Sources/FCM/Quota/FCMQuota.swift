@@ -23,6 +23,9 @@ public final class FCMQuota: Sendable {
         self.sleep = sleep
     }
 
+    /// From now on so many; what was taken stays taken. For those who divide a project's quota among processes.
+    public func change(perMinute: Int) { bucket.withLock { $0.change(perMinute: perMinute, at: now()) } }
+
     /// How many messages would leave within a second.
     public var room: Int { bucket.withLock { $0.room(at: now()) } }
 
@@ -54,9 +57,9 @@ struct QuotaBucket {
         case late(Duration)
     }
 
-    private let perSecond: Double
+    private var perSecond: Double
     /// A second's worth: FCM counts by the minute, and asks for an even flow.
-    private let capacity: Double
+    private var capacity: Double { max(1, perSecond) }
     private var content: Double
     private var filledAt: Duration
     private var pausedUntil = Duration.zero
@@ -64,9 +67,15 @@ struct QuotaBucket {
     init(perMinute: Int, now: Duration) {
         precondition(perMinute > 0, "a quota is above 0")
         perSecond = Double(perMinute) / 60
-        capacity = max(1, perSecond)
-        content = capacity
+        content = max(1, perSecond)
         filledAt = now
+    }
+
+    mutating func change(perMinute: Int, at now: Duration) {
+        precondition(perMinute > 0, "a quota is above 0")
+        fill(at: now)
+        perSecond = Double(perMinute) / 60
+        content = min(content, capacity)
     }
 
     mutating func take(_ count: Int, at now: Duration, within deadline: Duration) -> Step {

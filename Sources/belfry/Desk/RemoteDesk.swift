@@ -97,6 +97,12 @@ struct RemoteDesk: Desk {
         return reply.answer
     }
 
+    func writeOff(_ receipt: UUID) async throws -> Int {
+        struct Reply: Decodable { let devices: Int }
+        let reply: Reply = try await client.send("POST", "pushes/\(receipt.lowercased)/write_off")
+        return reply.devices
+    }
+
     func nodes() async throws -> [NodeRow] {
         struct Reply: Decodable { let nodes: [NodeRow] }
         let reply: Reply = try await client.send("GET", "nodes")
@@ -152,11 +158,12 @@ private struct ReceiptReply: Decodable {
     let first_answer_at: String?
     let settled_at: String?
     let parked: [ParkingReply]
+    let damaged_pages: Int
 
     var page: ReceiptPage {
         ReceiptPage(
             receipt_id: receipt_id, state: state, devices: devices, counts: counts, accepted_at: accepted_at,
             first_answer_at: first_answer_at, settled_at: settled_at,
-            parked: parked.map { "\($0.cause): \($0.detail)" })
+            parked: parked.map { "\($0.cause): \($0.detail)" }, damaged_pages: damaged_pages)
     }
 }

@@ -45,6 +45,8 @@ struct ReceiptPage: Encodable {
     let first_answer_at: String?
     let settled_at: String?
     let parked: [String]
+    /// Pages that cannot be read: see `belfry write-off`.
+    let damaged_pages: Int
 
     var isSettled: Bool { state == Receipt.State.settled.rawValue }
     var isSpread: Bool { state != Receipt.State.spreading.rawValue }
@@ -59,6 +61,7 @@ struct ReceiptPage: Encodable {
         if let first_answer_at { fields.append(("first_answer_at", first_answer_at)) }
         if let settled_at { fields.append(("settled_at", settled_at)) }
         for reason in parked { fields.append(("parked", reason)) }
+        if damaged_pages > 0 { fields.append(("damaged_pages", damaged_pages.grouped)) }
         Output.fields(fields)
     }
 }

@@ -39,20 +39,29 @@ struct Estate: Sendable {
     }
 
     /// Made by the commands, as an operator would.
-    static func with(database: String? = nil, _ body: (Estate) async throws -> Void) async throws {
+    ///
+    /// - Parameter way: makes a way to the provider's port, and returns the port where it begins.
+    static func with(
+        database: String? = nil, reachingProviderBy way: (Int) async throws -> Int = { $0 },
+        _ body: (Estate) async throws -> Void
+    ) async throws {
         let key = APNsSimulator.IssuedKey()
         var simulation = APNsSimulator.Configuration()
         simulation.authentication = .tokens([key.known])
         let simulator = try await APNsSimulator.start(simulation)
         let result = await Result {
-            try await Scratch.with { scratch in try await body(try await make(in: scratch, database, simulator, key)) }
+            let port = try await way(simulator.port)
+            try await Scratch.with { scratch in
+                try await body(try await make(in: scratch, database, simulator, at: port, key))
+            }
         }
         try await simulator.shutdown()
         try result.get()
     }
 
     private static func make(
-        in scratch: Scratch, _ database: String?, _ simulator: APNsSimulator, _ key: APNsSimulator.IssuedKey
+        in scratch: Scratch, _ database: String?, _ simulator: APNsSimulator, at port: Int,
+        _ key: APNsSimulator.IssuedKey
     ) async throws -> Estate {
         let data = storage(in: scratch, database)
         let p8 = try scratch.write(key.p8, to: "key.p8")
@@ -64,7 +73,7 @@ struct Estate: Sendable {
                 [
                     "platform", "create", "--json", "--app", app.app_uuid, "--type", "ios", "--mode", "development",
                     "--name", "iOS", "--apns-key", p8, "--key-id", key.keyID, "--team-id", key.teamID, "--topic",
-                    House.topic, "--endpoint", "https://localhost:\(simulator.port)", "--trust-root", ca,
+                    House.topic, "--endpoint", "https://localhost:\(port)", "--trust-root", ca,
                 ] + data, in: scratch))
         return Estate(
             scratch: scratch, database: database, simulator: simulator, application: app.app_uuid, apiKey: app.api_key,
@@ -102,21 +111,26 @@ struct Estate: Sendable {
     func app(at base: String) -> Caller { Caller(base: base, user: platform, secret: secret) }
 
     /// What the command says of a push once it is settled.
-    func settled(_ push: UUID) async throws -> ReceiptPage {
-        try await eventually("push \(push) is settled", every: .milliseconds(100)) {
+    func settled(_ push: UUID, within deadline: Duration = .seconds(60)) async throws -> ReceiptPage {
+        try await eventually("push \(push) is settled", within: deadline, every: .milliseconds(100)) {
             let page = try ReceiptPage(try await run("receipt", push.lowercased, "--json"))
             return page.state == "settled" ? page : nil
         }
     }
 
-    /// Registers devices for the topic `town` while no server runs.
-    func crowd(_ count: Int) async throws -> Crowd {
+    /// Registers devices, for the topic `town` unless told otherwise, past any server.
+    func crowd(_ count: Int, topics: Set<String> = ["town"], seed: UInt64 = 1) async throws -> Crowd {
+        try await withPremises { premises in
+            let platform = try await premises.administration.platform(UUID(uuidString: platform) ?? UUID())
+            return try await Crowd.register(count, topics: topics, on: platform, in: premises.store, seed: seed)
+        }
+    }
+
+    /// Opens what the commands work on.
+    func withPremises<Value>(_ body: (Premises) async throws -> Value) async throws -> Value {
         var flags = ["data.directory": data]
         flags["database.url"] = database
-        return try await Premises.with(flags) { premises in
-            let platform = try await premises.administration.platform(UUID(uuidString: platform) ?? UUID())
-            return try await Crowd.register(count, topics: ["town"], on: platform, in: premises.store)
-        }
+        return try await Premises.with(flags, body)
     }
 }
 

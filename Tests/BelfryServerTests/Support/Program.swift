@@ -35,10 +35,13 @@ final class Program: Sendable {
         return belfry
     }
 
-    private static func make(_ arguments: [String], _ environment: [String: String]) throws -> Process {
+    private static func make(
+        _ arguments: [String], _ environment: [String: String], behind words: [String] = []
+    ) throws -> Process {
         let process = Process()
-        process.executableURL = try executable()
-        process.arguments = arguments
+        let belfry = try executable()
+        process.executableURL = words.isEmpty ? belfry : URL(filePath: "/usr/bin/env")
+        process.arguments = words.isEmpty ? arguments : words + [belfry.path] + arguments
         process.environment = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"].merging(environment) { _, new in
             new
         }
@@ -47,9 +50,13 @@ final class Program: Sendable {
     }
 
     /// Starts `belfry` and lets it run; what it logs goes to a file.
-    static func start(_ arguments: [String], _ environment: [String: String], log: String) throws -> Program {
+    ///
+    /// - Parameter words: a command that becomes the program, such as `nsenter`.
+    static func start(
+        _ arguments: [String], _ environment: [String: String], behind words: [String] = [], log: String
+    ) throws -> Program {
         try Data().write(to: URL(filePath: log))
-        let process = try make(arguments, environment)
+        let process = try make(arguments, environment, behind: words)
         process.standardOutput = FileHandle.nullDevice
         process.standardError = try FileHandle(forWritingTo: URL(filePath: log))
         try process.run()

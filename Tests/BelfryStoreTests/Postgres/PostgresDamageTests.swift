@@ -21,7 +21,9 @@ import Testing
             #expect(try await scene.claim(9).map(\.pushKey) == [other.key])
             #expect(book.lines(atLeast: .error).count == 1)
             #expect(try await scene.claim(9).isEmpty)
-            #expect(try await store.receipt(hurt.receiptID)?.state != .settled)
+            #expect(try await store.receipt(hurt.receiptID)?.state == .damaged)
+            #expect(try await store.receipt(hurt.receiptID)?.damagedPages == 1)
+            #expect(try await store.damagedPageCount() == 1)
             try await run(
                 """
                 UPDATE page SET devices = sound.devices, answers = sound.answers, due_at_ms = 0 FROM sound
@@ -30,7 +32,63 @@ import Testing
             let page = try await scene.claimOne()
             #expect(page.pushKey == hurt.key && !page.isLapsed)
             #expect(try await store.settle(Settlement(page, all: .accepted)))
+            #expect(try await store.writeOffDamagedPages(of: hurt.key) == 0)
             #expect(try await scene.counts(of: hurt) == [.accepted: 3])
+            #expect(try await store.damagedPageCount() == 0)
+        }
+    }
+
+    @Test(arguments: [
+        (#"devices = '\xff'"#, 2), (#"answers = '\x01'"#, 3), (#"answers = '\x0100c8'"#, 2),
+    ])
+    func `a damaged page that is written off has an answer for each device, and its push settles`(
+        damage: String, skipped: Int
+    ) async throws {
+        try await withLoggedStore(LogBook()) { store in
+            let scene = try await Scene(store: store, clock: HandClock())
+            _ = try await scene.registerMany(3)
+            let hurt = try await scene.push()
+            try await scene.spread()
+            let page = try await scene.claimOne()
+            // One is told, two wait.
+            #expect(
+                try await store.settle(
+                    Settlement(page: page, answers: [.accepted, .pending, .pending], retryAt: scene.clock.now)))
+            try await run("UPDATE page SET \(damage)", in: store)
+            #expect(try await scene.claim(9).isEmpty)
+            #expect(try await store.writeOffDamagedPages(of: hurt.key) == skipped)
+            let receipt = try #require(try await store.receipt(hurt.receiptID))
+            #expect(receipt.state == .settled)
+            #expect(receipt.counts == [.accepted: 3 - skipped, .skipped(.damaged): skipped].filter { $0.value > 0 })
+            #expect(try await store.answerCounts(of: hurt.key) == [scene.platform.key: receipt.counts])
+            let isListed = !damage.hasPrefix("devices")
+            let list = try await store.answers(in: hurt.key, kind: .skipped, after: nil, limit: 9)
+            #expect(list.answers.count == (isListed ? skipped : 0))
+            #expect(try await store.damagedPageCount() == 0)
+            #expect(try await store.writeOffDamagedPages(of: hurt.key) == 0)
+            try await run("UPDATE page SET due_at_ms = 0", in: store)
+            #expect(try await scene.claim(9).isEmpty)
+            // A courier that still has it comes too late.
+            #expect(try await !store.settle(Settlement(page, all: .accepted)))
+            #expect(try await store.receipt(hurt.receiptID) == receipt)
+        }
+    }
+
+    @Test func `a damaged page is written off beside others of its push that go on`() async throws {
+        try await withLoggedStore(LogBook()) { store in
+            let scene = try await Scene(store: store, clock: HandClock())
+            _ = try await scene.registerMany(6)
+            let hurt = try await scene.push()
+            try await scene.spread(pagesOf: 2)
+            let first = try await scene.claimOne()
+            try await run(#"UPDATE page SET answers = '\x00' WHERE id = (SELECT max(id) FROM page)"#, in: store)
+            let second = try await scene.claim(9)
+            #expect(second.count == 1)
+            #expect(try await store.writeOffDamagedPages(of: hurt.key) == 2)
+            #expect(try await scene.counts(of: hurt) == [.skipped(.damaged): 2, .pending: 4])
+            for page in [first] + second { #expect(try await store.settle(Settlement(page, all: .accepted))) }
+            #expect(try await store.receipt(hurt.receiptID)?.state == .settled)
+            #expect(try await scene.counts(of: hurt) == [.skipped(.damaged): 2, .accepted: 4])
         }
     }
 

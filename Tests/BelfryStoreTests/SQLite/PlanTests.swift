@@ -39,6 +39,8 @@ import Testing
         (PageStatements.due, "USING INDEX page_due (is_open=? AND lane=? AND platform_id=? AND due_at_ms<?)"),
         (PageStatements.nextDue, "USING COVERING INDEX page_due (is_open=? AND lane=? AND platform_id=?)"),
         (PageStatements.holding, "USING INDEX page_device (push_id=? AND platform_id=? AND first_device_id<?)"),
+        (DamageStatements.ofPush, "USING COVERING INDEX damaged_page_push (push_id=?)"),
+        (PushStatements.progress, "USING COVERING INDEX damaged_page_push (push_id=?)"),
         (ScheduleStatements.due, "USING INDEX schedule_due (due_at_ms<?)"),
         (ScheduleStatements.nextDue, "USING INDEX schedule_due"),
         (ScheduleStatements.waiting, "USING INDEX schedule_application (application_id=? AND ended_at_ms=? AND"),

@@ -1,0 +1,164 @@
+import BelfryCore
+import BelfryServer
+import BelfrySimulators
+import BelfryTesting
+import Foundation
+import PostgresRig
+import Testing
+
+/// Three nodes on one PostgreSQL, each stopped and started again in its turn while requests go on, as an upgrade does.
+extension ServerTests {
+    @Suite struct RollingRestartTests {
+        @Test(.timeLimit(.minutes(3)))
+        func
+            `nodes restarted one after the other under load refuse no request that is repeated once, lose nothing and tell nobody twice`()
+            async throws
+        {
+            let database = try PostgresServer()
+            defer { database.discard() }
+            try await Estate.with(database: database.url(of: "postgres")) { estate in
+                let scene = try await RollingScene.make(in: estate)
+                let result = await Result { try await scene.play() }
+                for node in scene.nodes { node.endAtOnce() }
+                try result.get()
+            }
+        }
+    }
+}
+
+/// One push to everyone; apps that register and back ends that push beside it, all through a load balancer.
+private struct RollingScene: Sendable {
+    let estate: Estate
+    let nodes: [NodeProgram]
+    let balancer: Balancer
+    let everyone: Crowd
+    let singles: Crowd
+
+    /// Slow enough that the push outlives three restarts.
+    private static let devices = 14_000
+    private static let latency = 1_300
+    private static let pagesInAirMax = 2
+    /// How much of the push is out when each node is told to stop.
+    private static let shares = [0.05, 0.3, 0.55]
+    private static let hands = 3
+
+    static func make(in estate: Estate) async throws -> RollingScene {
+        let database = try #require(estate.database)
+        let nodes = (1...3).map { number in
+            NodeProgram(
+                number, in: estate.scratch, database: database, keyRing: estate.data + "/key-ring",
+                ["BELFRY_DELIVERY_PAGES_MAX": "\(pagesInAirMax)"])
+        }
+        estate.simulator.script.set(APNsScript(latencyMilliseconds: latency))
+        return RollingScene(
+            estate: estate, nodes: nodes, balancer: Balancer(nodes), everyone: try await estate.crowd(devices),
+            singles: try await estate.crowd(2_000, topics: [], seed: 2))
+    }
+
+    private var sender: Caller { estate.sender(at: "") }
+
+    func play() async throws {
+        for node in nodes { try await node.start() }
+        let town = try await push(#"{"message":{"body":"Town hall"},"target":{"topics":["town"]}}"#)
+        let end = Flag()
+        async let load = work(until: end)
+        for (node, share) in zip(nodes, Self.shares) {
+            try await eventually("the push gets on") { told >= Int(share * Double(everyone.count)) }
+            try await node.stop()
+            #expect(told < everyone.count, "the push was over too soon; slow it down")
+            try await node.start()
+        }
+        end.raise()
+        let done = try await load
+        estate.simulator.script.set(APNsScript())
+        try await reckon(town, done)
+        for node in nodes { try await node.stop() }
+    }
+
+    // MARK: The load
+
+    private struct Done {
+        var registered = 0
+        var pushes: [(receipt: UUID, device: Device)] = []
+    }
+
+    /// Each hand registers a device and pushes to another, again and again; whatever fails after its repetition is thrown.
+    private func work(until end: Flag) async throws -> Done {
+        try await withThrowingTaskGroup(of: Done.self) { group in
+            for hand in 0..<Self.hands { group.addTask { try await work(by: hand, until: end) } }
+            return try await group.reduce(into: Done()) { all, done in
+                all.registered += done.registered
+                all.pushes += done.pushes
+            }
+        }
+    }
+
+    private func work(by hand: Int, until end: Flag) async throws -> Done {
+        var done = Done()
+        var dice = SplitMix64(seeds: 7, UInt64(hand))
+        for number in singles.devices.indices.filter({ $0 % Self.hands == hand }) {
+            guard !end.isRaised else { break }
+            let device = singles.devices[number]
+            let token = (0..<4).map { _ in dice.next().hex }.joined()
+            let reply = try await balancer.send(
+                estate.app(at: ""), "/v1/registration", #"{"registration_token":"\#(token)","tags":["visitor"]}"#,
+                key: UUID())
+            try #require(reply.status == 200, "\(reply)")
+            done.registered += 1
+            let target = #"{"message":{"body":"Your bread"},"target":{"devices":["\#(device.uuid.uuidString)"]}}"#
+            let receipt = try await push(target)
+            done.pushes.append((receipt, device))
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return done
+    }
+
+    private func push(_ body: String) async throws -> UUID {
+        struct Answer: Decodable { let receipt_id: UUID }
+        let reply = try await balancer.send(sender, "/v1/push", body, key: UUID())
+        try #require(reply.status == 200, "\(reply)")
+        return try JSONDecoder().decode(Answer.self, from: Data(reply.body.utf8)).receipt_id
+    }
+
+    // MARK: The reckoning
+
+    private func reckon(_ town: UUID, _ done: Done) async throws {
+        print("\(done.registered) devices registered, \(done.pushes.count) pushes sent, \(balancer.repeated) repeated")
+        #expect(done.pushes.count == done.registered && done.registered > 50, "there was no load")
+        #expect(done.registered < singles.count, "the load was over too soon")
+        #expect(balancer.repeated >= 3, "no request met a node that was away")
+        #expect(try await estate.settled(town).counts == ["accepted": everyone.count])
+        // Whoever was told that it is registered is.
+        let visitors = try await push(#"{"message":{"body":"Welcome"},"target":{"topics":["visitor"]}}"#)
+        #expect(try await estate.settled(visitors).counts == ["accepted": done.registered])
+        try await estate.withPremises { premises in
+            let store = premises.store
+            for receiptID in [town] + done.pushes.map(\.receipt) {
+                let receipt = try await eventually("an accepted push is settled") {
+                    let receipt = try #require(try await store.receipt(receiptID), "an accepted push is lost")
+                    return receipt.state == .settled ? receipt : nil
+                }
+                let answers = try await store.answerCounts(of: receipt.push.key)
+                let counts = receipt.counts.filter { $0.value > 0 }
+                #expect(Array(answers.values) == [counts], "counters differ from answers")
+                #expect(counts == [.accepted: receiptID == town ? everyone.count : 1])
+            }
+        }
+        #expect(everyone.devices.allSatisfy { timesTold($0) == 1 }, "a stop in good time tells nobody twice")
+        #expect(done.pushes.allSatisfy { timesTold($0.device) == 1 })
+    }
+
+    /// How many notifications went out, nearly all of them of the push to everyone.
+    private var told: Int { estate.simulator.ledger.totals().told }
+
+    private func timesTold(_ device: Device) -> Int {
+        device.token.flatMap { estate.simulator.ledger.token($0.bytes) }?.told ?? 0
+    }
+}
+
+extension UInt64 {
+    fileprivate var hex: String {
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
