@@ -35,12 +35,14 @@ private struct RollingScene: Sendable {
     let singles: Crowd
 
     /// Slow enough that the push outlives three restarts.
-    private static let devices = 14_000
-    private static let latency = 1_300
+    private static let devices = 16_000
+    private static let latency = 800
     private static let pagesInAirMax = 2
     /// How much of the push is out when each node is told to stop.
     private static let shares = [0.05, 0.3, 0.55]
     private static let hands = 3
+    /// A push to one device takes a place in the air as one to 500 does, and there are few.
+    private static let registrationsForAPush = 25
 
     static func make(in estate: Estate) async throws -> RollingScene {
         let database = try #require(estate.database)
@@ -52,7 +54,7 @@ private struct RollingScene: Sendable {
         estate.simulator.script.set(APNsScript(latencyMilliseconds: latency))
         return RollingScene(
             estate: estate, nodes: nodes, balancer: Balancer(nodes), everyone: try await estate.crowd(devices),
-            singles: try await estate.crowd(2_000, topics: [], seed: 2))
+            singles: try await estate.crowd(600, topics: [], seed: 2))
     }
 
     private var sender: Caller { estate.sender(at: "") }
@@ -82,7 +84,7 @@ private struct RollingScene: Sendable {
         var pushes: [(receipt: UUID, device: Device)] = []
     }
 
-    /// Each hand registers a device and pushes to another, again and again; whatever fails after its repetition is thrown.
+    /// Each hand registers devices and pushes to others, again and again; whatever fails after its repetition is thrown.
     private func work(until end: Flag) async throws -> Done {
         try await withThrowingTaskGroup(of: Done.self) { group in
             for hand in 0..<Self.hands { group.addTask { try await work(by: hand, until: end) } }
@@ -96,18 +98,19 @@ private struct RollingScene: Sendable {
     private func work(by hand: Int, until end: Flag) async throws -> Done {
         var done = Done()
         var dice = SplitMix64(seeds: 7, UInt64(hand))
-        for number in singles.devices.indices.filter({ $0 % Self.hands == hand }) {
-            guard !end.isRaised else { break }
-            let device = singles.devices[number]
+        while !end.isRaised {
             let token = (0..<4).map { _ in dice.next().hex }.joined()
             let reply = try await balancer.send(
                 estate.app(at: ""), "/v1/registration", #"{"registration_token":"\#(token)","tags":["visitor"]}"#,
                 key: UUID())
             try #require(reply.status == 200, "\(reply)")
             done.registered += 1
-            let target = #"{"message":{"body":"Your bread"},"target":{"devices":["\#(device.uuid.uuidString)"]}}"#
-            let receipt = try await push(target)
-            done.pushes.append((receipt, device))
+            if done.registered.isMultiple(of: Self.registrationsForAPush) {
+                let device = singles.devices[hand + Self.hands * done.pushes.count]
+                let receipt = try await push(
+                    #"{"message":{"body":"Your bread"},"target":{"devices":["\#(device.uuid.uuidString)"]}}"#)
+                done.pushes.append((receipt, device))
+            }
             try await Task.sleep(for: .milliseconds(20))
         }
         return done
@@ -124,8 +127,7 @@ private struct RollingScene: Sendable {
 
     private func reckon(_ town: UUID, _ done: Done) async throws {
         print("\(done.registered) devices registered, \(done.pushes.count) pushes sent, \(balancer.repeated) repeated")
-        #expect(done.pushes.count == done.registered && done.registered > 50, "there was no load")
-        #expect(done.registered < singles.count, "the load was over too soon")
+        #expect(done.registered > 100 && done.pushes.count > 3, "there was no load")
         #expect(balancer.repeated >= 3, "no request met a node that was away")
         #expect(try await estate.settled(town).counts == ["accepted": everyone.count])
         // Whoever was told that it is registered is.

@@ -1,0 +1,195 @@
+import BelfryCore
+import BelfryServer
+import BelfrySimulators
+import Foundation
+import NIOCore
+import PostgresRig
+import Synchronization
+import Testing
+
+/// Networks that swallow, delay and lose, between the real program and its database and provider.
+///
+/// Once a network has healed, what is posted is delivered within `healed`.
+extension ServerTests {
+    @Suite(.timeLimit(.minutes(2))) struct NetworkTests {}
+}
+
+private let healed = Duration.seconds(15)
+
+extension ServerTests.NetworkTests {
+    @Test func `a provider in a black hole is waited for, and sends flow again once it is out`() async throws {
+        let relays = Relays()
+        try await Estate.with(reachingProviderBy: { try await relays.open(to: .port($0)).port }) { estate in
+            let line = try #require(relays.all.first)
+            let crowd = try await estate.crowd(1_200)
+            let server = try await estate.serve(
+                Program.shortLeases.merging(["BELFRY_LOG_LEVEL": "debug"]) { _, own in own })
+            defer { server.endAtOnce() }
+            let sender = estate.sender(at: try await server.addresses().http)
+            let before = try await sender.push("One", toTopic: "town")
+            #expect(try await estate.settled(before).counts == ["accepted": crowd.count])
+
+            line.become(.silent)
+            let settled = server.count(of: "page settled")
+            let during = try await sender.push("Two", toTopic: "town")
+            // Each of its pages waited for answers as long as it may, and waits to be tried again.
+            try await eventually("its pages are given up") { server.count(of: "page settled") >= settled + 3 }
+            #expect(estate.simulator.ledger.totals().told == crowd.count)
+            line.become(.fair)
+            let after = try await sender.push("Three", toTopic: "town")
+            #expect(try await estate.settled(after, within: healed).counts == ["accepted": crowd.count])
+            #expect(try await estate.settled(during).counts == ["accepted": crowd.count])
+            try await server.end(SIGTERM)
+            #expect(server.ending == 0)
+        }
+        await relays.close()
+    }
+
+    @Test func `a database in a black hole is told in words, and sends flow again once it is out`() async throws {
+        try await withNodes { estate, relays, node in
+            _ = try await estate.crowd(3)
+            let line = try await relays.open(to: .path(estate.databaseSocket))
+            let server = node(line)
+            defer { server.endAtOnce() }
+            try await server.start()
+            let sender = estate.sender(at: try #require(server.address))
+            let before = try await sender.push("One", toTopic: "town")
+            #expect(try await estate.settled(before).counts == ["accepted": 3])
+            line.become(.silent)
+            try await eventually("it is not ready", within: .seconds(30), every: .milliseconds(100)) {
+                try await sender.send("GET", "/health/ready").status == 503
+            }
+            line.become(.fair)
+            let after = try await eventually("a push is taken", within: healed, every: .milliseconds(100)) {
+                try? await sender.push("Two", toTopic: "town")
+            }
+            #expect(try await estate.settled(after, within: healed).counts == ["accepted": 3])
+            try await eventually("it is ready", within: healed, every: .milliseconds(100)) {
+                try await sender.send("GET", "/health/ready").status == 200
+            }
+            try await server.stop()
+        }
+    }
+
+    @Test func `with 200 ms on each way to the database and the provider, all is delivered once`() async throws {
+        let far = Relay.Weather.slow(.milliseconds(200))
+        try await withNodes(providerWeather: far) { estate, relays, node in
+            let crowd = try await estate.crowd(1_200)
+            let line = try await relays.open(to: .path(estate.databaseSocket))
+            let server = node(line)
+            defer { server.endAtOnce() }
+            try await server.start()
+            line.become(far)
+            let base = try #require(server.address)
+            let token = String(repeating: "ab", count: 32)
+            let registered = try await estate.app(at: base).send(
+                "POST", "/v1/registration", #"{"registration_token":"\#(token)","tags":["town"]}"#)
+            #expect(registered.status == 200, "\(registered)")
+            let push = try await estate.sender(at: base).push("Hello", toTopic: "town")
+            #expect(try await estate.settled(push).counts == ["accepted": crowd.count + 1])
+            #expect(estate.simulator.ledger.totals().tokensToldTwice == 0)
+            try await server.stop()
+        }
+    }
+
+    @Test(.enabled(if: OtherNetwork.canBeMade, "this takes root, ip, nsenter, and iptables with its match statistic"))
+    func `with one packet in ten lost all is delivered, and once all were lost sends flow again`() async throws {
+        let network = try OtherNetwork()
+        defer { network.close() }
+        let relays = Relays()
+        let database = try PostgresServer()
+        defer { database.discard() }
+        let way = { (port: Int) in try await relays.open(to: .port(port), at: try network.boundSocket()).port }
+        try await Estate.with(database: database.url(of: "postgres"), reachingProviderBy: way) { estate in
+            let crowd = try await estate.crowd(1_200)
+            let line = try await relays.open(to: .path(estate.databaseSocket), at: try network.boundSocket())
+            let server = NodeProgram(
+                1, in: estate.scratch, database: line.databaseURL, keyRing: estate.data + "/key-ring",
+                entrance: network.entrance)
+            defer { server.endAtOnce() }
+            try await server.start()
+            try network.lose(0.1)
+            let lossy = try await estate.post("One")
+            #expect(try await estate.settled(lossy).counts == ["accepted": crowd.count])
+
+            try network.lose(1)
+            try await eventually("it notices", within: .seconds(30)) {
+                server.logged.contains("the server is not ready")
+            }
+            let during = try await estate.post("Two")
+            try network.lose(0)
+            let after = try await estate.post("Three")
+            #expect(try await estate.settled(after, within: healed).counts == ["accepted": crowd.count])
+            #expect(try await estate.settled(during).counts == ["accepted": crowd.count])
+            try await server.stop()
+        }
+        await relays.close()
+    }
+
+    /// Makes nodes on a PostgreSQL, each reaching it through a relay, or straight.
+    private func withNodes(
+        providerWeather: Relay.Weather = .fair,
+        _ body: (Estate, Relays, (Relay?) -> NodeProgram) async throws -> Void
+    ) async throws {
+        let database = try PostgresServer()
+        defer { database.discard() }
+        let relays = Relays()
+        let way = { (port: Int) async throws -> Int in
+            let relay = try await relays.open(to: .port(port))
+            relay.become(providerWeather)
+            return relay.port
+        }
+        try await Estate.with(database: database.url(of: "postgres"), reachingProviderBy: way) { estate in
+            var number = 0
+            try await body(estate, relays) { line in
+                number += 1
+                return NodeProgram(
+                    number, in: estate.scratch, database: line?.databaseURL ?? database.url(of: "postgres"),
+                    keyRing: estate.data + "/key-ring")
+            }
+        }
+        await relays.close()
+    }
+}
+
+/// The relays of one test.
+private final class Relays: Sendable {
+    var all: [Relay] { opened.withLock { $0 } }
+    private let opened = Mutex<[Relay]>([])
+
+    func open(to target: Relay.Target, at socket: CInt? = nil) async throws -> Relay {
+        let relay = try await Relay.open(to: target, at: socket)
+        opened.withLock { $0.append(relay) }
+        return relay
+    }
+
+    func close() async {
+        for relay in all { await relay.close() }
+    }
+}
+
+extension Relay {
+    /// Of the PostgreSQL behind it.
+    fileprivate var databaseURL: String { "postgres://postgres@127.0.0.1:\(port)/postgres" }
+}
+
+extension Estate {
+    /// Of its PostgreSQL.
+    fileprivate var databaseSocket: String {
+        let host = database?.split(separator: "@").last?.split(separator: "/").first ?? ""
+        return host.replacingOccurrences(of: "%2F", with: "/") + "/.s.PGSQL.5432"
+    }
+
+    /// Posts a push beside any server.
+    fileprivate func post(_ text: String) async throws -> UUID {
+        struct Posted: Decodable { let receipt_id: UUID }
+        let posted: Posted = try await run(
+            "push", "--app", application, "--topic", "town", "--body", text, "--json"
+        ).decoded()
+        return posted.receipt_id
+    }
+}
+
+extension Program {
+    fileprivate func count(of words: String) -> Int { logged.components(separatedBy: words).count - 1 }
+}
