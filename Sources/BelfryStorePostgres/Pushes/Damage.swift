@@ -65,7 +65,7 @@ extension WriteSession {
         }
         try prepared(DamageStatements.countDevices).send(counts.reduce(0, +), push)
         try prepared(DamageStatements.clearTally).send(push)
-        for (code, count) in counts.enumerated() where count > 0 && code != Answer.pending.code {
+        for (code, count) in counts.enumerated() where count > 0 && Answer(byte: UInt8(code)) != .pending {
             try prepared(TallyStatements.add).send(push, code, count)
         }
     }

@@ -65,7 +65,7 @@ extension WriteSession {
         try prepared(DamageStatements.countDevices).run(counts.reduce(0, +), push)
         try prepared(DamageStatements.clearTally).run(push)
         let add = try prepared(TallyStatements.add)
-        for (code, count) in counts.enumerated() where count > 0 && code != Answer.pending.code {
+        for (code, count) in counts.enumerated() where count > 0 && Answer(byte: UInt8(code)) != .pending {
             try add.run(push, code, count)
         }
     }

@@ -84,9 +84,14 @@ import Testing
             try await run(#"UPDATE page SET answers = '\x00' WHERE id = (SELECT max(id) FROM page)"#, in: store)
             let second = try await scene.claim(9)
             #expect(second.count == 1)
+            for page in second {
+                let resting = Settlement(page: page, answers: [.pending, .pending], retryAt: .zero, rests: [0: 1])
+                #expect(try await store.settle(resting))
+            }
             #expect(try await store.writeOffDamagedPages(of: hurt.key) == 2)
             #expect(try await scene.counts(of: hurt) == [.skipped(.damaged): 2, .pending: 4])
-            for page in [first] + second { #expect(try await store.settle(Settlement(page, all: .accepted))) }
+            let again = try await scene.claimOne()
+            for page in [first, again] { #expect(try await store.settle(Settlement(page, all: .accepted))) }
             #expect(try await store.receipt(hurt.receiptID)?.state == .settled)
             #expect(try await scene.counts(of: hurt) == [.skipped(.damaged): 2, .accepted: 4])
         }
