@@ -18,6 +18,23 @@ import Testing
         #expect(described.count > 10)
     }
 
+    @Test(arguments: [nil, "Basic eDp5", "Bearer x"])
+    func `without credentials, or with wrong ones, nobody gets past the open routes`(header: String?) async throws {
+        let open: Set = [
+            "GET /v1/version", "GET /healthcheck", "GET /health/live", "GET /health/ready", "GET /openapi.yaml",
+        ]
+        let router = Self.router()
+        let routes = Set(router.routes.map { Route(path: $0.path.description, method: $0.method) })
+        try await Hummingbird.Application(router: router).test(.router) { client in
+            for route in routes where route.method != .head {
+                let headers: HTTPFields = header.map { [.authorization: $0] } ?? [:]
+                let status = try await client.execute(uri: route.uri, method: route.method, headers: headers).status
+                let isShut = [.unauthorized, .methodNotAllowed, .tooManyRequests].contains(status)
+                #expect(isShut != open.contains(route.name), "\(route.name) answers \(status)")
+            }
+        }
+    }
+
     private static func router() -> Router<APIContext> {
         let clock = HandClock()
         return Stage.router(MemoryStore(clock: clock), GlassVault(), clock, PCFv1.Options())

@@ -10,7 +10,7 @@ import Testing
             // The list of devices is lost: the answers say how many there were.
             ([0xFF], [0, 1, 2], [damaged, .accepted, .gone]), ([0x80], [0], [damaged]),
             // An answer without a meaning.
-            (devices, [1, 200, 0], [.accepted, damaged, damaged]),
+            (devices, [1, 100, 0], [.accepted, damaged, damaged]),
             // Nobody knows which answer belongs to whom.
             (devices, [1, 1], [damaged, damaged, damaged]), (devices, [1, 1, 1, 1], [damaged, damaged, damaged]),
         ] as [([UInt8], [UInt8], [Answer])])

@@ -128,6 +128,15 @@ import Testing
         #expect(throws: InvalidInput(field: field, problem)) { try Self.payload(ios, body: "hello") }
     }
 
+    @Test func `a wrong type is refused whoever is meant, and a size where iOS is`() throws {
+        let wrong = Push.Content(body: nil, custom: ["ios": .object(["badge": .bool(true)])])
+        let error = #expect(throws: InvalidInput.self) { try wrong.check(for: [.bb10], receiptID: UUID()) }
+        #expect(error?.field == "message.custom.ios.badge")
+        let long = Push.Content(body: String(repeating: "x", count: 4_096))
+        try long.check(for: [.bb10], receiptID: UUID())
+        #expect(throws: InvalidInput.self) { try long.check(for: [.ios, .bb10], receiptID: UUID()) }
+    }
+
     @Test func `4,096 bytes pass and one more is refused with its size`() throws {
         let frame = #"{"aps":{"alert":""}}"#.utf8.count
         #expect(try Self.payload(nil, body: String(repeating: "x", count: 4_096 - frame)).bytes.count == 4_096)

@@ -17,7 +17,7 @@ extension Admin {
                 desk.application(.get, "apps/:app_uuid/pushes", .read, list),
                 desk.application(.post, "apps/:app_uuid/pushes", .send, create).repeatable,
                 desk.receipt(.get, "pushes/:receipt_id", .read, show),
-                desk.receipt(.post, "pushes/:receipt_id/write_off", .change, writeOff).repeatable,
+                desk.receipt(.post, "pushes/:receipt_id/write-off", .change, writeOff).repeatable,
                 desk.receipt(.get, "pushes/:receipt_id/platforms", .read, platforms),
                 desk.receipt(.get, "pushes/:receipt_id/devices", .read, devices),
                 desk.receipt(.get, "pushes/:receipt_id/devices/:device_uuid", .read, answer),

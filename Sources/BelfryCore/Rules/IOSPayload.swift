@@ -36,6 +36,13 @@ package struct IOSPayload: Sendable, Hashable {
         try check("message", limit: Self.bytesMax)
     }
 
+    /// Throws `InvalidInput` where a field that is written for iOS has the wrong type, whoever is meant.
+    package static func checkTypes(of content: Push.Content) throws(InvalidInput) {
+        let custom = try content.iosMembers()
+        _ = try aps(custom, body: content.body)
+        _ = try extra(custom["extra"])
+    }
+
     private func check(_ field: String, limit: Int) throws(InvalidInput) {
         guard bytes.count <= limit else {
             throw InvalidInput(field: field, "makes an iOS payload of \(bytes.count) bytes, APNs takes \(limit)")

@@ -11,6 +11,7 @@ extension Push.Content {
                 field: "message.apns",
                 "is of type \(apple.type.rawValue), and no platform that is meant is of type \(known)")
         }
+        if !kinds.contains(where: \.isApple) { try IOSPayload.checkTypes(of: self) }
         for kind in PlatformKind.allCases where kinds.contains(kind) {
             switch kind {
             case .apple(let use): _ = try IOSPayload(self, for: use, receiptID: receiptID)

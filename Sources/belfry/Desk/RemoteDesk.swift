@@ -99,7 +99,7 @@ struct RemoteDesk: Desk {
 
     func writeOff(_ receipt: UUID) async throws -> Int {
         struct Reply: Decodable { let devices: Int }
-        let reply: Reply = try await client.send("POST", "pushes/\(receipt.lowercased)/write_off")
+        let reply: Reply = try await client.send("POST", "pushes/\(receipt.lowercased)/write-off")
         return reply.devices
     }
 

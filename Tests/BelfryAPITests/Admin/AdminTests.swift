@@ -166,7 +166,7 @@ import Testing
         let receipt = try await stand.send(.get, "pushes/\(id)")
         #expect(receipt["lane"] == .string("bulk"))
         #expect(receipt.text.contains(#""damaged_pages":0"#))
-        #expect(try await stand.send(.post, "pushes/\(id)/write_off").text == #"{"devices":0}"#)
+        #expect(try await stand.send(.post, "pushes/\(id)/write-off").text == #"{"devices":0}"#)
         #expect(receipt["accepted_at"] == .string(stand.clock.now.text))
         let list = try await stand.send(.get, "\(path)?limit=1")
         #expect(list.text.contains(id) && !list.text.contains(estate.push.receiptID.lowercased))

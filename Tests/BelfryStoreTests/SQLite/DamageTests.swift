@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("devices = x'ff'", 2), ("answers = x'01'", 3), ("answers = x'0100c8'", 2),
+        ("devices = x'ff'", 2), ("answers = x'01'", 3), ("answers = x'010064'", 2),
     ])
     func `a damaged page that is written off has an answer for each device, and its push settles`(
         damage: String, skipped: Int
