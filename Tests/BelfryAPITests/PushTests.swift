@@ -258,6 +258,18 @@ import Testing
         #expect(reply.message == "target.\(field) has \(limit + 1) \(noun), the limit is \(limit)")
     }
 
+    @Test func `limits hold for names that devices override, and for devices that are none`() async throws {
+        let stand = try await Stand()
+        let post = { (target: String) in
+            try await stand.send(.post, "/v1/push", as: .sender, #"{"message":{"body":"Hi"},"target":{\#(target)}}"#)
+        }
+        let names = { (count: Int) in Array(repeating: #""x""#, count: count).joined(separator: ",") }
+        let topics = try await post(#""devices":["x"],"topics":[\#(names(1_025))]"#)
+        #expect(topics.message == "target.topics has 1025 topics, the limit is 1024")
+        let devices = try await post(#""devices":[\#(names(4_097))]"#)
+        #expect(devices.message == "target.devices has 4097 devices, the limit is 4096")
+    }
+
     @Test func `a payload over 4,096 bytes is refused where a provider would refuse it, and taken elsewhere`()
         async throws
     {

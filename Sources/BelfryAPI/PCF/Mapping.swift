@@ -64,14 +64,12 @@ extension Device {
 extension Target {
     /// What a push of the wire names. Lists without an entry count as not given.
     init(_ target: PCFv1.TargetNames) throws(InvalidInput) {
-        guard target.devices.isEmpty else {
-            // A text that is no UUID is nobody's: it is passed over, and does not open the push to everyone.
-            try self.init(
-                devices: target.devices.compactMap(UUID.init(uuidString:)), isInteractiveOnly: target.isInteractiveOnly)
-            return
-        }
+        try Self.checkCount(ofDevices: target.devices.count)
+        let isByDevice = !target.devices.isEmpty
         try self.init(
-            topics: target.topics, customUserIDs: target.customUserIDs, platforms: try target.kinds(),
+            // A text that is no UUID is nobody's: it is passed over, and does not open the push to everyone.
+            devices: isByDevice ? target.devices.compactMap(UUID.init(uuidString:)) : nil, topics: target.topics,
+            customUserIDs: target.customUserIDs, platforms: isByDevice ? nil : try target.kinds(),
             isInteractiveOnly: target.isInteractiveOnly)
     }
 }

@@ -9,6 +9,8 @@ package struct NewTopic: Sendable, Hashable {
     package static let batchMax = 1_024
     /// Source: PCF Push API, "Create a topic", timeToLive.
     package static let timeToLiveMin = Duration.seconds(60)
+    /// Ten years.
+    package static let timeToLiveMax = Duration.seconds(315_360_000)
 
     /// Whether a topic was made, or was there before.
     package enum Fate: Sendable, Hashable {
@@ -39,6 +41,11 @@ package struct NewTopic: Sendable, Hashable {
         if let timeToLive, timeToLive < Self.timeToLiveMin {
             throw InvalidInput(
                 field: field + "timeToLive", "is \(timeToLive.components.seconds) s, the least is 60 s")
+        }
+        if let timeToLive, timeToLive > Self.timeToLiveMax {
+            throw InvalidInput(
+                field: field + "timeToLive",
+                "is \(timeToLive.components.seconds) s, the most is \(Self.timeToLiveMax.components.seconds) s")
         }
         self.expiresAt = expiresAt ?? timeToLive.map { now + $0 }
     }

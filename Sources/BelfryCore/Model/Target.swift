@@ -28,7 +28,7 @@ package struct Target: Sendable, Hashable, Codable {
         try Self.check(topics.count, "topics", "topics", PushLimits.topicsMax)
         try Self.check(customUserIDs.count, "custom_user_ids", "ids", PushLimits.customUserIDsMax)
         if let devices {
-            try Self.check(devices.count, "devices", "devices", PushLimits.devicesMax)
+            try Self.checkCount(ofDevices: devices.count)
             self.topics = []
             self.customUserIDs = []
             self.platforms = nil
@@ -48,6 +48,10 @@ package struct Target: Sendable, Hashable, Codable {
         customUserIDs = []
         self.platforms = platforms
         self.isInteractiveOnly = isInteractiveOnly
+    }
+
+    package static func checkCount(ofDevices count: Int) throws(InvalidInput) {
+        try check(count, "devices", "devices", PushLimits.devicesMax)
     }
 
     private static func check(_ count: Int, _ field: String, _ noun: String, _ limit: Int) throws(InvalidInput) {

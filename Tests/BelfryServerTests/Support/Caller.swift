@@ -9,10 +9,11 @@ struct Caller: Sendable {
     let user: String
     let secret: String
 
-    /// One for all tests. A server that is not there is told at once.
+    /// One for all tests. A server that is not there is told at once, and none closes a connection first that is used again.
     private static let http: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.connectionPool.idleTimeout = .milliseconds(300)
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
