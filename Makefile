@@ -8,7 +8,7 @@ DEBUG := --scratch-path .build
 # Tests wait for answers of servers within the same process: too many at once starve them all.
 WIDTH := --experimental-maximum-parallelization-width 6
 LIBRARIES := HTTP2Client Tunnel Outbound PostgreSQL APNs FCM GCM HMS WebPush WNS MPNS ADM PAP Webhook
-SEEDS ?= 5000
+SEEDS ?= 10000
 PREFIX ?= /usr/local
 
 help: ## Print this list
