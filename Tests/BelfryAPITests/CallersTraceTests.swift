@@ -29,6 +29,7 @@ import Testing
             "00-00000000000000000000000000000000-\(Self.span)-01", "00-\(Self.trace)-0000000000000000-01",
             "00-\(Self.trace)-\(Self.span)-0", "00-\(Self.trace)-\(Self.span)-0g",
             "00-4bf92f3577b34da6a3ce929d0e0e473é-\(Self.span)-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4735\u{FE0F}-\(Self.span)-01",
         ])
     func `what is no trace is none`(header: String) {
         #expect(TraceParent(header) == nil)

@@ -40,5 +40,5 @@ struct TraceParent: Equatable {
 }
 
 extension Character {
-    fileprivate var isLowerHex: Bool { "0"..."9" ~= self || "a"..."f" ~= self }
+    fileprivate var isLowerHex: Bool { isASCII && ("0"..."9" ~= self || "a"..."f" ~= self) }
 }
