@@ -63,7 +63,7 @@ simulate: ## Thousands of seeded deliveries; SEED=n runs one, SEEDS=n that many
 	@Scripts/setup test
 	SEEDS=$(SEEDS) SEED=$(SEED) swift test $(DEBUG) --filter BelfryDeliveryTests.SimulationTests
 
-fuzz: ## Feed the parsers with garbage; SECONDS_EACH=n for each of them
+fuzz: ## Feed the parsers with garbage; SECONDS_EACH=n for each of them, KEEP=1 to keep what covers more
 	@Scripts/setup test
 	@Scripts/fuzz
 

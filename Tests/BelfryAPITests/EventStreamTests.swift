@@ -16,7 +16,7 @@ import Testing
         async throws
     {
         try await Newsstand.open { stand in
-            let reader = try stand.hub.subscribe(to: stand.application.key)
+            let reader = try await stand.hub.subscribe(to: stand.application.key)
             let paper = Paper(reader)
             try await stand.register(3)
             let push = try await stand.push()
@@ -37,8 +37,8 @@ import Testing
     @Test func `a reader hears nothing of another application`() async throws {
         try await Newsstand.open { stand in
             let stranger = try await stand.store.create(.test(GlassVault()))
-            let paper = Paper(try stand.hub.subscribe(to: stranger.key))
-            let own = Paper(try stand.hub.subscribe(to: stand.application.key))
+            let paper = Paper(try await stand.hub.subscribe(to: stranger.key))
+            let own = Paper(try await stand.hub.subscribe(to: stand.application.key))
             _ = try await stand.push()
             await own.read(until: "event: accepted")
             #expect(paper.news().isEmpty)
@@ -47,8 +47,8 @@ import Testing
 
     @Test func `a reader that is too slow loses events and is told how many`() async throws {
         try await Newsstand.open(ringMax: 4) { stand in
-            let slow = Paper(try stand.hub.subscribe(to: stand.application.key))
-            let quick = Paper(try stand.hub.subscribe(to: stand.application.key))
+            let slow = Paper(try await stand.hub.subscribe(to: stand.application.key))
+            let quick = Paper(try await stand.hub.subscribe(to: stand.application.key))
             for _ in 0..<10 {
                 _ = try await stand.push()
                 await quick.read(until: "event: accepted")
@@ -63,17 +63,17 @@ import Testing
 
     @Test func `a reader that comes again goes on behind the last event it had`() async throws {
         try await Newsstand.open { stand in
-            let first = Paper(try stand.hub.subscribe(to: stand.application.key))
+            let first = Paper(try await stand.hub.subscribe(to: stand.application.key))
             for count in 1...3 {
                 _ = try await stand.push()
                 await first.read(until: "\(stand.hub.epoch)-\(count)\n")
             }
-            let again = Paper(try stand.hub.subscribe(to: stand.application.key, after: "\(stand.hub.epoch)-1"))
+            let again = Paper(try await stand.hub.subscribe(to: stand.application.key, after: "\(stand.hub.epoch)-1"))
             let news = again.news()
             #expect(news.components("event: accepted") == 2)
             #expect(!news.contains("event: lost"))
             for id in ["other-7", "\(stand.hub.epoch)", "", "-", "\(stand.hub.epoch)--4"] {
-                let stranger = Paper(try stand.hub.subscribe(to: stand.application.key, after: id))
+                let stranger = Paper(try await stand.hub.subscribe(to: stand.application.key, after: id))
                 let text = stranger.news()
                 #expect(text.hasPrefix("event: lost\ndata: {\"count\":null}\n\n"), "\(id): \(text)")
                 #expect(text.components("event: accepted") == 3)
@@ -84,19 +84,19 @@ import Testing
     @Test func `events are kept for a while when the last reader goes`() async throws {
         try await Newsstand.open { stand in
             do {
-                let reader = Paper(try stand.hub.subscribe(to: stand.application.key))
+                let reader = Paper(try await stand.hub.subscribe(to: stand.application.key))
                 _ = try await stand.push()
                 await reader.read(until: "event: accepted")
             }
             stand.clock.advance(by: .seconds(30))
-            let again = Paper(try stand.hub.subscribe(to: stand.application.key, after: "\(stand.hub.epoch)-0"))
+            let again = Paper(try await stand.hub.subscribe(to: stand.application.key, after: "\(stand.hub.epoch)-0"))
             #expect(again.news().contains("event: accepted"))
         }
     }
 
     @Test func `a change that nobody hinted at is found by looking`() async throws {
         try await Newsstand.open { stand in
-            let paper = Paper(try stand.hub.subscribe(to: stand.application.key))
+            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
             try await stand.register(1)
             _ = try await stand.push()
             await paper.read(until: "event: accepted")
@@ -109,15 +109,45 @@ import Testing
         }
     }
 
+    @Test func `a push that another node accepted is found by looking`() async throws {
+        try await Newsstand.open { stand in
+            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
+            let push = try await stand.push(isHinted: false)
+            await stand.waitForLookers()
+            #expect(paper.news().isEmpty)
+            stand.clock.advance(by: .seconds(1))
+            await paper.read(until: "event: accepted")
+            #expect(paper.text.contains(push.receiptID.uuidString.lowercased()))
+        }
+    }
+
+    @Test func `of pushes that were there before, what changes is told, whoever changes it`() async throws {
+        try await Newsstand.open { stand in
+            try await stand.register(2)
+            let push = try await stand.push(isHinted: false)
+            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
+            try await stand.spread()
+            try await stand.settleAll(isHinted: false)
+            await stand.waitForLookers()
+            stand.clock.advance(by: .seconds(1))
+            await paper.read(until: "event: settled")
+            #expect(paper.text.contains(push.receiptID.uuidString.lowercased()))
+            #expect(!paper.text.contains("event: accepted"))
+        }
+    }
+
     @Test func `there are no more readers than there may be, and one that goes makes room`() async throws {
         try await Newsstand.open(readersMax: 2) { stand in
             var readers = [
-                try stand.hub.subscribe(to: stand.application.key), try stand.hub.subscribe(to: stand.application.key),
+                try await stand.hub.subscribe(to: stand.application.key),
+                try await stand.hub.subscribe(to: stand.application.key),
             ]
-            let refusal = #expect(throws: APIError.self) { try stand.hub.subscribe(to: stand.application.key) }
+            let refusal = await #expect(throws: APIError.self) {
+                try await stand.hub.subscribe(to: stand.application.key)
+            }
             #expect(refusal?.status == .serviceUnavailable)
             readers.removeLast()
-            readers.append(try stand.hub.subscribe(to: stand.application.key))
+            readers.append(try await stand.hub.subscribe(to: stand.application.key))
             #expect(readers.count == 2)
         }
     }
@@ -125,7 +155,7 @@ import Testing
     @Test func `a silent stream shows signs of life, and ends with the hub`() async throws {
         try await Newsstand.open { stand in
             let printed = Printer()
-            let response = EventStream(try stand.hub.subscribe(to: stand.application.key)).response
+            let response = EventStream(try await stand.hub.subscribe(to: stand.application.key)).response
             #expect(response.headers[.contentType] == "text/event-stream")
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await response.body.write(printed) }
@@ -180,12 +210,12 @@ private struct Newsstand {
         }
     }
 
-    func push() async throws -> Push {
+    func push(isHinted: Bool = true) async throws -> Push {
         let push = try await store.accept(
             NewPush(
                 receiptID: UUID(), applicationKey: application.key, content: .init(body: "x"),
                 audience: .list(.active), platformKeys: [platform.key], lane: .normal))
-        hub.noticed(push)
+        if isHinted { hub.noticed(push) }
         return push
     }
 
@@ -196,13 +226,13 @@ private struct Newsstand {
         }
     }
 
-    func settleAll() async throws {
+    func settleAll(isHinted: Bool = true) async throws {
         let claim = PageClaim(pagesMax: 4, roomElsewhere: 4, lease: .seconds(60))
         for page in try await store.claimPages(claim) {
             let push = try await store.load(page)?.push
             let answers = page.answers.map { _ in Answer.accepted }
             _ = try await store.settle(Settlement(page: page, answers: answers, retryAt: nil))
-            if let push { hub.noticed(push) }
+            if let push, isHinted { hub.noticed(push) }
         }
     }
 

@@ -2,6 +2,7 @@ import BelfryCore
 import BelfryTesting
 import FoundationEssentials
 import HTTPTypes
+import HummingbirdTesting
 import Testing
 
 @testable import BelfryAPI
@@ -48,6 +49,22 @@ import Testing
             #expect(try await stand.register(#"{"registration_token":"ab"}"#, on: user).status == 429)
         }
         for _ in 0..<10 { #expect(try await stand.push(Self.push).status == 200) }
+    }
+
+    @Test func `where there are other nodes, a guesser has this one's part of the tries`() async throws {
+        let stand = try await stand([:], clock: HandClock())
+        stand.gatekeeper?.take(NodeShare(nodes: 5))
+        let wrong: HTTPFields = [.authorization: Stand.User.basic(stand.ios.uuid.uuidString, "wrong")]
+        // Callers are known by their address, which takes a connection.
+        let statuses = try await stand.app().test(.live) { client in
+            var statuses: [Int] = []
+            for _ in 0..<3 {
+                let response = try await client.execute(uri: "/v1/registration", method: .post, headers: wrong)
+                statuses.append(response.status.code)
+            }
+            return statuses
+        }
+        #expect(statuses == [401, 401, 429])
     }
 
     @Test func `a wrong secret takes nothing of the share`() async throws {

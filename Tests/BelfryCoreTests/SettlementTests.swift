@@ -3,7 +3,7 @@ import BelfryTesting
 import Testing
 
 @Suite struct SettlementTests {
-    private static let now = Instant(milliseconds: 1_000_000)
+    private static let now = Instant(milliseconds: 960_000)
     private static let policy = RetryPolicy(
         firstDelay: .seconds(2), longestDelay: .seconds(60), patience: .seconds(3_600))
 
@@ -128,6 +128,29 @@ import Testing
         #expect(settlement.rests == [0: 128])
     }
 
+    @Test func `a rest that was rounded up stays where it is, however often its page is settled`() throws {
+        var page = Page.sample([.pending, .pending])
+        var now = Self.now + .seconds(7)
+        let wait = Duration.seconds(905)
+        var outcomes: [Outcome] = [.failed(retryAfter: wait), .unanswered]
+        for attempt in 0..<5 {
+            let settlement = Settlement(
+                of: page, carrying: .sample(page.ready.map { page.devices[$0] }), outcomes: outcomes,
+                policy: Self.policy, now: now, jitter: 0)
+            #expect(settlement.restEnds == [0: Self.now + .seconds(16 * 60)], "attempt \(attempt)")
+            page = .sample([.pending, .pending], rests: settlement.restEnds)
+            outcomes = [.unanswered]
+            now = try #require(settlement.retryAt) + .seconds(17)
+        }
+    }
+
+    @Test func `a page handed back while someone rests for longer than two hours is due when that can be said`() {
+        let end = Self.now + .seconds(130 * 60)
+        let settlement = Settlement(handingBack: .sample([.pending, .pending], rests: [0: end]), at: Self.now)
+        #expect(settlement.retryAt == Self.now + .seconds(120))
+        #expect(settlement.restEnds == [0: end])
+    }
+
     @Test func `a page handed back rests on`() {
         let page = Page.sample([.pending, .pending], rests: [1: Self.now + .seconds(61)])
         #expect(Settlement(handingBack: page, at: Self.now).rests == [1: 2])
@@ -143,10 +166,10 @@ import Testing
     }
 
     @Test(arguments: [(0, [0, 1, 127]), (60, [1, 127]), (61, [1, 127]), (127 * 60, [127]), (128 * 60, [])])
-    func `rests end by the page's due time`(seconds: Int, resting: [Int]) throws {
+    func `rests end at full minutes, counted from the one of the retry`(seconds: Int, resting: [Int]) throws {
         let codes: [UInt8] = (0..<128).map { Rests.code(minutes: $0 + 1) }
         let rests = codes.withUnsafeBytes {
-            Rests.inCodes($0, dueAt: Self.now, now: Self.now + .seconds(seconds))
+            Rests.inCodes($0, retryAt: Self.now + .seconds(59), now: Self.now + .seconds(seconds))
         }
         #expect([0, 1, 127].filter { rests[$0] != nil } == resting)
         #expect(rests.allSatisfy { $0.value == Self.now + .seconds(60 * ($0.key + 1)) })
@@ -270,8 +293,9 @@ import Testing
         }
         let waiting = settlement.answers.indices.filter { settlement.answers[$0] == .pending }
         for place in waiting {
-            let due = retryAt + .seconds(60 * settlement.rests[place, default: 0])
+            let due = settlement.restEnds[place] ?? retryAt
             #expect(due >= asked[place] ?? Self.now, "seed \(seed)")
+            #expect(due >= retryAt, "seed \(seed)")
         }
         #expect(Set(settlement.rests.keys).isStrictSubset(of: waiting), "seed \(seed)")
         #expect(settlement.rests.values.allSatisfy { 1...128 ~= $0 }, "seed \(seed)")

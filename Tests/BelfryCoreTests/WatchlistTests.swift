@@ -51,6 +51,43 @@ import Testing
         #expect(list.wait(for: 7, at: Self.home, now: Self.noon) != nil)
     }
 
+    /// How often a name can be tried in so long at nodes that share a watchlist's limits, at each as soon as it lets one try.
+    private static func tries(at nodes: Int, in time: Duration) -> Int {
+        (0..<nodes).reduce(0) { sum, _ in
+            var list = Watchlist()
+            list.take(NodeShare(nodes: nodes))
+            var (now, tries) = (noon, 0)
+            while now < noon + time {
+                if let wait = list.wait(for: 1, at: home, now: now) {
+                    now = now + wait
+                } else {
+                    list.failed(1, at: home, now: now)
+                    tries += 1
+                }
+            }
+            return sum + tries
+        }
+    }
+
+    @Test(arguments: 2...8) func `who guesses at many nodes has no more tries in the long run than at one`(nodes: Int) {
+        let hours = (Self.tries(at: 1, in: .seconds(7_200)), Self.tries(at: nodes, in: .seconds(7_200)))
+        let start = (Self.tries(at: 1, in: .seconds(3_600)), Self.tries(at: nodes, in: .seconds(3_600)))
+        #expect(hours.1 - start.1 <= hours.0 - start.0 + nodes)
+        // What is let through before the longest wait is reached.
+        #expect(start.1 <= start.0 + 10 * (nodes - 1))
+    }
+
+    @Test func `each node lets its part of the tries pass without a consequence`() {
+        var list = Watchlist()
+        list.take(NodeShare(nodes: 2))
+        for _ in 0..<2 { list.failed(1, at: Self.home, now: Self.noon) }
+        #expect(list.wait(for: 1, at: Self.home, now: Self.noon) == nil)
+        list.failed(1, at: Self.home, now: Self.noon)
+        #expect(list.wait(for: 1, at: Self.home, now: Self.noon) == .milliseconds(200))
+        list.take(.whole)
+        #expect(list.wait(for: 1, at: Self.home, now: Self.noon) == nil)
+    }
+
     @Test func `any number of names and addresses takes bounded memory`() {
         var list = Watchlist(countMax: 1_000)
         for number in 0..<20_000 {

@@ -20,7 +20,7 @@ import Testing
             (.believesEveryDeath, "is inactive"), (.killsTheBarred, "is inactive"), (.skipsTheReachable, "was skipped"),
             (.refusesToAdvance, "hang"), (.sendsSchedulesTwice, "nobody asked for it"),
             (.cancelsInVain, "was cancelled, and is sent"), (.forgetsSchedules, "hang"),
-            (.forgetsRests, "before the time"),
+            (.forgetsRests, "before the time"), (.prolongsRests, "rests until"),
         ] as [(Sabotage.Fault, String)])
     func `a planted fault is noticed`(fault: Sabotage.Fault, words: String) throws {
         let violation = try #require(firstViolation(of: fault))
@@ -52,6 +52,6 @@ extension World {
     fileprivate init(smallWithSeed seed: UInt64) {
         self.init(seed: seed)
         devices = min(devices, 30)
-        limits.jobsMax = 30_000
+        limits.jobsMax = 100_000
     }
 }

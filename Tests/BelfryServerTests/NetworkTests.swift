@@ -71,6 +71,52 @@ extension ServerTests.NetworkTests {
         }
     }
 
+    @Test func `a node that is cut off from the database while it holds a page settles it too late`() async throws {
+        try await withNodes { estate, relays, node in
+            // One page, for which one connection has streams enough once its first answer is there.
+            let crowd = try await estate.crowd(400)
+            let line = try await relays.open(to: .path(estate.databaseSocket))
+            let cutOff = node(line)
+            defer { cutOff.endAtOnce() }
+            try await cutOff.start()
+            let sender = estate.sender(at: try #require(cutOff.address))
+            let before = try await sender.push("One", toTopic: "town")
+            #expect(try await estate.settled(before).counts == ["accepted": crowd.count])
+
+            // Told, and never answered: the page comes down when its time is over.
+            estate.simulator.script.add(APNsFault(then: .stall()))
+            let push = try await sender.push("Two", toTopic: "town")
+            try await eventually("its page is in the air", every: .milliseconds(1)) {
+                estate.simulator.script.timesHappened.contains { $0 > 0 }
+            }
+            line.become(.silent)
+            estate.simulator.script.clear()
+            let other = node(nil)
+            defer { other.endAtOnce() }
+            try await other.start()
+            #expect(try await estate.settled(push).counts == ["accepted": crowd.count])
+            #expect(!cutOff.logged.contains(Self.tooLate))
+
+            line.become(.fair)
+            try await eventually("it hears that it came too late", within: healed) {
+                cutOff.logged.contains(Self.tooLate)
+            }
+            try await estate.withPremises { premises in
+                let receipt = try #require(try await premises.store.receipt(push))
+                let answers = try await premises.store.answerCounts(of: receipt.push.key)
+                #expect(Array(answers.values) == [[.accepted: crowd.count]], "a late settlement was written")
+            }
+            #expect(estate.simulator.ledger.totals().told <= 3 * crowd.count)
+            // It works on as if nothing had been.
+            try await other.stop()
+            let after = try await sender.push("Three", toTopic: "town")
+            #expect(try await estate.settled(after, within: healed).counts == ["accepted": crowd.count])
+            try await cutOff.stop()
+        }
+    }
+
+    private static let tooLate = "page was settled by another courier"
+
     @Test func `with 200 ms on each way to the database and the provider, all is delivered once`() async throws {
         let far = Relay.Weather.slow(.milliseconds(200))
         try await withNodes(providerWeather: far) { estate, relays, node in

@@ -58,8 +58,11 @@ package final class Gatekeeper: Sendable {
         return known
     }
 
-    /// From now on callers get this node's part of their limits, since they come to the others too.
-    package func take(_ share: NodeShare) { nodes.store(share.nodes, ordering: .relaxed) }
+    /// From now on callers get this node's part of their limits, and guessers of their tries, since they come to the others too.
+    package func take(_ share: NodeShare) {
+        nodes.store(share.nodes, ordering: .relaxed)
+        watchlist.withLock { $0.take(share) }
+    }
 
     /// Throws a 429 when the caller asks for more than its share.
     package func admit(_ principal: Principal) throws(APIError) {

@@ -7,6 +7,8 @@ extension HTTPField.Name {
     package static let idempotencyReplayed = known("Idempotency-Replayed")
     /// Source: WHATWG HTML, "Server-sent events".
     package static let lastEventID = known("Last-Event-ID")
+    /// Source: W3C Trace Context.
+    static let traceparent = known("traceparent")
     static let xForwardedFor = known("X-Forwarded-For")
     static let xFrameOptions = known("X-Frame-Options")
     static let referrerPolicy = known("Referrer-Policy")

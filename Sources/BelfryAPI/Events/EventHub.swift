@@ -8,7 +8,7 @@ import Synchronization
 /// Tells readers what happens to the pushes of an application, as it happens.
 ///
 /// Acceptance and delivery only drop a hint here (`Witness`), which costs them a look whether anybody reads. One task
-/// reads the receipts. A reader has a place in its application's ring; the ring outlives its last reader for a while, so
+/// reads the receipts. Of what other nodes do there is no hint: it is found by looking. A reader has a place in its application's ring; the ring outlives its last reader for a while, so
 /// that one whose connection broke goes on where it was.
 package final class EventHub: Witness {
     package struct Options: Sendable {
@@ -19,8 +19,10 @@ package final class EventHub: Witness {
         package var openMax = 1_000
         /// How long an application's events are kept after its last reader went.
         package var memory = Duration.seconds(60)
-        /// How often open pushes are looked at without a hint.
+        /// How often open pushes, and those accepted since, are looked at without a hint.
         package var look = Duration.seconds(1)
+        /// How many of an application's newest pushes such a look takes in.
+        package var newestMax = 100
         /// How long a stream may be silent. Below the time-outs that proxies have.
         package var heartbeat = Duration.seconds(15)
 
@@ -31,7 +33,7 @@ package final class EventHub: Witness {
     let clock: any WallClock
     /// Marks the numbers of this process, since they begin anew with each.
     let epoch: String
-    private let store: any PushStore
+    private let store: any PushStore & ReceiptStore
     private let logger: Logger
     private let state = Mutex(State())
     private let calls: AsyncStream<Void>
@@ -45,7 +47,9 @@ package final class EventHub: Witness {
         var isClosed = false
     }
 
-    package init(store: any PushStore, clock: any WallClock, logger: Logger, options: Options = Options()) {
+    package init(
+        store: any PushStore & ReceiptStore, clock: any WallClock, logger: Logger, options: Options = Options()
+    ) {
         self.store = store
         self.clock = clock
         self.logger = logger
@@ -55,7 +59,7 @@ package final class EventHub: Witness {
     }
 
     package func noticed(_ push: Push) {
-        let isRead = state.withLock { $0.rooms[push.applicationKey]?.noticed(push) } != nil
+        let isRead = state.withLock { $0.rooms[push.applicationKey]?.noticed(push.receiptID) } != nil
         if isRead { call.yield() }
     }
 
@@ -82,7 +86,7 @@ package final class EventHub: Witness {
     private func readReceipts() async {
         while let push = state.withLock({ $0.nextChanged() }) {
             do {
-                guard let receipt = try await store.receipt(push.receiptID) else { continue }
+                guard let receipt = try await store.receipt(push) else { continue }
                 let readers = state.withLock { $0.saw(receipt) }
                 for reader in readers { reader.yield() }
             } catch {
@@ -98,13 +102,23 @@ package final class EventHub: Witness {
             let now = clock.now
             let isBeat = beatAt + options.heartbeat <= now
             if isBeat { beatAt = now }
-            let readers = state.withLock { state in
+            let (readers, applications) = state.withLock { state in
                 state.forgetRooms(left: now + (.zero - options.memory))
                 for key in state.rooms.keys { state.rooms[key]?.lookAgain() }
-                return isBeat ? Array(state.readers.values) : []
+                return (isBeat ? Array(state.readers.values) : [], Array(state.rooms.keys))
             }
+            for application in applications { await lookForNew(application) }
             call.yield()
             for reader in readers { reader.yield() }
+        }
+    }
+
+    private func lookForNew(_ application: Key<BelfryCore.Application>) async {
+        do {
+            let newest = try await store.newestPushes(of: application, limit: options.newestMax)
+            _ = state.withLock { $0.rooms[application]?.found(newest) }
+        } catch {
+            logger.debug("new pushes could not be looked for", metadata: ["error": "\(error)"])
         }
     }
 }
@@ -117,13 +131,14 @@ extension EventHub {
     /// - Parameter lastID: the last event that the reader has; nil to hear what happens from now on.
     package func subscribe(
         to application: Key<BelfryCore.Application>, after lastID: String? = nil
-    ) throws(APIError) -> EventReader {
+    ) async throws -> EventReader {
+        try await openRoom(for: application)
         let (ticks, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let admitted = state.withLock { state -> (number: Int, last: Int64)? in
             guard !state.isClosed, state.readers.count < options.readersMax else { return nil }
             state.lastReader += 1
             state.readers[state.lastReader] = continuation
-            var room = state.rooms[application] ?? Newsroom(options)
+            var room = state.rooms[application] ?? Newsroom(options, past: [])
             room.readers.insert(state.lastReader)
             room.leftAt = nil
             state.rooms[application] = room
@@ -140,6 +155,18 @@ extension EventHub {
         return EventReader(
             hub: self, application: application, number: admitted.number, ticks: ticks,
             place: lastID.map(place(of:)) ?? .init(number: admitted.last, isKnown: true))
+    }
+
+    /// Unless there is one. Nobody reads in it yet.
+    private func openRoom(for application: Key<BelfryCore.Application>) async throws {
+        guard state.withLock({ $0.rooms[application] == nil }) else { return }
+        let past = try await store.receipts(of: application, before: nil, limit: options.newestMax)
+        let now = clock.now
+        state.withLock { state in
+            guard state.rooms[application] == nil else { return }
+            state.rooms[application] = Newsroom(options, past: past)
+            state.rooms[application]?.leftAt = now
+        }
     }
 
     private func place(of lastID: String) -> EventReader.Place {
@@ -166,7 +193,7 @@ extension EventHub {
 }
 
 extension EventHub.State {
-    mutating func nextChanged() -> Push? {
+    mutating func nextChanged() -> UUID? {
         for key in rooms.keys {
             if let push = rooms[key]?.nextChanged() { return push }
         }

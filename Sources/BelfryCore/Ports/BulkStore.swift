@@ -149,7 +149,7 @@ extension BulkTable {
         [
             "id": .integer, "push_id": .integer, "platform_id": .integer, "lane": .integer, "first_device_id": .integer,
             "last_device_id": .integer, "is_open": .flag, "due_at_ms": .integer, "attempt": .integer,
-            "carry_count": .integer, "devices": .bytes, "answers": .bytes,
+            "carry_count": .integer, "devices": .bytes, "answers": .bytes, "retry_at_ms": .integer,
         ])
 
     private static let schedule = BulkTable(

@@ -4,6 +4,8 @@ package import FoundationEssentials
 package protocol ReceiptStore: Sendable {
     /// The application's pushes, newest first, before `before`.
     func receipts(of application: Key<Application>, before: Key<Push>?, limit: Int) async throws -> [Receipt]
+    /// The receipt ids of the application's newest pushes.
+    func newestPushes(of application: Key<Application>, limit: Int) async throws -> [UUID]
     /// What became of a push on each platform, deleted ones too; `pending` holds those that still wait. Reads all pages
     /// of the push.
     func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]]

@@ -1,6 +1,8 @@
-/// How much longer than its page a pending device waits: whole minutes, within the byte of its answer.
+/// How much longer than its page a pending device waits: minutes, within the byte of its answer.
 ///
-/// A page has one due time, that of the first of its devices; what one device is asked to wait holds no other back.
+/// A page has one due time, that of the first of its devices; what one device is asked to wait holds no other back. A rest
+/// ends at a full minute of the clock, and its minutes count from the one in which the last settlement wanted the page tried
+/// again: so neither a lease that lapses nor another settlement moves its end.
 package enum Rests {
     /// One for each number of minutes, from 1.
     package static let codes: ClosedRange<UInt8> = 128...255
@@ -10,25 +12,28 @@ package enum Rests {
 
     package static func code(minutes: Int) -> UInt8 { codes.lowerBound - 1 + UInt8(minutes) }
 
-    /// Whole minutes that end no earlier; nil when it has come.
-    package static func minutes(from start: Instant, until end: Instant) -> Int? {
-        guard end > start else { return nil }
-        let milliseconds = (end - start).milliseconds
-        return min(Int((milliseconds + minute.milliseconds - 1) / minute.milliseconds), codes.count)
+    /// Minutes that end no earlier; nil when it has come.
+    package static func minutes(from retryAt: Instant, until end: Instant) -> Int? {
+        guard end > retryAt else { return nil }
+        let rest = end.endOfMinute - retryAt.startOfMinute
+        return min(Int(rest.milliseconds / minute.milliseconds), codes.count)
     }
 
-    /// Who of a page that was due at `dueAt` rests at `now`, and until when.
-    package static func inCodes(_ codes: UnsafeRawBufferPointer, dueAt: Instant, now: Instant) -> [Int: Instant] {
+    /// Who of a page that was to be tried again at `retryAt` rests at `now`, and until when.
+    package static func inCodes(_ codes: UnsafeRawBufferPointer, retryAt: Instant, now: Instant) -> [Int: Instant] {
         var minutes: [Int: Int] = [:]
         for (place, code) in codes.enumerated() where Self.codes.contains(code) {
             minutes[place] = Int(code - Self.codes.lowerBound) + 1
         }
-        return ends(of: minutes, dueAt: dueAt, now: now)
+        return ends(of: minutes, from: retryAt).filter { $0.value > now }
     }
 
-    package static func ends(of minutes: [Int: Int], dueAt: Instant, now: Instant) -> [Int: Instant] {
-        minutes.mapValues { dueAt + minute * $0 }.filter { $0.value > now }
+    package static func ends(of minutes: [Int: Int], from retryAt: Instant) -> [Int: Instant] {
+        minutes.mapValues { retryAt.startOfMinute + minute * $0 }
     }
+
+    /// When a page is due at the earliest one of whose devices rests until `end`, as far as its byte can say.
+    package static func earliestDue(before end: Instant) -> Instant { end.endOfMinute + (.zero - longest) }
 
     /// When a page is due whose devices are due at these times, and how many minutes longer some of them wait.
     ///
@@ -37,9 +42,16 @@ package enum Rests {
     package static func plan(_ dues: [Int: Instant]) -> (dueAt: Instant, minutes: [Int: Int])? {
         guard let first = dues.values.min(), let last = dues.values.max() else { return nil }
         let together = dues.values.filter { $0 <= first + minute }.max() ?? first
-        let dueAt = max(together, last + (.zero - longest))
+        let dueAt = max(together, earliestDue(before: last))
         return (dueAt, dues.compactMapValues { minutes(from: dueAt, until: $0) })
     }
+}
+
+extension Instant {
+    fileprivate var startOfMinute: Instant { Instant(milliseconds: milliseconds - milliseconds % 60_000) }
+
+    /// Itself at a full minute.
+    fileprivate var endOfMinute: Instant { self == startOfMinute ? self : startOfMinute + .seconds(60) }
 }
 
 extension Answer {

@@ -10,7 +10,7 @@ package struct Settlement: Sendable, Hashable {
     package let answers: [Answer]
     /// When the first of the pending devices are to be tried again; nil when none is.
     package let retryAt: Instant?
-    /// How many minutes longer than `retryAt` others of them wait, by their place; see `Rests`.
+    /// How many minutes longer others of them wait, by their place; see `Rests`.
     package let rests: [Int: Int]
     package let deaths: [Death]
     package let moves: [Move]
@@ -69,6 +69,9 @@ package struct Settlement: Sendable, Hashable {
         self.moves = moves
         self.halt = halt
     }
+
+    /// Until when those wait who are not tried again at `retryAt`, by their place.
+    package var restEnds: [Int: Instant] { retryAt.map { Rests.ends(of: rests, from: $0) } ?? [:] }
 
     /// How many devices got each answer by this settlement.
     package var counts: [Answer: Int] {
@@ -129,8 +132,9 @@ extension Settlement {
         self.init(page: page, answers: page.answers.map { $0 == .pending ? .unknown : $0 }, retryAt: nil)
     }
 
-    /// Hands a page back untouched, to be carried from `retryAt`.
-    package init(handingBack page: Page, at retryAt: Instant, halt: Halt? = nil) {
+    /// Hands a page back untouched, to be carried from `now`.
+    package init(handingBack page: Page, at now: Instant, halt: Halt? = nil) {
+        let retryAt = page.rests.values.max().map { max(now, Rests.earliestDue(before: $0)) } ?? now
         let rests = page.rests.compactMapValues { Rests.minutes(from: retryAt, until: $0) }
         self.init(page: page, answers: page.answers, retryAt: retryAt, rests: rests, halt: halt)
     }

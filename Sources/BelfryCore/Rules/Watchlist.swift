@@ -3,6 +3,8 @@
 /// A name that was tried wrongly from an address waits longer with each failure; only at that address, so that nobody can
 /// shut a caller out who is elsewhere. An address at which many names fail waits as a whole, but for those who were let in
 /// there before. The right secret ends a name's wait. What is remembered is bounded; the longest untouched is forgotten.
+///
+/// Of many nodes each remembers for itself, and lets its part of the tries through.
 package struct Watchlist: Sendable {
     package struct Policy: Sendable, Hashable {
         /// So many failures have no consequence; the next one waits `firstWait`, and each further one twice as long.
@@ -22,11 +24,17 @@ package struct Watchlist: Sendable {
             let doublings = min(failures - free - 1, 30)
             return min(longestWait, firstWait * (1 << doublings))
         }
+
+        /// Of one node: who tries at all of them has no more tries without a consequence, and in the long run no more at all.
+        package func part(_ share: NodeShare) -> Policy {
+            Policy(free: free / share.nodes, firstWait: firstWait * share.nodes, longestWait: longestWait * share.nodes)
+        }
     }
 
     private let ofName: Policy
     private let ofAddress: Policy
     private var entries: Generations<Suspect, Entry>
+    private var share = NodeShare.whole
 
     /// Failures are forgotten after this long without another, and so is who was let in.
     package static let memory = Duration.seconds(900)
@@ -56,6 +64,9 @@ package struct Watchlist: Sendable {
         }
     }
 
+    /// From now on this node's part is another.
+    package mutating func take(_ share: NodeShare) { self.share = share }
+
     package var isEmpty: Bool { entries.isEmpty }
     package var count: Int { entries.count }
 
@@ -64,9 +75,9 @@ package struct Watchlist: Sendable {
     /// - Parameter name: a hash of the user name, which may be of any length; nil when it cannot be read.
     package func wait(for name: Int?, at address: NetworkAddress, now: Instant) -> Duration? {
         let named = name.flatMap { entries.value(for: Suspect(address: address, name: $0)) }
-        if let wait = named?.wait(ofName, at: now) { return wait }
+        if let wait = named?.wait(ofName.part(share), at: now) { return wait }
         if let named, now < named.letInAt + Self.memory { return nil }
-        return entries.value(for: Suspect(address: address, name: nil))?.wait(ofAddress, at: now)
+        return entries.value(for: Suspect(address: address, name: nil))?.wait(ofAddress.part(share), at: now)
     }
 
     package mutating func failed(_ name: Int?, at address: NetworkAddress, now: Instant) {

@@ -64,7 +64,7 @@ extension Page {
             devices: devices, answers: try row.withBlob(5) { try [Answer](codes: $0, count: devices.count) },
             attempt: row.integer(2), isLapsed: row.integer(3) > 1,
             rests: row.withBlob(5) {
-                Rests.inCodes($0, dueAt: Instant(milliseconds: row.integer(6)), now: now)
+                Rests.inCodes($0, retryAt: Instant(milliseconds: row.integer(7)), now: now)
             })
     }
 }
@@ -123,7 +123,8 @@ enum PageStatements {
            SET due_at_ms = $5, attempt = attempt + 1, carry_count = carry_count + 1
           FROM due
          WHERE page.id = due.id
-        RETURNING page.id, push_id, attempt, carry_count, devices, answers, due.due_at_ms
+        RETURNING page.id, push_id, attempt, carry_count, devices, answers, due.due_at_ms,
+                  coalesce(retry_at_ms, due.due_at_ms)
         """
 
     static let forSettling = """
@@ -132,7 +133,7 @@ enum PageStatements {
 
     static let settle = """
         UPDATE page /* pages.settle */
-           SET answers = $1, due_at_ms = coalesce($2, due_at_ms), is_open = $3, carry_count = 0
+           SET answers = $1, due_at_ms = coalesce($2, due_at_ms), retry_at_ms = $2, is_open = $3, carry_count = 0
          WHERE id = $4
         """
 

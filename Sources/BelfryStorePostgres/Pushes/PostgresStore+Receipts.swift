@@ -1,4 +1,5 @@
 package import BelfryCore
+package import FoundationEssentials
 import PostgreSQL
 
 extension PostgresStore: ReceiptStore {
@@ -9,6 +10,12 @@ extension PostgresStore: ReceiptStore {
             let pushes = try db.prepared(ReceiptStatements.newest).all(
                 application, before ?? Key(.max), limit, as: Push.init)
             return try pushes.compactMap { try db.receipt(of: $0) }
+        }
+    }
+
+    package func newestPushes(of application: Key<Application>, limit: Int) async throws -> [UUID] {
+        try await glance { db in
+            try db.prepared(ReceiptStatements.newestIDs).all(application, limit) { $0.uuid(0) }.compactMap(\.self)
         }
     }
 
@@ -108,6 +115,11 @@ enum ReceiptStatements {
          WHERE application_id = $1 AND id < $2
          ORDER BY id DESC
          LIMIT $3
+        """
+
+    /// Walks `push_application` backwards.
+    static let newestIDs = """
+        SELECT receipt_id /* receipts.newest_ids */ FROM push WHERE application_id = $1 ORDER BY id DESC LIMIT $2
         """
 
     /// Walks `page_device`.

@@ -101,7 +101,8 @@ enum RetirementStatements {
            SET due_at_ms = $5, attempt = attempt + 1, carry_count = carry_count + 1
           FROM due
          WHERE page.id = due.id
-        RETURNING page.id, push_id, attempt, carry_count, devices, answers, due.due_at_ms
+        RETURNING page.id, push_id, attempt, carry_count, devices, answers, due.due_at_ms,
+                  coalesce(retry_at_ms, due.due_at_ms)
         """
 
     static let inOrder = [devices, subscriptions, eventCounts, heartbeats, platform]

@@ -58,7 +58,7 @@ extension Page {
             devices: devices, answers: try row.withBlob(5) { try [Answer](codes: $0, count: devices.count) },
             attempt: row.integer(2) + 1, isLapsed: row.integer(3) > 0,
             rests: row.withBlob(5) {
-                Rests.inCodes($0, dueAt: Instant(milliseconds: row.integer(6)), now: now)
+                Rests.inCodes($0, retryAt: Instant(milliseconds: row.integer(6)), now: now)
             })
     }
 }
@@ -128,7 +128,8 @@ enum PageStatements {
 
     /// Walks `page_due`.
     static let due = """
-        SELECT id, push_id, attempt, carry_count, devices, answers, due_at_ms /* pages.due */ FROM page
+        SELECT id, push_id, attempt, carry_count, devices, answers, coalesce(retry_at_ms, due_at_ms) /* pages.due */
+          FROM page
          WHERE is_open = 1 AND lane = ?1 AND platform_id = ?2 AND due_at_ms <= ?3
          ORDER BY due_at_ms, id
          LIMIT ?4
@@ -149,7 +150,7 @@ enum PageStatements {
 
     static let settle = """
         UPDATE page /* pages.settle */
-           SET answers = ?1, due_at_ms = coalesce(?2, due_at_ms), is_open = ?3, carry_count = 0
+           SET answers = ?1, due_at_ms = coalesce(?2, due_at_ms), retry_at_ms = ?2, is_open = ?3, carry_count = 0
          WHERE id = ?4
         """
 

@@ -10,7 +10,7 @@ package struct Sabotage: WrappedStore {
     package enum Fault: String, Sendable, CaseIterable {
         case settlesWithoutFence, forgetsSettlements, leasesNothing, forgetsLapses, losesDevices, writesPagesTwice
         case believesEveryDeath, killsTheBarred, skipsTheReachable, refusesToAdvance
-        case sendsSchedulesTwice, cancelsInVain, forgetsSchedules, forgetsRests
+        case sendsSchedulesTwice, cancelsInVain, forgetsSchedules, forgetsRests, prolongsRests
     }
 
     package init(_ base: MemoryStore, _ planted: Fault) {
@@ -33,6 +33,12 @@ package struct Sabotage: WrappedStore {
         case .forgetsRests:
             return try await base.claimPages(claim).map {
                 $0.with(answers: $0.answers, attempt: $0.attempt, isLapsed: $0.isLapsed)
+            }
+        case .prolongsRests:
+            return try await base.claimPages(claim).map {
+                $0.with(
+                    answers: $0.answers, attempt: $0.attempt, isLapsed: $0.isLapsed,
+                    rests: $0.isLapsed ? $0.rests.mapValues { $0 + .seconds(60) } : $0.rests)
             }
         default:
             return try await base.claimPages(claim)

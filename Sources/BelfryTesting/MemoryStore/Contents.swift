@@ -73,10 +73,10 @@ package struct Contents: Sendable {
     package struct PageRow: Sendable {
         package var page: Page
         package var lease: Lease
-        /// How many minutes longer than the page devices wait, by their place.
-        package var rests: [Int: Int]
+        /// Until when devices wait that wait for longer than the page, by their place.
+        package var rests: [Int: Instant]
 
-        package init(page: Page, lease: Lease, rests: [Int: Int] = [:]) {
+        package init(page: Page, lease: Lease, rests: [Int: Instant] = [:]) {
             self.page = page
             self.lease = lease
             self.rests = rests

@@ -138,7 +138,7 @@ extension Contents {
         guard let row = pages[key] else { preconditionFailure("a due page is in the table") }
         let page = row.page.with(
             answers: row.page.answers, attempt: row.page.attempt + 1, isLapsed: row.lease.isHeld,
-            rests: Rests.ends(of: row.rests, dueAt: row.lease.dueAt ?? now, now: now))
+            rests: row.rests.filter { $0.value > now })
         pages[key] = PageRow(page: page, lease: Lease(dueAt: until, isHeld: true), rests: row.rests)
         return page
     }
@@ -156,7 +156,7 @@ extension Contents {
         tally(from: row.page, to: settlement.answers, now: now)
         let page = row.page.with(
             answers: settlement.answers, attempt: row.page.attempt, isLapsed: row.page.isLapsed)
-        pages[key] = PageRow(page: page, lease: Lease(dueAt: settlement.retryAt), rests: settlement.rests)
+        pages[key] = PageRow(page: page, lease: Lease(dueAt: settlement.retryAt), rests: settlement.restEnds)
         for death in settlement.deaths { deactivate(death) }
         for move in settlement.moves { relocate(move, now: now) }
         if let halt = settlement.halt, let platform = platforms[page.platformKey],

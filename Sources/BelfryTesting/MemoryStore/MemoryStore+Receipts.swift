@@ -1,4 +1,5 @@
 package import BelfryCore
+package import FoundationEssentials
 
 extension MemoryStore {
     package func receipts(
@@ -10,6 +11,10 @@ extension MemoryStore {
             }
             return rows.sorted { $0.push.key > $1.push.key }.prefix(limit).map { contents.receipt(of: $0) }
         }
+    }
+
+    package func newestPushes(of application: Key<Application>, limit: Int) async throws -> [UUID] {
+        try await receipts(of: application, before: nil, limit: limit).map(\.push.receiptID)
     }
 
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {

@@ -20,10 +20,14 @@ final class Chronicle: Sendable {
         private(set) var cancelled: Set<Key<Schedule>> = []
         /// How often each became a push.
         private(set) var releases: [Key<Schedule>: Int] = [:]
+        /// Rests that ended at another time than they were to, each in a sentence.
+        private(set) var movedRests: [String] = []
         private var moment = 0
         private var touchedAt: [Key<Device>: Int] = [:]
         private var left: Set<Key<Device>> = []
         private var doubts: [Key<Push>: [Key<Device>: Int]] = [:]
+        /// Until when devices of pages rest, by their place.
+        private var rests: [Key<Page>: [Int: Instant]] = [:]
 
         /// Whether somebody registered or unregistered the device after the push.
         func isTouched(_ device: Key<Device>, since push: AcceptedPush) -> Bool {
@@ -69,6 +73,21 @@ final class Chronicle: Sendable {
 
         mutating func doubt(_ page: Page) {
             for index in page.ready { doubts[page.pushKey, default: [:]][page.devices[index], default: 0] += 1 }
+        }
+
+        mutating func claim(_ page: Page, at now: Instant) {
+            let rests = rests[page.key, default: [:]].filter { $0.value > now }
+            if page.rests != rests {
+                movedRests.append("page \(page.key): rests until \(page.rests), and was to until \(rests)")
+            }
+        }
+
+        mutating func settle(_ settlement: Settlement) {
+            let page = settlement.page
+            rests[page.key] = settlement.restEnds
+            for (place, end) in settlement.restEnds where page.rests[place].map({ $0 != end }) ?? false {
+                movedRests.append("page \(page.key): the rest of place \(place) was moved to \(end)")
+            }
         }
 
         mutating func die(carrying pages: [Page]) {

@@ -10,6 +10,8 @@ package final class MortalStore: WrappedStore {
     private let clock: any WallClock
     private let trouble: Trouble
     private let onDoubt: @Sendable (Page) -> Void
+    private let onClaim: @Sendable (Page) -> Void
+    private let onSettle: @Sendable (Settlement) -> Void
     private let onRelease: @Sendable (Schedule, Push, NewPush) -> Void
     private let held = Mutex<[Key<Page>: Page]>([:])
 
@@ -23,10 +25,14 @@ package final class MortalStore: WrappedStore {
 
     /// - Parameters:
     ///   - onDoubt: hears of each page that another may come to carry while this process does, or did.
+    ///   - onClaim: hears of each page that is claimed, before anything else happens.
+    ///   - onSettle: hears of each settlement that counts.
     ///   - onRelease: hears of each schedule that became a push.
     init(
         _ base: any Store, life: Life, executor: SeededExecutor, clock: any WallClock, trouble: Trouble,
-        onDoubt: @escaping @Sendable (Page) -> Void, onRelease: @escaping @Sendable (Schedule, Push, NewPush) -> Void
+        onDoubt: @escaping @Sendable (Page) -> Void, onClaim: @escaping @Sendable (Page) -> Void,
+        onSettle: @escaping @Sendable (Settlement) -> Void,
+        onRelease: @escaping @Sendable (Schedule, Push, NewPush) -> Void
     ) {
         self.base = base
         self.life = life
@@ -34,6 +40,8 @@ package final class MortalStore: WrappedStore {
         self.clock = clock
         self.trouble = trouble
         self.onDoubt = onDoubt
+        self.onClaim = onClaim
+        self.onSettle = onSettle
         self.onRelease = onRelease
     }
 
@@ -55,6 +63,7 @@ package final class MortalStore: WrappedStore {
     package func claimPages(_ claim: PageClaim) async throws -> [Page] {
         try await pause()
         let pages = try await base.claimPages(claim)
+        pages.forEach(onClaim)
         let isStalled = try await pause()
         held.withLock { held in
             for page in pages { held[page.key] = page }
@@ -75,6 +84,7 @@ package final class MortalStore: WrappedStore {
         do {
             if try await pause() { onDoubt(settlement.page) }
             let isDone = try await base.settle(settlement)
+            if isDone { onSettle(settlement) }
             try await pause()
             held.withLock { $0[settlement.page.key] = nil }
             return isDone

@@ -63,7 +63,8 @@ package final class Simulation: Sendable {
     /// What did not hold, each in a sentence; empty if all is well.
     package func run() -> [String] {
         let hang = settleIn() ?? live()
-        return (hang.map { [$0] } ?? Verdict(of: self).violations) + state.withLock { $0.troubles }
+        let violations = hang.map { chronicle.state.movedRests + [$0] } ?? Verdict(of: self).violations
+        return violations + state.withLock { $0.troubles }
     }
 
     /// Before the first process starts.
@@ -137,6 +138,8 @@ package final class Simulation: Sendable {
                 fails: { [weather] in weather.storeFails() }, stall: { [weather] in weather.stall() },
                 isDeaf: world.faults.isDeaf),
             onDoubt: { [chronicle] page in chronicle.note { $0.doubt(page) } },
+            onClaim: { [chronicle, clock] page in chronicle.note { $0.claim(page, at: clock.now) } },
+            onSettle: { [chronicle] settlement in chronicle.note { $0.settle(settlement) } },
             onRelease: { [chronicle, memory] schedule, push, new in
                 chronicle.note { state in
                     state.accept(push, on: new.platformKeys, contents: memory.contents)

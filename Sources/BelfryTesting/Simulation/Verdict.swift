@@ -27,8 +27,8 @@ struct Verdict {
     }
 
     var violations: [String] {
-        contents.violations + chronicle.pushes.flatMap(violations) + scheduleViolations + deviceViolations
-            + unexpectedErrors
+        contents.violations + chronicle.pushes.flatMap(violations) + chronicle.movedRests + scheduleViolations
+            + deviceViolations + unexpectedErrors
     }
 
     // MARK: Pushes

@@ -81,6 +81,8 @@ import Testing
             #expect(newest.map(\.push) == [pushes[4], pushes[3], pushes[2]])
             let rest = try await store.receipts(of: scene.application.key, before: newest.last?.push.key, limit: 3)
             #expect(rest.map(\.push) == [pushes[1], pushes[0]])
+            let ids = try await store.newestPushes(of: scene.application.key, limit: 3)
+            #expect(ids == newest.map(\.push.receiptID))
         }
     }
 
