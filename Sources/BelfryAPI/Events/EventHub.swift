@@ -54,7 +54,7 @@ package final class EventHub: Witness {
         (calls, call) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    package func noticed(_ push: Push) {
+    package func noticed(_ push: PushHead) {
         let isRead = state.withLock { $0.rooms[push.applicationKey]?.noticed(push) } != nil
         if isRead { call.yield() }
     }
@@ -166,7 +166,7 @@ extension EventHub {
 }
 
 extension EventHub.State {
-    mutating func nextChanged() -> Push? {
+    mutating func nextChanged() -> PushHead? {
         for key in rooms.keys {
             if let push = rooms[key]?.nextChanged() { return push }
         }

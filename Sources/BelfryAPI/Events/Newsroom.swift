@@ -10,9 +10,9 @@ struct Newsroom {
     private(set) var ring: EventRing<PushEvent>
     private var known: Generations<UUID, Receipt>
     /// Those that may have changed since the last look.
-    private var changed: [UUID: Push] = [:]
+    private var changed: [UUID: PushHead] = [:]
     /// Those that are not settled, to be looked at now and then: a hint may be missing.
-    private var open: [UUID: Push] = [:]
+    private var open: [UUID: PushHead] = [:]
     private let openMax: Int
     var readers: Set<Int> = []
     /// When the last reader went; nil while there is one.
@@ -25,7 +25,7 @@ struct Newsroom {
     }
 
     /// More pushes at once than are followed are heard of at their next change.
-    mutating func noticed(_ push: Push) {
+    mutating func noticed(_ push: PushHead) {
         if changed.count < openMax { changed[push.receiptID] = push }
     }
 
@@ -33,7 +33,7 @@ struct Newsroom {
         for push in open.values { noticed(push) }
     }
 
-    mutating func nextChanged() -> Push? { changed.popFirst()?.value }
+    mutating func nextChanged() -> PushHead? { changed.popFirst()?.value }
 
     /// Returns whether there is news.
     mutating func saw(_ receipt: Receipt) -> Bool {
