@@ -158,12 +158,14 @@ enum PushStatements {
          WHERE receipt_id = $1 AND NOT is_doomed
         """
 
+    /// Its walks are asked for in the order of their primary key, so that no other index is walked.
     static let progress = """
         SELECT open_walk_count, device_count, first_answer_at_ms, settled_at_ms,
                (SELECT count(*) FROM damaged_page
                  WHERE push_id = $1 AND (SELECT is_open FROM page WHERE id = page_id)),
-               (SELECT count(*) FROM walk
-                 WHERE push_id = $1 AND NOT is_claimed AND due_at_ms + 0 > $2) /* pushes.progress */
+               (SELECT count(*)
+                  FROM (SELECT is_claimed, due_at_ms FROM walk WHERE push_id = $1 ORDER BY platform_id OFFSET 0) AS own
+                 WHERE NOT is_claimed AND due_at_ms > $2) /* pushes.progress */
           FROM push_progress
          WHERE push_id = $1
         """
