@@ -4,6 +4,7 @@ struct Fuzzer {
     /// Each must take any bytes without a trap; what it promises beyond that it checks itself.
     private static let doors: [String: @Sendable ([UInt8]) -> Void] = [
         "APNsAnswers": apnsAnswers,
+        "ChannelAnswers": channelAnswers,
         "FCMAnswers": fcmAnswers,
         "GCMAnswers": gcmAnswers,
         "HMSAnswers": hmsAnswers,

@@ -16,7 +16,7 @@ package struct PushDesk: Sendable {
     /// take the content.
     package func send(_ order: Order, for application: Key<Application>) async throws -> Push {
         let push = try await store.accept(try await draft(order, for: application))
-        witness.noticed(push)
+        witness.noticed(push.head)
         return push
     }
 

@@ -26,7 +26,7 @@ struct Courier: Sendable {
                 return
             }
             report(settlement)
-            witness.noticed(load.push)
+            witness.noticed(load.push.head)
         } catch is CancellationError {
             return
         } catch {

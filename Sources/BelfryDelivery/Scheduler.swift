@@ -43,7 +43,7 @@ struct Scheduler: Sendable {
             let push = try await desk.draft(schedule.order, for: schedule.applicationKey)
             // None when it was changed or cancelled meanwhile: then its own next reading says what to do.
             guard let push = try await store.release(schedule, as: push) else { return }
-            witness.noticed(push)
+            witness.noticed(push.head)
             Metric.scheduleEnded("sent", after: clock.now - schedule.dueAt)
         } catch let error as InvalidInput {
             loop.logger.warning(

@@ -215,7 +215,7 @@ private struct Newsstand {
             NewPush(
                 receiptID: UUID(), applicationKey: application.key, content: .init(body: "x"),
                 audience: .list(.active), platformKeys: [platform.key], lane: .normal))
-        if isHinted { hub.noticed(push) }
+        if isHinted { hub.noticed(push.head) }
         return push
     }
 
@@ -232,7 +232,7 @@ private struct Newsstand {
             let push = try await store.load(page)?.push
             let answers = page.answers.map { _ in Answer.accepted }
             _ = try await store.settle(Settlement(page: page, answers: answers, retryAt: nil))
-            if let push, isHinted { hub.noticed(push) }
+            if let push, isHinted { hub.noticed(push.head) }
         }
     }
 

@@ -3,9 +3,9 @@ import Foundation
 import Testing
 
 @Suite struct PushEventTests {
-    private static let push = Push(
-        key: Key(1), receiptID: UUID(), applicationKey: Key(1), content: .init(body: "x"), audience: .list(.active),
-        lane: .normal, guarantee: .atLeastOnce, acceptedAt: .zero, expiresAt: nil)
+    private static let push = PushHead(
+        key: Key(1), receiptID: UUID(), applicationKey: Key(1), lane: .normal, guarantee: .atLeastOnce,
+        acceptedAt: .zero, expiresAt: nil)
     private static let parking = Parking(cause: .credentials, detail: "403", since: .zero)
 
     private static func receipt(

@@ -40,6 +40,10 @@ import Testing
         (ScriptedAnswer("THIRD_PARTY_AUTH_ERROR"), .refused(.forbidden)),
         (ScriptedAnswer("QUOTA_EXCEEDED", retryAfter: "30"), .throttled(retryAfter: .seconds(30))),
         (ScriptedAnswer("QUOTA_EXCEEDED"), .throttled(retryAfter: .seconds(60))),
+        (
+            ScriptedAnswer(status: 429, body: #"{"error":{"status":"RESOURCE_EXHAUSTED"}}"#),
+            .throttled(retryAfter: .seconds(60))
+        ),
         (ScriptedAnswer("UNAVAILABLE", retryAfter: "7"), .failed(retryAfter: .seconds(7))),
         (ScriptedAnswer("INTERNAL"), .failed(retryAfter: nil)),
         (ScriptedAnswer("UNSPECIFIED_ERROR"), .failed(retryAfter: nil)),

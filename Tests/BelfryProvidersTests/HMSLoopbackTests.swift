@@ -75,8 +75,14 @@ import Testing
     @Test func `over v3 what Huawei refuses us bars, what it refuses a device is the device's`() async throws {
         try await Self.with(.v3) { simulator, rehearsal in
             for (cause, expected) in [
-                ("noRight", Outcome.barred("HMS answered noRight")), ("tokenFormatError", .refused(.badToken)),
-                ("countryNotSupport", .refused(.forbidden)),
+                ("noRight", Outcome.barred("HMS answered noRight")),
+                ("noPushTypeRight", .barred("HMS answered noPushTypeRight")),
+                (
+                    "noRightToSendThisLiveNotificationEvent",
+                    .barred("HMS answered noRightToSendThisLiveNotificationEvent")
+                ), ("appinfoError", .barred("HMS answered appinfoError")), ("tokenFormatError", .refused(.badToken)),
+                ("countryNotSupport", .refused(.forbidden)), ("tokenPlatformNotSupport", .refused(.forbidden)),
+                ("quiteNew", .refused(.badToken)),
             ] {
                 let body = #"{"code":"80100000","msg":"{\"illegal_tokens\":{\"\#(cause)\":[\"b\"]}}","requestId":"r"}"#
                 simulator.script.add(ServiceFault(times: 1, then: .answer(ScriptedAnswer(status: 200, body: body))))

@@ -133,7 +133,7 @@ private struct KillScene: Sendable {
         let accepted = try #require(receipt).counts[.accepted, default: 0]
         try #require(
             receipt?.state != .settled, "the push was settled after \(kills.whileDelivering) kills; slow it down")
-        let toldOfEveryone = everyone.devices.reduce(0) { $0 + bakery.told($1) }
+        let toldOfEveryone = everyone.devices.reduce(0) { $0 + bakery.simulator.told($1) }
         let lost = toldOfEveryone - accepted - kills.repeats
         #expect(lost >= 0, "more answers than requests")
         #expect(lost <= kills.unread * Self.pagesInAirMax * Page.devicesMax, "more was in the air than may be")

@@ -143,33 +143,33 @@ extension ServerTests.NetworkTests {
         let network = try OtherNetwork()
         defer { network.close() }
         let relays = Relays()
-        let database = try PostgresServer()
-        defer { database.discard() }
-        let way = { (port: Int) in try await relays.open(to: .port(port), at: try network.boundSocket()).port }
-        try await Estate.with(database: database.url(of: "postgres"), reachingProviderBy: way) { estate in
-            let crowd = try await estate.crowd(1_200)
-            let line = try await relays.open(to: .path(estate.databaseSocket), at: try network.boundSocket())
-            let server = NodeProgram(
-                1, in: estate.scratch, database: line.databaseURL, keyRing: estate.data + "/key-ring",
-                entrance: network.entrance)
-            defer { server.endAtOnce() }
-            try await server.start()
-            try network.lose(0.1)
-            let lossy = try await estate.post("One")
-            #expect(try await estate.settled(lossy).counts == ["accepted": crowd.count])
+        try await PostgresServer.with { database in
+            let way = { (port: Int) in try await relays.open(to: .port(port), at: try network.boundSocket()).port }
+            try await Estate.with(database: database.url(of: "postgres"), reachingProviderBy: way) { estate in
+                let crowd = try await estate.crowd(1_200)
+                let line = try await relays.open(to: .path(estate.databaseSocket), at: try network.boundSocket())
+                let server = NodeProgram(
+                    1, in: estate.scratch, database: line.databaseURL, keyRing: estate.data + "/key-ring",
+                    entrance: network.entrance)
+                defer { server.endAtOnce() }
+                try await server.start()
+                try network.lose(0.1)
+                let lossy = try await estate.post("One")
+                #expect(try await estate.settled(lossy).counts == ["accepted": crowd.count])
 
-            try network.lose(1)
-            try await eventually("it notices", within: .seconds(30)) {
-                server.logged.contains("the server is not ready")
+                try network.lose(1)
+                try await eventually("it notices", within: .seconds(30)) {
+                    server.logged.contains("the server is not ready")
+                }
+                let during = try await estate.post("Two")
+                try network.lose(0)
+                let after = try await estate.post("Three")
+                #expect(try await estate.settled(after, within: healed).counts == ["accepted": crowd.count])
+                #expect(try await estate.settled(during).counts == ["accepted": crowd.count])
+                try await server.stop()
             }
-            let during = try await estate.post("Two")
-            try network.lose(0)
-            let after = try await estate.post("Three")
-            #expect(try await estate.settled(after, within: healed).counts == ["accepted": crowd.count])
-            #expect(try await estate.settled(during).counts == ["accepted": crowd.count])
-            try await server.stop()
+            await relays.close()
         }
-        await relays.close()
     }
 
     /// Makes nodes on a PostgreSQL, each reaching it through a relay, or straight.
@@ -177,24 +177,24 @@ extension ServerTests.NetworkTests {
         providerWeather: Relay.Weather = .fair,
         _ body: (Estate, Relays, (Relay?) -> NodeProgram) async throws -> Void
     ) async throws {
-        let database = try PostgresServer()
-        defer { database.discard() }
-        let relays = Relays()
-        let way = { (port: Int) async throws -> Int in
-            let relay = try await relays.open(to: .port(port))
-            relay.become(providerWeather)
-            return relay.port
-        }
-        try await Estate.with(database: database.url(of: "postgres"), reachingProviderBy: way) { estate in
-            var number = 0
-            try await body(estate, relays) { line in
-                number += 1
-                return NodeProgram(
-                    number, in: estate.scratch, database: line?.databaseURL ?? database.url(of: "postgres"),
-                    keyRing: estate.data + "/key-ring")
+        try await PostgresServer.with { database in
+            let relays = Relays()
+            let way = { (port: Int) async throws -> Int in
+                let relay = try await relays.open(to: .port(port))
+                relay.become(providerWeather)
+                return relay.port
             }
+            try await Estate.with(database: database.url(of: "postgres"), reachingProviderBy: way) { estate in
+                var number = 0
+                try await body(estate, relays) { line in
+                    number += 1
+                    return NodeProgram(
+                        number, in: estate.scratch, database: line?.databaseURL ?? database.url(of: "postgres"),
+                        keyRing: estate.data + "/key-ring")
+                }
+            }
+            await relays.close()
         }
-        await relays.close()
     }
 }
 

@@ -7,31 +7,31 @@ extension ServerTests {
     @Suite struct NodeShareTests {
         @Test(.timeLimit(.minutes(2)))
         func `limits are divided among the nodes that serve, within two beats`() async throws {
-            let database = try PostgresServer()
-            defer { database.discard() }
-            try await Estate.with(database: database.url(of: "postgres")) { estate in
-                let nodes = (1...2).map { number in
-                    NodeProgram(
-                        number, in: estate.scratch, database: database.url(of: "postgres"),
-                        keyRing: estate.data + "/key-ring",
-                        ["BELFRY_LIMIT_SENDERS_PER_SECOND": "4", "BELFRY_LIMIT_SENDERS_BURST": "4"])
-                }
-                defer { for node in nodes { node.endAtOnce() } }
-                for node in nodes { try await node.start() }
-                for node in nodes {
-                    try await eventually("a node counts two", within: .seconds(15)) {
-                        try await node.metrics().contains("belfry_nodes 2.0\n")
+            try await PostgresServer.with { database in
+                try await Estate.with(database: database.url(of: "postgres")) { estate in
+                    let nodes = (1...2).map { number in
+                        NodeProgram(
+                            number, in: estate.scratch, database: database.url(of: "postgres"),
+                            keyRing: estate.data + "/key-ring",
+                            ["BELFRY_LIMIT_SENDERS_PER_SECOND": "4", "BELFRY_LIMIT_SENDERS_BURST": "4"])
                     }
+                    defer { for node in nodes { node.endAtOnce() } }
+                    for node in nodes { try await node.start() }
+                    for node in nodes {
+                        try await eventually("a node counts two", within: .seconds(15)) {
+                            try await node.metrics().contains("belfry_nodes 2.0\n")
+                        }
+                    }
+                    let ofTwo = try await excess(at: nodes[0], estate)
+                    #expect(ofTwo.contains("More than 2 requests a second, 2 at once"), "\(ofTwo)")
+                    try await nodes[1].stop()
+                    try await eventually("it is alone", within: .seconds(15)) {
+                        try await nodes[0].metrics().contains("belfry_nodes 1.0\n")
+                    }
+                    let ofOne = try await excess(at: nodes[0], estate)
+                    #expect(ofOne.contains("More than 4 requests a second, 4 at once"), "\(ofOne)")
+                    try await nodes[0].stop()
                 }
-                let ofTwo = try await excess(at: nodes[0], estate)
-                #expect(ofTwo.contains("More than 2 requests a second, 2 at once"), "\(ofTwo)")
-                try await nodes[1].stop()
-                try await eventually("it is alone", within: .seconds(15)) {
-                    try await nodes[0].metrics().contains("belfry_nodes 1.0\n")
-                }
-                let ofOne = try await excess(at: nodes[0], estate)
-                #expect(ofOne.contains("More than 4 requests a second, 4 at once"), "\(ofOne)")
-                try await nodes[0].stop()
             }
         }
 

@@ -12,30 +12,30 @@ extension ServerTests {
         func `a migration of PostgreSQL that is killed between two steps, and inside one, is finished by the next one`()
             async throws
         {
-            let database = try PostgresServer()
-            defer { database.discard() }
-            try await Scratch.with { scratch in
-                let scene = try await OldDatabase.make(on: database, in: scratch)
-                let before = try scene.contents()
-                // Held before the step that changes this table, when others are done.
-                try await scene.killWhileHeld(by: "push_progress")
-                let between = try await scene.version()
-                #expect(between.applied == Array(Schema.migrations.map(\.identifier).prefix(6)))
-                #expect(try scene.contents() == before)
-                try scene.release()
-                try await eventually("the server has seen the last of it") { try scene.otherConnections() == 0 }
+            try await PostgresServer.with { database in
+                try await Scratch.with { scratch in
+                    let scene = try await OldDatabase.make(on: database, in: scratch)
+                    let before = try scene.contents()
+                    // Held before the step that changes this table, when others are done.
+                    try await scene.killWhileHeld(by: "push_progress")
+                    let between = try await scene.version()
+                    #expect(between.applied == Array(Schema.migrations.map(\.identifier).prefix(6)))
+                    #expect(try scene.contents() == before)
+                    try scene.release()
+                    try await eventually("the server has seen the last of it") { try scene.otherConnections() == 0 }
 
-                // Held inside that step, when a part of it is done.
-                try await scene.killWhileHeld(by: "audit")
-                #expect(try await scene.version() == between)
-                let command = scene.migrate
-                async let next = Program.run(command, in: scratch)
-                try await eventually("the next one waits for the dead one") { try scene.isQueueing() }
-                try scene.release()
-                let ended = try await next
-                #expect(ended.status == 0, "\(ended.err)")
-                #expect(try await scene.version().isCurrent)
-                #expect(try scene.contents() == before)
+                    // Held inside that step, when a part of it is done.
+                    try await scene.killWhileHeld(by: "audit")
+                    #expect(try await scene.version() == between)
+                    let command = scene.migrate
+                    async let next = Program.run(command, in: scratch)
+                    try await eventually("the next one waits for the dead one") { try scene.isQueueing() }
+                    try scene.release()
+                    let ended = try await next
+                    #expect(ended.status == 0, "\(ended.err)")
+                    #expect(try await scene.version().isCurrent)
+                    #expect(try scene.contents() == before)
+                }
             }
         }
     }

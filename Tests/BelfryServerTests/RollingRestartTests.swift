@@ -14,13 +14,13 @@ extension ServerTests {
             `nodes restarted one after the other under load refuse no request that is repeated once, lose nothing and tell nobody twice`()
             async throws
         {
-            let database = try PostgresServer()
-            defer { database.discard() }
-            try await Estate.with(database: database.url(of: "postgres")) { estate in
-                let scene = try await RollingScene.make(in: estate)
-                let result = await Result { try await scene.play() }
-                for node in scene.nodes { node.endAtOnce() }
-                try result.get()
+            try await PostgresServer.with { database in
+                try await Estate.with(database: database.url(of: "postgres")) { estate in
+                    let scene = try await RollingScene.make(in: estate)
+                    let result = await Result { try await scene.play() }
+                    for node in scene.nodes { node.endAtOnce() }
+                    try result.get()
+                }
             }
         }
     }
@@ -99,7 +99,7 @@ private struct RollingScene: Sendable {
         var done = Done()
         var dice = SplitMix64(seeds: 7, UInt64(hand))
         while !end.isRaised {
-            let token = (0..<4).map { _ in dice.next().hex }.joined()
+            let token = (0..<4).flatMap { _ in dice.next().bytes }.hex
             let reply = try await balancer.send(
                 estate.app(at: ""), "/v1/registration", #"{"registration_token":"\#(token)","tags":["visitor"]}"#,
                 key: UUID())
@@ -136,31 +136,18 @@ private struct RollingScene: Sendable {
         try await estate.withPremises { premises in
             let store = premises.store
             for receiptID in [town] + done.pushes.map(\.receipt) {
-                let receipt = try await eventually("an accepted push is settled") {
-                    let receipt = try #require(try await store.receipt(receiptID), "an accepted push is lost")
-                    return receipt.state == .settled ? receipt : nil
-                }
+                let receipt = try await store.settled(receiptID)
                 let answers = try await store.answerCounts(of: receipt.push.key)
                 let counts = receipt.counts.filter { $0.value > 0 }
                 #expect(Array(answers.values) == [counts], "counters differ from answers")
                 #expect(counts == [.accepted: receiptID == town ? everyone.count : 1])
             }
         }
-        #expect(everyone.devices.allSatisfy { timesTold($0) == 1 }, "a stop in good time tells nobody twice")
-        #expect(done.pushes.allSatisfy { timesTold($0.device) == 1 })
+        #expect(
+            everyone.devices.allSatisfy { estate.simulator.told($0) == 1 }, "a stop in good time tells nobody twice")
+        #expect(done.pushes.allSatisfy { estate.simulator.told($0.device) == 1 })
     }
 
     /// How many notifications went out, nearly all of them of the push to everyone.
     private var told: Int { estate.simulator.ledger.totals().told }
-
-    private func timesTold(_ device: Device) -> Int {
-        device.token.flatMap { estate.simulator.ledger.token($0.bytes) }?.told ?? 0
-    }
-}
-
-extension UInt64 {
-    fileprivate var hex: String {
-        let digits = String(self, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
 }

@@ -152,7 +152,7 @@ private struct ScheduleKillScene: Sendable {
                 case .sent(let receiptID):
                     #expect(!cancelled.contains(one.id), "cancelled, and sent")
                     #expect(receipts.insert(receiptID).inserted, "two schedules have one receipt")
-                    let receipt = try await bakery.settled(receiptID, in: store)
+                    let receipt = try await store.settled(receiptID)
                     #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: 1])
                     let token = try #require(told(), "a device was never told")
                     #expect(token.told == 1 + token.duplicateIDs, "two pushes came of one schedule")

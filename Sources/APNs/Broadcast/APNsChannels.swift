@@ -1,4 +1,3 @@
-import Foundation
 public import HTTP2Client
 public import Logging
 public import NIOCore
@@ -46,11 +45,8 @@ public final class APNsChannels: Sendable {
     public func channel(
         _ id: APNsChannelID, deadline: Duration = .seconds(30)
     ) async throws(APNsChannelError) -> APNsChannel {
-        let answer: ChannelBody = try read(try await ask("GET", "channels", id, deadline))
-        guard let storage = APNsChannel.Storage(rawValue: answer.storage) else {
-            throw .unreadable("APNs answered with message-storage-policy \(answer.storage)")
-        }
-        return APNsChannel(id: id, storage: storage)
+        let response = try await ask("GET", "channels", id, deadline)
+        return APNsChannel(id: id, storage: try APNsChannelAnswer.storage(response.body))
     }
 
     /// Deletes a channel. Who had subscribed is told nothing more.
@@ -60,8 +56,7 @@ public final class APNsChannels: Sendable {
 
     /// All channels of the app.
     public func all(deadline: Duration = .seconds(30)) async throws(APNsChannelError) -> [APNsChannelID] {
-        let answer: ListBody = try read(try await ask("GET", "all-channels", nil, deadline))
-        return answer.channels.compactMap { try? APNsChannelID($0) }
+        try APNsChannelAnswer.ids(try await ask("GET", "all-channels", nil, deadline).body)
     }
 
     /// Takes no more requests, waits for the answers that are due, and closes all connections within `deadline`.
@@ -96,22 +91,6 @@ public final class APNsChannels: Sendable {
         case .credentialsRefused(let fault): throw .credentialsRefused(fault)
         }
     }
-
-    private func read<Body: Decodable>(_ response: HTTP2Response) throws(APNsChannelError) -> Body {
-        do {
-            return try JSONDecoder().decode(Body.self, from: Data(response.body))
-        } catch {
-            throw .unreadable("the body of a \(response.status) is not what Apple describes")
-        }
-    }
-
-    private struct ChannelBody: Decodable {
-        let storage: Int
-
-        enum CodingKeys: String, CodingKey { case storage = "message-storage-policy" }
-    }
-
-    private struct ListBody: Decodable { let channels: [String] }
 }
 
 /// A broadcast channel as APNs keeps it.

@@ -79,18 +79,24 @@ extension Admin {
             return Response(json: json.buffer)
         }
 
-        /// Gives up its pages that cannot be read, so that it settles.
+        /// Gives up what of it cannot be read, so that it settles.
         private func writeOff(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let push = receipt.push
             let change = call.change(
                 "push.write_off", application,
-                ["receipt_id": push.receiptID.lowercased, "pages": String(receipt.damagedPages)])
-            let devices = try await desk.store.audited(change) {
-                try await desk.store.writeOffDamagedPages(of: push.key)
+                [
+                    "receipt_id": push.receiptID.lowercased, "pages": String(receipt.damagedPages),
+                    "walks": String(receipt.damagedWalks),
+                ])
+            let writeOff = try await desk.store.audited(change) {
+                try await desk.store.writeOffDamage(of: push.key)
             }
-            if devices > 0 { desk.witness.noticed(push) }
+            if writeOff != .nothing { desk.witness.noticed(push) }
             var json = JSONWriter()
-            json.object { $0.integer("devices", Int64(devices)) }
+            json.object { json in
+                json.integer("devices", Int64(writeOff.devices))
+                json.integer("walks", Int64(writeOff.walks))
+            }
             return Response(json: json.buffer)
         }
 
@@ -171,6 +177,7 @@ extension JSONWriter {
         string("settled_at", receipt.settledAt?.text)
         array("parked", receipt.parked) { $0.parking($1) }
         integer("damaged_pages", Int64(receipt.damagedPages))
+        integer("damaged_walks", Int64(receipt.damagedWalks))
     }
 }
 

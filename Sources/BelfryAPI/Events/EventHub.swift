@@ -58,7 +58,7 @@ package final class EventHub: Witness {
         (calls, call) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    package func noticed(_ push: Push) {
+    package func noticed(_ push: PushHead) {
         let isRead = state.withLock { $0.rooms[push.applicationKey]?.noticed(push.receiptID) } != nil
         if isRead { call.yield() }
     }

@@ -64,6 +64,7 @@ extension Device {
 extension Target {
     /// What a push of the wire names. Lists without an entry count as not given.
     init(_ target: PCFv1.TargetNames) throws(InvalidInput) {
+        // Before texts that are no UUID are passed over, so that a request is never larger than its limit.
         try Self.checkCount(ofDevices: target.devices.count)
         let isByDevice = !target.devices.isEmpty
         try self.init(

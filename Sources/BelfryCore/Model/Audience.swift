@@ -100,9 +100,12 @@ extension PostingList {
         case ("topic", let name?): self = .topic(String(name))
         case ("custom_user", let id?): self = .customUser(String(id))
         case ("devices", let keys?):
-            let devices = keys.split(separator: ",").map { Int64($0) }
-            guard devices.allSatisfy({ $0 != nil }) else { return nil }
-            self = .devices(devices.compactMap { $0.map { Key($0) } })
+            var devices: [Key<Device>] = []
+            for key in keys.split(separator: ",") {
+                guard let key = Int64(key) else { return nil }
+                devices.append(Key(key))
+            }
+            self = .devices(devices)
         default: return nil
         }
     }

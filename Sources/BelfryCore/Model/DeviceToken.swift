@@ -105,7 +105,8 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-    fileprivate var hexDigit: UInt8 { self < 10 ? 0x30 + self : 0x57 + self }
+    /// Of a number below 16, in lower case.
+    var hexDigit: UInt8 { self < 10 ? 0x30 + self : 0x57 + self }
 
     fileprivate var hexNibble: UInt8? {
         switch self {

@@ -54,6 +54,45 @@ package struct Push: Sendable, Hashable {
     }
 }
 
+/// A push without its content and audience: what its receipt tells of it. It can be read where those are damaged.
+package struct PushHead: Sendable, Hashable {
+    package let key: Key<Push>
+    package let receiptID: UUID
+    package let applicationKey: Key<Application>
+    package let lane: Lane
+    package let guarantee: Push.Guarantee
+    package let acceptedAt: Instant
+    package let expiresAt: Instant?
+
+    package init(
+        key: Key<Push>, receiptID: UUID, applicationKey: Key<Application>, lane: Lane, guarantee: Push.Guarantee,
+        acceptedAt: Instant, expiresAt: Instant?
+    ) {
+        self.key = key
+        self.receiptID = receiptID
+        self.applicationKey = applicationKey
+        self.lane = lane
+        self.guarantee = guarantee
+        self.acceptedAt = acceptedAt
+        self.expiresAt = expiresAt
+    }
+}
+
+extension Push {
+    package init(_ head: PushHead, content: Content, audience: Audience) {
+        self.init(
+            key: head.key, receiptID: head.receiptID, applicationKey: head.applicationKey, content: content,
+            audience: audience, lane: head.lane, guarantee: head.guarantee, acceptedAt: head.acceptedAt,
+            expiresAt: head.expiresAt)
+    }
+
+    package var head: PushHead {
+        PushHead(
+            key: key, receiptID: receiptID, applicationKey: applicationKey, lane: lane, guarantee: guarantee,
+            acceptedAt: acceptedAt, expiresAt: expiresAt)
+    }
+}
+
 /// An order of urgency. A lane's pages go before those of all lanes after it.
 package enum Lane: Int64, Sendable, Hashable, CaseIterable, Comparable, Codable {
     case urgent = 0

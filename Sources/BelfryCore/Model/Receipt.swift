@@ -1,6 +1,6 @@
 /// How a caller follows a push: its state, and how many devices got which answer.
 package struct Receipt: Sendable, Hashable {
-    package let push: Push
+    package let push: PushHead
     /// Whether the whole audience has pages, so that the sum of `counts` is the number of devices.
     package let isSpread: Bool
     /// Counts by answer; `pending` holds those that still wait. Their sum is the number of devices found so far.
@@ -13,14 +13,16 @@ package struct Receipt: Sendable, Hashable {
     package let parked: [Parking]
     /// Open pages that cannot be read; the push settles once they are mended or written off.
     package let damagedPages: Int
+    /// Platforms where its audience cannot be looked for, since the push itself cannot be read; the same holds.
+    package let damagedWalks: Int
 
     package enum State: String, Sendable, Hashable {
         case spreading, delivering, parked, damaged, settled
     }
 
     package init(
-        push: Push, isSpread: Bool, counts: [Answer: Int], settledAt: Instant?, firstAnswerAt: Instant?,
-        parked: [Parking], damagedPages: Int = 0
+        push: PushHead, isSpread: Bool, counts: [Answer: Int], settledAt: Instant?, firstAnswerAt: Instant?,
+        parked: [Parking], damagedPages: Int = 0, damagedWalks: Int = 0
     ) {
         self.push = push
         self.isSpread = isSpread
@@ -29,12 +31,13 @@ package struct Receipt: Sendable, Hashable {
         self.firstAnswerAt = firstAnswerAt
         self.parked = parked
         self.damagedPages = damagedPages
+        self.damagedWalks = damagedWalks
     }
 
     package var state: State {
         if settledAt != nil { return .settled }
         if !parked.isEmpty { return .parked }
-        if damagedPages > 0 { return .damaged }
+        if damagedPages + damagedWalks > 0 { return .damaged }
         return isSpread ? .delivering : .spreading
     }
 

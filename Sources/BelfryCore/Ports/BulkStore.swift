@@ -85,9 +85,9 @@ extension BulkTable {
     /// All of them, each behind those it refers to. Posting lists and the catalogue are left out: each engine has its own,
     /// and derives them from the devices.
     package static let all = [
-        tenant, application, platform, topic, device, push, pushProgress, tally, walk, page, schedule, location,
-        locationGroup, locationGroupMember, geofence, geofenceLocation, geofenceDeletion, geofenceStamp, geofenceNotice,
-        pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit, idempotency,
+        tenant, application, platform, topic, device, push, pushProgress, tally, walk, page, damagedPage, schedule,
+        location, locationGroup, locationGroupMember, geofence, geofenceLocation, geofenceDeletion, geofenceStamp,
+        geofenceNotice, pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit, idempotency,
     ]
 
     private static let tenant = BulkTable(
@@ -151,6 +151,9 @@ extension BulkTable {
             "last_device_id": .integer, "is_open": .flag, "due_at_ms": .integer, "attempt": .integer,
             "carry_count": .integer, "devices": .bytes, "answers": .bytes, "retry_at_ms": .integer,
         ])
+
+    private static let damagedPage = BulkTable(
+        "damaged_page", ["page_id": .integer, "push_id": .integer, "found_at_ms": .integer])
 
     private static let schedule = BulkTable(
         "schedule",

@@ -46,8 +46,8 @@ package struct DeviceText: Sendable {
     }
 
     private mutating func append(hexOf byte: UInt8) {
-        bytes.append((byte >> 4).hexCharacter)
-        bytes.append((byte & 15).hexCharacter)
+        bytes.append((byte >> 4).hexDigit)
+        bytes.append((byte & 15).hexDigit)
     }
 
     private mutating func append(_ text: some Collection<UInt8>) {
@@ -58,8 +58,4 @@ package struct DeviceText: Sendable {
         }
         bytes.append(Self.end)
     }
-}
-
-extension UInt8 {
-    fileprivate var hexCharacter: UInt8 { self < 10 ? 0x30 + self : 0x57 + self }
 }

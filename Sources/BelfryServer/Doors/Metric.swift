@@ -23,6 +23,7 @@ enum Metric {
 
     /// That nobody mended or wrote off yet.
     static func damagedPages() -> Meter { Meter(label: "belfry_pages_damaged") }
+    static func damagedWalks() -> Meter { Meter(label: "belfry_walks_damaged") }
 
     /// The least of all platforms.
     static func credentialsDays() -> Meter { Meter(label: "belfry_credentials_days") }

@@ -80,6 +80,7 @@ final class Watchman: Service {
                     uuid: node, host: ProcessInfo.processInfo.hostName, version: Release.version,
                     pagesInAir: pagesInAir(), isDraining: departure.isUnderWay))
             Metric.damagedPages().set(Int64(try await store.damagedPageCount()))
+            Metric.damagedWalks().set(Int64(try await store.damagedWalkCount()))
             if let onShare { divide(among: try await store.nodes(), onShare) }
             return nil
         } catch {

@@ -54,16 +54,6 @@ extension DeviceRow {
     }
 }
 
-/// A device's topic ids in its row: ascending, and coded as the devices of a page are.
-enum TopicList {
-    static func encode(_ ids: [Int64]) -> [UInt8] { DeviceList.encode(ids.map { Key($0) }) }
-
-    static func decode(_ bytes: UnsafeRawBufferPointer) throws -> [Int64] {
-        guard let ids = DeviceList.decode(bytes) else { throw StoreError.unavailable("a device's topics are damaged") }
-        return ids.map(\.rawValue)
-    }
-}
-
 /// A column with a zero added to it is in no index: what names rows by their keys looks them up by those, whatever the planner
 /// believes of a table that was empty when it was last counted.
 enum DeviceStatements {

@@ -6,8 +6,15 @@ extension PostgresStore: DamageStore {
         try await glance { db in try db.prepared(DamageStatements.count).first { Int($0.integer(0)) } ?? 0 }
     }
 
-    package func writeOffDamagedPages(of push: Key<Push>) async throws -> Int {
-        try await write { try $0.writeOffDamagedPages(of: push) }
+    package func damagedWalkCount() async throws -> Int {
+        let now = clock.now
+        return try await glance { db in
+            try db.prepared(DamageStatements.countWalks).first(now) { Int($0.integer(0)) } ?? 0
+        }
+    }
+
+    package func writeOffDamage(of push: Key<Push>) async throws -> WriteOff {
+        try await write { try $0.writeOffDamage(of: push) }
     }
 }
 
@@ -38,35 +45,56 @@ extension WriteSession {
         return nil
     }
 
-    /// Takes the locks in the order of a settlement: pages, their push, its tally.
-    fileprivate func writeOffDamagedPages(of push: Key<Push>) throws -> Int {
-        let noted = try prepared(DamageStatements.ofPush).all(push) { row in
-            (key: Key<Page>(row.integer(0)), page: DamagedPage(devices: row.blob(1), answers: row.blob(2)))
-        }
-        let damaged = noted.filter { !$0.page.isSound }
-        guard !damaged.isEmpty else { return 0 }
+    /// Puts a page that its courier could not load out of the way of the others, unless another has it by now.
+    func setAside(_ page: Page) throws {
+        let changes = try prepared(DamageStatements.handBack).run(now + Damage.setAsideFor, page.key, page.attempt)
+        guard changes > 0 else { return }
+        try prepared(DamageStatements.note).run(page.key, now)
+        effects.damaged.append("push \(page.pushKey)")
+    }
+
+    /// Takes the locks in the order of those who spread and settle: walks, pages, their push, its tally.
+    fileprivate func writeOffDamage(of push: Key<Push>) throws -> WriteOff {
+        let isReadable = try readable { try prepared(PushStatements.byKey).first(push, as: Push.init) } != nil
+        let walks = isReadable ? 0 : try endWalks(of: push)
+        let lost = isReadable ? try damagedPages(of: push) : try pages(DamageStatements.openOfPush, of: push)
+        guard !lost.isEmpty else { return WriteOff(devices: 0, walks: walks) }
         var skipped = 0
-        for (key, page) in damaged {
+        for (key, page) in lost {
             let answers = page.writtenOff
             try prepared(DamageStatements.close).send(answers.map(\.code), key)
             skipped += answers.count { $0 == .skipped(.damaged) }
         }
-        try prepared(PushStatements.settle).run(damaged.count, now, now, push)
+        try prepared(PushStatements.settle).run(lost.count, now, now, push)
         try countAnew(push)
-        return skipped
+        return WriteOff(devices: skipped, walks: walks)
+    }
+
+    private func endWalks(of push: Key<Push>) throws -> Int {
+        let count = try prepared(DamageStatements.endWalks).run(push)
+        if count > 0 { try prepared(PushStatements.advance).run(count, 0, 0, now, push) }
+        return count
+    }
+
+    private func damagedPages(of push: Key<Push>) throws -> [(key: Key<Page>, page: DamagedPage)] {
+        try pages(DamageStatements.ofPush, of: push).filter { !$0.page.isSound }
+    }
+
+    private func pages(_ sql: String, of push: Key<Push>) throws -> [(key: Key<Page>, page: DamagedPage)] {
+        try prepared(sql).all(push) { row in
+            (key: Key(row.integer(0)), page: DamagedPage(devices: row.blob(1), answers: row.blob(2)))
+        }
     }
 
     /// What damage had been counted for is not known. Whoever settles another page meanwhile waits for the push's row, and adds
     /// to what is counted here without that page.
     private func countAnew(_ push: Key<Push>) throws {
-        var counts = [Int](repeating: 0, count: 256)
-        try prepared(ReceiptStatements.allAnswers).each(push) { row in
-            row.withBlob(1) { codes in for code in codes { counts[Int(code)] += 1 } }
-        }
-        try prepared(DamageStatements.countDevices).send(counts.reduce(0, +), push)
+        var tally = AnswerTally()
+        try prepared(ReceiptStatements.allAnswers).each(push) { row in row.withBlob(1) { tally.add($0) } }
+        try prepared(DamageStatements.countDevices).send(tally.devices, push)
         try prepared(DamageStatements.clearTally).send(push)
-        for (code, count) in counts.enumerated() where count > 0 && Answer(byte: UInt8(code)) != .pending {
-            try prepared(TallyStatements.add).send(push, code, count)
+        for (answer, count) in tally.final {
+            try prepared(TallyStatements.add).send(push, Int(answer.code), count)
         }
     }
 }
@@ -77,8 +105,16 @@ enum DamageStatements {
         UPDATE page /* damage.set_page_aside */ SET due_at_ms = $1, carry_count = carry_count - 1 WHERE id = $2
         """
 
+    /// One that nobody claimed is due at once, so one that is not was set aside.
     static let setWalkAside = """
-        UPDATE walk /* damage.set_walk_aside */ SET due_at_ms = $1 WHERE push_id = $2 AND platform_id = $3
+        UPDATE walk /* damage.set_walk_aside */ SET due_at_ms = $1, is_claimed = false
+         WHERE push_id = $2 AND platform_id = $3
+        """
+
+    /// Takes the claim back, as if it had never been.
+    static let handBack = """
+        UPDATE page /* damage.hand_back */ SET due_at_ms = $1, carry_count = carry_count - 1
+         WHERE id = $2 AND attempt = $3 AND is_open AND carry_count > 0
         """
 
     static let note = """
@@ -92,10 +128,28 @@ enum DamageStatements {
         SELECT count(*) /* damage.count */ FROM damaged_page WHERE (SELECT is_open FROM page WHERE id = page_id)
         """
 
+    /// Walks `walk_due` from platform to platform, past what is due or claimed.
+    static let countWalks = """
+        SELECT coalesce(sum((SELECT count(*) FROM walk
+                              WHERE walk.lane = lane.id AND platform_id = platform.id AND due_at_ms > $1
+                                AND NOT is_claimed)), 0)::bigint /* damage.count_walks */
+          FROM platform CROSS JOIN (VALUES (0), (1), (2)) AS lane (id)
+        """
+
+    static let endWalks = "DELETE FROM walk /* damage.end_walks */ WHERE push_id = $1"
+
     /// Walks `damaged_page_push`.
     static let ofPush = """
         SELECT id, devices, answers /* damage.of_push */ FROM page
          WHERE id = ANY (ARRAY(SELECT page_id FROM damaged_page WHERE push_id = $1)) AND is_open
+         ORDER BY id
+           FOR UPDATE
+        """
+
+    /// Walks `page_device`.
+    static let openOfPush = """
+        SELECT id, devices, answers /* damage.open_of_push */ FROM page
+         WHERE id = ANY (ARRAY(SELECT id FROM page WHERE push_id = $1)) AND is_open
          ORDER BY id
            FOR UPDATE
         """

@@ -15,12 +15,20 @@ extension PostgresStore {
     }
 
     package func load(_ page: Page) async throws -> PageLoad? {
-        try await glance { [pushes] db in
+        let loading = try await glance { [pushes] db -> Loading in
+            guard let push = try readable({ try pushes.push(page.pushKey, in: db) }) else { return .damaged }
             guard
-                let push = try pushes.push(page.pushKey, in: db),
+                let push,
                 let platform = try db.prepared(PlatformStatements.byKey).first(page.platformKey, as: Platform.init)
-            else { return nil }
-            return PageLoad(push: push, platform: platform, recipients: try db.recipients(of: page))
+            else { return .gone }
+            return .done(PageLoad(push: push, platform: platform, recipients: try db.recipients(of: page)))
+        }
+        switch loading {
+        case .done(let load): return load
+        case .gone: return nil
+        case .damaged:
+            try await write { try $0.setAside(page) }
+            return nil
         }
     }
 
@@ -34,6 +42,13 @@ extension PostgresStore {
     }
 
     package func hints() -> AsyncStream<Void> { signals.stream() }
+}
+
+private enum Loading: Sendable {
+    case done(PageLoad)
+    case gone
+    /// Its push cannot be read.
+    case damaged
 }
 
 extension WriteSession {

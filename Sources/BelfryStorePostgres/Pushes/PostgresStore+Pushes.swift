@@ -12,11 +12,12 @@ extension PostgresStore: PushStore {
     }
 
     package func receipt(_ receiptID: UUID) async throws -> Receipt? {
-        try await read { db in
-            guard let push = try db.prepared(PushStatements.byReceipt).first(receiptID, as: Push.init) else {
+        let now = clock.now
+        return try await glance { db in
+            guard let push = try db.prepared(PushStatements.headByReceipt).first(receiptID, as: PushHead.init) else {
                 return nil
             }
-            return try db.receipt(of: push)
+            return try db.receipt(of: push, at: now)
         }
     }
 
@@ -82,8 +83,8 @@ extension WriteSession {
 }
 
 extension Connection {
-    func receipt(of push: Push) throws -> Receipt? {
-        try prepared(PushStatements.progress).first(push.key) { row in
+    func receipt(of push: PushHead, at now: Instant) throws -> Receipt? {
+        try prepared(PushStatements.progress).first(push.key, now) { row in
             let devices = Int(row.integer(1))
             var counts = try tally(of: push.key)
             let pending = devices - counts.values.reduce(0, +)
@@ -93,7 +94,7 @@ extension Connection {
                 settledAt: row.integerIfAny(3).map(Instant.init(milliseconds:)),
                 firstAnswerAt: row.integerIfAny(2).map(Instant.init(milliseconds:)),
                 parked: try prepared(PushStatements.parkings).all(push.key) { Parking($0, from: 0) }.compactMap(\.self),
-                damagedPages: Int(row.integer(4)))
+                damagedPages: Int(row.integer(4)), damagedWalks: Int(row.integer(5)))
         }
     }
 
@@ -150,10 +151,21 @@ enum PushStatements {
          WHERE receipt_id = $1 AND NOT is_doomed
         """
 
+    static let headByReceipt = """
+        SELECT push.id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms
+               /* pushes.head_by_receipt */
+          FROM push JOIN application ON application.id = application_id
+         WHERE receipt_id = $1 AND NOT is_doomed
+        """
+
+    /// Its walks are asked for in the order of their primary key, so that no other index is walked.
     static let progress = """
         SELECT open_walk_count, device_count, first_answer_at_ms, settled_at_ms,
                (SELECT count(*) FROM damaged_page
-                 WHERE push_id = $1 AND (SELECT is_open FROM page WHERE id = page_id)) /* pushes.progress */
+                 WHERE push_id = $1 AND (SELECT is_open FROM page WHERE id = page_id)),
+               (SELECT count(*)
+                  FROM (SELECT is_claimed, due_at_ms FROM walk WHERE push_id = $1 ORDER BY platform_id OFFSET 0) AS own
+                 WHERE NOT is_claimed AND due_at_ms > $2) /* pushes.progress */
           FROM push_progress
          WHERE push_id = $1
         """

@@ -6,10 +6,11 @@ extension PostgresStore: ReceiptStore {
     package func receipts(
         of application: Key<Application>, before: Key<Push>?, limit: Int
     ) async throws -> [Receipt] {
-        try await read { db in
+        let now = clock.now
+        return try await read { db in
             let pushes = try db.prepared(ReceiptStatements.newest).all(
-                application, before ?? Key(.max), limit, as: Push.init)
-            return try pushes.compactMap { try db.receipt(of: $0) }
+                application, before ?? Key(.max), limit, as: PushHead.init)
+            return try pushes.compactMap { try db.receipt(of: $0, at: now) }
         }
     }
 
@@ -21,23 +22,11 @@ extension PostgresStore: ReceiptStore {
 
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
         try await read { db in
-            var tallies: [Key<Platform>: [Int]] = [:]
+            var tallies: [Key<Platform>: AnswerTally] = [:]
             try db.prepared(ReceiptStatements.allAnswers).each(push) { row in
-                row.withBlob(1) { codes in
-                    let platform = Key<Platform>(row.integer(0))
-                    for code in codes { tallies[platform, default: Array(repeating: 0, count: 256)][Int(code)] += 1 }
-                }
+                row.withBlob(1) { tallies[Key(row.integer(0)), default: AnswerTally()].add($0) }
             }
-            return try tallies.mapValues { tally in
-                var counts: [Answer: Int] = [:]
-                for (code, count) in tally.enumerated() where count > 0 {
-                    guard let answer = Answer(byte: UInt8(code)) else {
-                        throw StoreError.unavailable("answer \(code) has no meaning")
-                    }
-                    counts[answer, default: 0] += count
-                }
-                return counts
-            }
+            return try tallies.mapValues { try $0.counts() }
         }
     }
 
@@ -53,11 +42,10 @@ extension PostgresStore: ReceiptStore {
             let pages = try db.prepared(ReceiptStatements.pages).all(
                 push, platform, start ?? 0, ReceiptStatements.pagesMax
             ) { row -> AnswerSearch.Candidate? in
-                // Of a page that cannot be read, nobody's answer can be told.
-                guard let devices = row.withBlob(1, { DeviceList.decode($0) }) else { return nil }
-                let answers = try readable { try row.withBlob(2) { try [Answer](codes: $0, count: devices.count) } }
-                return answers.map {
-                    AnswerSearch.Candidate(platform: Key(row.integer(0)), devices: devices, answers: $0)
+                row.withBlob(1) { devices in
+                    row.withBlob(2) { answers in
+                        AnswerSearch.Candidate(platform: Key(row.integer(0)), devices: devices, answers: answers)
+                    }
                 }
             }
             for case let page? in pages where !search.isFull { search.look(at: page) }
@@ -66,50 +54,13 @@ extension PostgresStore: ReceiptStore {
     }
 }
 
-/// Picks from the pages of a push, in order, the devices with an answer of one kind.
-private struct AnswerSearch {
-    struct Candidate {
-        let platform: Key<Platform>
-        let devices: [Key<Device>]
-        let answers: [Answer]
-    }
-
-    private let kind: Answer.Kind
-    private let limit: Int
-    private let naming: DeviceNaming
-    private var cursor: AnswerCursor?
-    private var found: [DeviceAnswer] = []
-
-    init(kind: Answer.Kind, after: AnswerCursor?, limit: Int, naming: DeviceNaming) {
-        self.kind = kind
-        self.limit = limit
-        self.naming = naming
-        cursor = after
-    }
-
-    var isFull: Bool { found.count == limit }
-
-    mutating func look(at page: Candidate) {
-        for (device, answer) in zip(page.devices, page.answers) {
-            if let cursor, cursor.platform == page.platform, device <= cursor.device { continue }
-            guard !isFull else { return }
-            cursor = AnswerCursor(platform: page.platform, device: device)
-            guard kind.includes(answer) else { continue }
-            found.append(DeviceAnswer(uuid: naming.uuid(of: device), platform: page.platform, answer: answer))
-        }
-    }
-
-    /// - Parameter isEnd: whether no pages follow those that were looked at.
-    func result(isEnd: Bool) -> AnswerPage { AnswerPage(answers: found, next: isEnd && !isFull ? nil : cursor) }
-}
-
 enum ReceiptStatements {
     /// The most pages looked at for one answer: about a megabyte.
     static let pagesMax = 200
 
     /// Walks `push_application` backwards.
     static let newest = """
-        SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience
+        SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms
                /* receipts.newest */
           FROM push
          WHERE application_id = $1 AND id < $2

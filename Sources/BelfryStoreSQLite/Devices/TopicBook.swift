@@ -79,16 +79,6 @@ extension Topic {
     }
 }
 
-/// A device's topic ids in its row: ascending, and coded as the devices of a page are.
-enum TopicList {
-    static func encode(_ ids: [Int64]) -> [UInt8] { DeviceList.encode(ids.map { Key($0) }) }
-
-    static func decode(_ bytes: UnsafeRawBufferPointer) throws -> [Int64] {
-        guard let ids = DeviceList.decode(bytes) else { throw StoreError.unavailable("a device's topics are damaged") }
-        return ids.map(\.rawValue)
-    }
-}
-
 enum TopicStatements {
     static let byName = """
         SELECT id, name, expires_at_ms /* topics.by_name */ FROM topic WHERE application_id = ?1 AND name = ?2

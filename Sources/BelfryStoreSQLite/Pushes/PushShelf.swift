@@ -39,18 +39,25 @@ final class PushShelf: Sendable {
 }
 
 extension Push {
-    /// From the columns of `PushStatements.byKey` and `byReceipt`.
+    /// From the columns of `PushStatements.byKey`.
+    init(_ row: Columns) throws {
+        self.init(
+            try PushHead(row), content: try JSONDecoder().decode(Content.self, from: Data(row.blob(7))),
+            audience: try JSONDecoder().decode(Audience.self, from: Data(row.blob(8))))
+    }
+}
+
+extension PushHead {
+    /// From the first columns of `PushStatements.byKey`, which `headByReceipt` has as well.
     init(_ row: Columns) throws {
         guard
             let receiptID = row.withBlob(1, { UUID(bytes: $0) }),
             let lane = Lane(rawValue: row.integer(3)),
-            let guarantee = Guarantee(rawValue: row.integer(4))
+            let guarantee = Push.Guarantee(rawValue: row.integer(4))
         else { throw StoreError.unavailable("push \(row.integer(0)) is damaged") }
         self.init(
-            key: Key(row.integer(0)), receiptID: receiptID, applicationKey: Key(row.integer(2)),
-            content: try JSONDecoder().decode(Content.self, from: Data(row.blob(7))),
-            audience: try JSONDecoder().decode(Audience.self, from: Data(row.blob(8))),
-            lane: lane, guarantee: guarantee, acceptedAt: Instant(milliseconds: row.integer(5)),
+            key: Key(row.integer(0)), receiptID: receiptID, applicationKey: Key(row.integer(2)), lane: lane,
+            guarantee: guarantee, acceptedAt: Instant(milliseconds: row.integer(5)),
             expiresAt: row.integerIfAny(6).map(Instant.init(milliseconds:)))
     }
 }

@@ -26,12 +26,20 @@ extension SQLiteStore {
     }
 
     package func load(_ page: Page) async throws -> PageLoad? {
-        try await read { [pushes] db in
+        let loading = try await read { [pushes] db -> Loading in
+            guard let push = try readable({ try pushes.push(page.pushKey, in: db) }) else { return .damaged }
             guard
-                let push = try pushes.push(page.pushKey, in: db),
+                let push,
                 let platform = try db.prepared(PlatformStatements.byKey).first(page.platformKey, as: Platform.init)
-            else { return nil }
-            return PageLoad(push: push, platform: platform, recipients: try db.recipients(of: page))
+            else { return .gone }
+            return .done(PageLoad(push: push, platform: platform, recipients: try db.recipients(of: page)))
+        }
+        switch loading {
+        case .done(let load): return load
+        case .gone: return nil
+        case .damaged:
+            try await writer.write { try $0.setAside(page, now: $0.clock.now) }
+            return nil
         }
     }
 
@@ -45,6 +53,13 @@ extension SQLiteStore {
     }
 
     package func hints() -> AsyncStream<Void> { signals.stream() }
+}
+
+private enum Loading: Sendable {
+    case done(PageLoad)
+    case gone
+    /// Its push cannot be read.
+    case damaged
 }
 
 extension Page {

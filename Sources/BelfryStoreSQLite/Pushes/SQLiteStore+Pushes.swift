@@ -12,11 +12,12 @@ extension SQLiteStore: PushStore {
     }
 
     package func receipt(_ receiptID: UUID) async throws -> Receipt? {
-        try await read { db in
-            guard let push = try db.prepared(PushStatements.byReceipt).first(receiptID, as: Push.init) else {
+        let now = clock.now
+        return try await read { db in
+            guard let push = try db.prepared(PushStatements.headByReceipt).first(receiptID, as: PushHead.init) else {
                 return nil
             }
-            return try db.receipt(of: push)
+            return try db.receipt(of: push, at: now)
         }
     }
 
@@ -85,8 +86,8 @@ extension WriteSession {
 }
 
 extension Database {
-    func receipt(of push: Push) throws -> Receipt? {
-        try prepared(PushStatements.progress).first(push.key) { row in
+    func receipt(of push: PushHead, at now: Instant) throws -> Receipt? {
+        try prepared(PushStatements.progress).first(push.key, now) { row in
             let devices = Int(row.integer(1))
             var counts = try tally(of: push.key)
             let pending = devices - counts.values.reduce(0, +)
@@ -96,7 +97,7 @@ extension Database {
                 settledAt: row.integerIfAny(3).map(Instant.init(milliseconds:)),
                 firstAnswerAt: row.integerIfAny(2).map(Instant.init(milliseconds:)),
                 parked: try prepared(PushStatements.parkings).all(push.key) { Parking($0, from: 0) }.compactMap(\.self),
-                damagedPages: Int(row.integer(4)))
+                damagedPages: Int(row.integer(4)), damagedWalks: Int(row.integer(5)))
         }
     }
 
@@ -152,10 +153,18 @@ enum PushStatements {
          WHERE receipt_id = ?1 AND is_doomed = 0
         """
 
+    static let headByReceipt = """
+        SELECT push.id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms
+               /* pushes.head_by_receipt */
+          FROM push JOIN application ON application.id = application_id
+         WHERE receipt_id = ?1 AND is_doomed = 0
+        """
+
     static let progress = """
         SELECT open_walk_count, device_count, first_answer_at_ms, settled_at_ms,
                (SELECT count(*) FROM damaged_page
-                 WHERE push_id = ?1 AND (SELECT is_open FROM page WHERE id = page_id)) /* pushes.progress */
+                 WHERE push_id = ?1 AND (SELECT is_open FROM page WHERE id = page_id)),
+               (SELECT count(*) FROM walk WHERE push_id = ?1 AND is_claimed = 0 AND due_at_ms > ?2) /* pushes.progress */
           FROM push_progress
          WHERE push_id = ?1
         """

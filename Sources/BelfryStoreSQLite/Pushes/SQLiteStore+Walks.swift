@@ -128,8 +128,9 @@ enum WalkStatements {
          WHERE push_id = ?2 AND platform_id = ?3
         """
 
+    /// One that nobody claimed is due at once, so one that is not was set aside.
     static let setAside = """
-        UPDATE walk /* walks.set_aside */ SET due_at_ms = ?1 WHERE push_id = ?2 AND platform_id = ?3
+        UPDATE walk /* walks.set_aside */ SET due_at_ms = ?1, is_claimed = 0 WHERE push_id = ?2 AND platform_id = ?3
         """
 
     static let byKey = """

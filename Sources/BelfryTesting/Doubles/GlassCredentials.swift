@@ -4,9 +4,14 @@ package import FoundationEssentials
 /// Takes the credentials of any platform that have a topic, and seals them as they are. An endpoint is for the operator.
 package struct GlassCredentials: ProviderCredentials {
     private let vault: any Vault
+    private let end: Instant?
     private let book = GlassChannels()
 
-    package init(vault: any Vault = GlassVault()) { self.vault = vault }
+    /// - Parameter end: when they all end; nil for never.
+    package init(vault: any Vault = GlassVault(), end: Instant? = nil) {
+        self.vault = vault
+        self.end = end
+    }
 
     package func sealed(
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
@@ -27,7 +32,7 @@ package struct GlassCredentials: ProviderCredentials {
 
     package var channels: any BroadcastChannels { book }
 
-    package func expiry(of platform: Platform) throws -> Instant? { nil }
+    package func expiry(of platform: Platform) throws -> Instant? { end }
 
     package func published(of platform: Platform) throws -> [String: String] { [:] }
 }

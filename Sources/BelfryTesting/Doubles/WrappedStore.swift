@@ -116,7 +116,8 @@ extension WrappedStore {
     package func nodes() async throws -> [Node] { try await base.nodes() }
 
     package func damagedPageCount() async throws -> Int { try await base.damagedPageCount() }
-    package func writeOffDamagedPages(of push: Key<Push>) async throws -> Int {
-        try await base.writeOffDamagedPages(of: push)
+    package func damagedWalkCount() async throws -> Int { try await base.damagedWalkCount() }
+    package func writeOffDamage(of push: Key<Push>) async throws -> WriteOff {
+        try await base.writeOffDamage(of: push)
     }
 }

@@ -49,7 +49,7 @@ extension Contents {
 
     func receipt(of row: PushRow) -> Receipt {
         Receipt(
-            push: row.push, isSpread: !isSpreading(row.push.key), counts: row.counts, settledAt: row.settledAt,
+            push: row.push.head, isSpread: !isSpreading(row.push.key), counts: row.counts, settledAt: row.settledAt,
             firstAnswerAt: row.firstAnswerAt,
             parked: openPlatforms(of: row.push.key).compactMap { platforms[$0]?.parked })
     }

@@ -4,18 +4,21 @@ import Foundation
 
 struct WriteOffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "write-off", abstract: "Give up the pages of a push that cannot be read.",
+        commandName: "write-off", abstract: "Give up what of a push cannot be read.",
         discussion: """
-            A push whose state is `damaged` waits for pages that the database cannot give back. First find out why, and whether
-            a backup has them: docs/Operations.md, "a damaged page". Written off, their devices are answered
-            `skipped: damaged`, and the push settles. Pages that were mended meanwhile are left alone.
+            A push whose state is `damaged` waits for rows that the database cannot give back. First find out why, and whether
+            a backup has them: docs/Operations.md, "a damaged page". Written off, the devices of its pages are answered
+            `skipped: damaged`, and the push settles. Where the push itself cannot be read, that is all of its open pages, and
+            those whom it had not come to yet are not told. What was mended meanwhile is left alone.
             """)
 
     @OptionGroup var desk: DeskOptions
     @Argument(help: "The receipt's id.", transform: UUID.parse) var receiptID: UUID
 
     func run() async throws {
-        let devices = try await desk.withDesk { try await $0.writeOff(receiptID) }
-        print(devices == 0 ? "nothing is damaged" : "written off: \(devices.grouped) devices")
+        let writeOff = try await desk.withDesk { try await $0.writeOff(receiptID) }
+        guard writeOff != .nothing else { return print("nothing is damaged") }
+        let rest = writeOff.walks > 0 ? ", and whom it had not come to yet on \(writeOff.walks.grouped) platforms" : ""
+        print("written off: \(writeOff.devices.grouped) devices\(rest)")
     }
 }

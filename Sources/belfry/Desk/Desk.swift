@@ -24,7 +24,7 @@ protocol Desk: Sendable {
     func receipt(_ id: UUID) async throws -> ReceiptPage
     func answer(of device: UUID, in receipt: UUID) async throws -> String
     /// Gives up the pages of a push that cannot be read; how many devices were passed over thereby.
-    func writeOff(_ receipt: UUID) async throws -> Int
+    func writeOff(_ receipt: UUID) async throws -> WriteOff
 
     func nodes() async throws -> [NodeRow]
 }

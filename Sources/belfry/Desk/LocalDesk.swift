@@ -107,8 +107,8 @@ struct LocalDesk: Desk {
         return answer.name
     }
 
-    func writeOff(_ receipt: UUID) async throws -> Int {
-        try await store.writeOffDamagedPages(of: try await found(receipt).push.key)
+    func writeOff(_ receipt: UUID) async throws -> WriteOff {
+        try await store.writeOffDamage(of: try await found(receipt).push.key)
     }
 
     func nodes() async throws -> [NodeRow] { try await store.nodes().map { NodeRow($0) } }
@@ -152,6 +152,7 @@ extension ReceiptPage {
             receipt_id: receipt.push.receiptID.lowercased, state: receipt.state.rawValue, devices: receipt.devices,
             counts: Dictionary(uniqueKeysWithValues: counts), accepted_at: receipt.push.acceptedAt.text,
             first_answer_at: receipt.firstAnswerAt?.text, settled_at: receipt.settledAt?.text,
-            parked: receipt.parked.map { "\($0.cause): \($0.detail)" }, damaged_pages: receipt.damagedPages)
+            parked: receipt.parked.map { "\($0.cause): \($0.detail)" }, damaged_pages: receipt.damagedPages,
+            damaged_walks: receipt.damagedWalks)
     }
 }

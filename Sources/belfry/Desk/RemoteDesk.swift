@@ -97,10 +97,10 @@ struct RemoteDesk: Desk {
         return reply.answer
     }
 
-    func writeOff(_ receipt: UUID) async throws -> Int {
-        struct Reply: Decodable { let devices: Int }
+    func writeOff(_ receipt: UUID) async throws -> WriteOff {
+        struct Reply: Decodable { let devices, walks: Int }
         let reply: Reply = try await client.send("POST", "pushes/\(receipt.lowercased)/write-off")
-        return reply.devices
+        return WriteOff(devices: reply.devices, walks: reply.walks)
     }
 
     func nodes() async throws -> [NodeRow] {
@@ -159,11 +159,13 @@ private struct ReceiptReply: Decodable {
     let settled_at: String?
     let parked: [ParkingReply]
     let damaged_pages: Int
+    let damaged_walks: Int
 
     var page: ReceiptPage {
         ReceiptPage(
             receipt_id: receipt_id, state: state, devices: devices, counts: counts, accepted_at: accepted_at,
             first_answer_at: first_answer_at, settled_at: settled_at,
-            parked: parked.map { "\($0.cause): \($0.detail)" }, damaged_pages: damaged_pages)
+            parked: parked.map { "\($0.cause): \($0.detail)" }, damaged_pages: damaged_pages,
+            damaged_walks: damaged_walks)
     }
 }

@@ -47,6 +47,8 @@ struct ReceiptPage: Encodable {
     let parked: [String]
     /// Pages that cannot be read: see `belfry write-off`.
     let damaged_pages: Int
+    /// Platforms where its audience cannot be looked for, since the push itself cannot be read.
+    let damaged_walks: Int
 
     var isSettled: Bool { state == Receipt.State.settled.rawValue }
     var isSpread: Bool { state != Receipt.State.spreading.rawValue }
@@ -62,6 +64,7 @@ struct ReceiptPage: Encodable {
         if let settled_at { fields.append(("settled_at", settled_at)) }
         for reason in parked { fields.append(("parked", reason)) }
         if damaged_pages > 0 { fields.append(("damaged_pages", damaged_pages.grouped)) }
+        if damaged_walks > 0 { fields.append(("damaged_walks", damaged_walks.grouped)) }
         Output.fields(fields)
     }
 }

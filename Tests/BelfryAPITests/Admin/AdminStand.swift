@@ -18,9 +18,10 @@ struct AdminStand {
     let office: Office
     let `operator`: String
 
-    init() async throws {
+    /// - Parameter credentialsEnd: of all platforms, from now on.
+    init(credentialsEnd: Duration? = nil) async throws {
         store = MemoryStore(clock: clock)
-        let credentials = GlassCredentials(vault: vault)
+        let credentials = GlassCredentials(vault: vault, end: credentialsEnd.map { [now = clock.now] in now + $0 })
         routes = AdminRoutes(store: store, vault: vault, clock: clock, credentials: credentials)
         office = Office(store: store, vault: vault, credentials: credentials)
         `operator` = try await office.createKey(

@@ -148,6 +148,15 @@ import Testing
         #expect(try await stand.send(.post, "platforms/\(uuid)/resume")["state"] == .string("active"))
     }
 
+    @Test func `when credentials end is told, and trying them says what came of it`() async throws {
+        let stand = try await AdminStand(credentialsEnd: .seconds(86_400))
+        let platform = try await stand.estate("shop").platform.uuid.lowercased
+        let shown = try await stand.send(.get, "platforms/\(platform)")
+        #expect(shown["credentials_expire_at"] == .string((stand.clock.now + .seconds(86_400)).text))
+        let tried = try await stand.send(.post, "platforms/\(platform)/credentials/test")
+        #expect(tried.status == 200 && tried["result"] == .string("works"), "\(tried)")
+    }
+
     @Test func `a push says whom it is for, and its receipt tells`() async throws {
         let stand = try await AdminStand()
         let estate = try await stand.estate("shop")
@@ -165,8 +174,8 @@ import Testing
         let id = try #require(sent["receipt_id"]?.stringValue)
         let receipt = try await stand.send(.get, "pushes/\(id)")
         #expect(receipt["lane"] == .string("bulk"))
-        #expect(receipt.text.contains(#""damaged_pages":0"#))
-        #expect(try await stand.send(.post, "pushes/\(id)/write-off").text == #"{"devices":0}"#)
+        #expect(receipt.text.contains(#""damaged_pages":0,"damaged_walks":0"#))
+        #expect(try await stand.send(.post, "pushes/\(id)/write-off").text == #"{"devices":0,"walks":0}"#)
         #expect(receipt["accepted_at"] == .string(stand.clock.now.text))
         let list = try await stand.send(.get, "\(path)?limit=1")
         #expect(list.text.contains(id) && !list.text.contains(estate.push.receiptID.lowercased))

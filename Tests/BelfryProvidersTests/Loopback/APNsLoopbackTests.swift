@@ -23,7 +23,8 @@ import Testing
     private static let wait = Duration.seconds(15 * 60)
 
     private static func with(
-        _ use: AppleTokenUse = .app, isKnown: Bool = true, _ body: (Stage) async throws -> Void
+        _ use: AppleTokenUse = .app, isKnown: Bool = true, trustRoot: String? = nil,
+        _ body: (Stage) async throws -> Void
     ) async throws {
         let key = APNsSimulator.IssuedKey()
         let authority = try CertificateAuthority()
@@ -42,7 +43,7 @@ import Testing
         let credentials = APNsPlatformCredentials(
             identity: .key(p8: key.p8, keyID: key.keyID, teamID: key.teamID),
             topic: use == .mdm ? "com.apple.mgmt.External.1" : bundle, endpoint: "https://localhost:\(simulator.port)",
-            trustRootsPEM: simulator.trustRootPEM, channelsEndpoint: channels.url)
+            trustRootsPEM: trustRoot ?? simulator.trustRootPEM, channelsEndpoint: channels.url)
         try await Rehearsal.with(.apple(use), credentials, change: { $0.apns.connectionsMax = 1 }) { rehearsal in
             try await body(Stage(simulator: simulator, channels: channels, rehearsal: rehearsal))
         }
@@ -128,6 +129,16 @@ import Testing
                 let outcomes = await stage.rehearsal.send([Self.token])
                 #expect(outcomes == [expected], "\(then)")
             }
+        }
+    }
+
+    @Test func `a certificate that is not trusted bars the platform`() async throws {
+        try await Self.with(trustRoot: try CertificateAuthority().certificatePEM) { stage in
+            guard case .barred? = await stage.rehearsal.send([Self.token]).first else {
+                Issue.record("it trusts a stranger")
+                return
+            }
+            #expect(stage.simulator.ledger.totals().told == 0)
         }
     }
 

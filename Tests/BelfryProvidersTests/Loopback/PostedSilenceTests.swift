@@ -91,7 +91,9 @@ import Testing
             try await posted.play { stage in
                 let rows: [(ScriptedAnswer, Bool)] = [
                     (ScriptedAnswer(status: 400, body: #"{"error":"invalid_client"}"#), true),
-                    (ScriptedAnswer(status: 401), true), (ScriptedAnswer(status: 429), false),
+                    (ScriptedAnswer(status: 401), true), (ScriptedAnswer(status: 408), false),
+                    (ScriptedAnswer(status: 429), false),
+                    (ScriptedAnswer(status: 200, body: #"{"error":"invalid_client"}"#), true),
                     (ScriptedAnswer(status: 500), false), (ScriptedAnswer(status: 200, body: "{}"), false),
                 ]
                 for (answer, isRefusal) in rows {

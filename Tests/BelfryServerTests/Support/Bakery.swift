@@ -53,9 +53,6 @@ struct Bakery: Sendable {
     func sender(at base: String) -> Caller {
         Caller(base: base, user: application.application.uuid.lowercased, secret: application.apiKey)
     }
-
-    /// How often the provider took a push for the device.
-    func told(_ device: Device) -> Int { device.token.flatMap { simulator.ledger.token($0.bytes) }?.told ?? 0 }
 }
 
 // MARK: - What is posted while servers die
@@ -91,11 +88,11 @@ extension Bakery {
     func expectAllTold(
         _ crowd: Crowd, by push: UUID, in store: any Store
     ) async throws -> (receipt: Receipt, repeats: Int) {
-        let receipt = try await settled(push, in: store)
+        let receipt = try await store.settled(push)
         #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: crowd.count])
         let answers = try await store.answerCounts(of: receipt.push.key)
         #expect(Array(answers.values) == [[.accepted: crowd.count]], "counters differ from answers")
-        let times = crowd.devices.map { told($0) }
+        let times = crowd.devices.map { simulator.told($0) }
         let lost = times.count { $0 == 0 }
         let repeats = times.reduce(0, +) - (times.count - lost)
         print("\(repeats) of \(times.count) devices were told again, \(lost) lost")
@@ -107,19 +104,11 @@ extension Bakery {
     func expectTold(_ posted: [Posted], in store: any Store) async throws {
         #expect(!posted.isEmpty, "no push was accepted between the kills")
         for push in posted {
-            let receipt = try await settled(push.receiptID, in: store)
+            let receipt = try await store.settled(push.receiptID)
             #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: 1])
-            #expect(told(push.device) >= 1)
+            #expect(simulator.told(push.device) >= 1)
         }
         print("\(posted.count) pushes were accepted between the kills, 0 lost")
-    }
-
-    /// The receipt of a push that a server took, once all of its devices have their answers.
-    func settled(_ push: UUID, in store: any Store) async throws -> Receipt {
-        try await eventually("push \(push) is settled", within: .seconds(120)) {
-            let receipt = try #require(try await store.receipt(push), "an accepted push is lost")
-            return receipt.state == .settled ? receipt : nil
-        }
     }
 }
 

@@ -36,5 +36,5 @@ struct Crowd: Sendable {
 }
 
 extension UInt64 {
-    fileprivate var bytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
+    var bytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
 }

@@ -12,7 +12,7 @@ struct Estate: Sendable {
     let simulator: APNsSimulator
     let application: String
     private let apiKey: String
-    private let platform: String
+    let platform: String
     private let secret: String
 
     struct Created: Decodable {

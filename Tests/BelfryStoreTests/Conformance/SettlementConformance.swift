@@ -81,7 +81,7 @@ import Testing
             #expect(try await scene.store.settle(Settlement(pages[1], all: .expired)))
             let whole = try #require(try await scene.store.receipt(push.receiptID))
             #expect(whole.state == .settled && whole.firstAnswerAt == first && whole.settledAt == scene.clock.now)
-            #expect(whole.push == push)
+            #expect(whole.push == push.head)
             #expect(try await scene.store.answer(of: keys[0], in: push.key) == .gone)
             #expect(try await scene.store.answer(of: keys[1], in: push.key) == .expired)
             #expect(try await scene.store.answer(of: Key(999), in: push.key) == nil)

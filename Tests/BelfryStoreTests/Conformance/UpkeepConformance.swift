@@ -75,8 +75,8 @@ import Testing
             let store = scene.store
             let stranger = try await store.create(.named("weather"))
             _ = try await scene.push(on: [], of: stranger)
-            var pushes: [Push] = []
-            for number in 1...5 { pushes.append(try await scene.push(body: "\(number)")) }
+            var pushes: [PushHead] = []
+            for number in 1...5 { pushes.append(try await scene.push(body: "\(number)").head) }
             let newest = try await store.receipts(of: scene.application.key, before: nil, limit: 3)
             #expect(newest.map(\.push) == [pushes[4], pushes[3], pushes[2]])
             let rest = try await store.receipts(of: scene.application.key, before: newest.last?.push.key, limit: 3)

@@ -24,6 +24,16 @@ struct Scene {
         platform = try await store.create(.of(application))
     }
 
+    private init(_ scene: Scene, store: any Store) {
+        self.store = store
+        clock = scene.clock
+        application = scene.application
+        platform = scene.platform
+    }
+
+    /// The same by the eyes of another store on the same database.
+    func seen(by store: any Store) -> Scene { Scene(self, store: store) }
+
     @discardableResult
     func register(
         _ token: String, as uuid: UUID? = nil, topics: Registration.TopicChange = .keep,

@@ -1,0 +1,47 @@
+/// Picks from the pages of a push, in order, the devices with an answer of one kind.
+package struct AnswerSearch {
+    package struct Candidate {
+        let platform: Key<Platform>
+        let devices: [Key<Device>]
+        let answers: [Answer]
+
+        /// From the row of a page; nil when it cannot be read, for then nobody's answer can be told.
+        package init?(platform: Key<Platform>, devices: UnsafeRawBufferPointer, answers: UnsafeRawBufferPointer) {
+            guard
+                let devices = DeviceList.decode(devices),
+                let answers = try? [Answer](codes: answers, count: devices.count)
+            else { return nil }
+            self.platform = platform
+            self.devices = devices
+            self.answers = answers
+        }
+    }
+
+    private let kind: Answer.Kind
+    private let limit: Int
+    private let naming: DeviceNaming
+    private var cursor: AnswerCursor?
+    private var found: [DeviceAnswer] = []
+
+    package init(kind: Answer.Kind, after: AnswerCursor?, limit: Int, naming: DeviceNaming) {
+        self.kind = kind
+        self.limit = limit
+        self.naming = naming
+        cursor = after
+    }
+
+    package var isFull: Bool { found.count == limit }
+
+    package mutating func look(at page: Candidate) {
+        for (device, answer) in zip(page.devices, page.answers) {
+            if let cursor, cursor.platform == page.platform, device <= cursor.device { continue }
+            guard !isFull else { return }
+            cursor = AnswerCursor(platform: page.platform, device: device)
+            guard kind.includes(answer) else { continue }
+            found.append(DeviceAnswer(uuid: naming.uuid(of: device), platform: page.platform, answer: answer))
+        }
+    }
+
+    /// - Parameter isEnd: whether no pages follow those that were looked at.
+    package func result(isEnd: Bool) -> AnswerPage { AnswerPage(answers: found, next: isEnd && !isFull ? nil : cursor) }
+}

@@ -1,0 +1,114 @@
+import BelfrySimulators
+import Foundation
+import Testing
+
+/// The commands about credentials, and about the keys that seal them.
+extension ServerTests {
+    @Suite struct SecretsCommandTests {}
+}
+
+extension ServerTests.SecretsCommandTests {
+    private struct CreatedKey: Decodable {
+        let key: String
+    }
+
+    private struct Rotation: Decodable {
+        let key: Int
+        let resealed: Int
+    }
+
+    private struct SealingKey: Decodable, Equatable {
+        let id: Int
+        let secrets: Int
+        let seals: Bool
+    }
+
+    @Test func `credentials are tried on this machine and on a server elsewhere, and no device is told`() async throws {
+        try await Estate.with { estate in
+            let admin: CreatedKey = try await estate.run("admin", "create", "--json").decoded()
+            let server = try await estate.serve()
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http
+            func test() async throws -> [Program.Ended] {
+                [
+                    try await estate.run("platform", "test", estate.platform),
+                    try await Program.run(
+                        ["platform", "test", estate.platform, "--server", base], ["BELFRY_ADMIN_KEY": admin.key],
+                        in: estate.scratch),
+                ]
+            }
+            estate.simulator.script.answer(APNsVerdict(.badDeviceToken), for: [String(repeating: "0", count: 64)])
+            for ended in try await test() {
+                #expect(ended.status == 0 && ended.out == "works\n", "\(ended)")
+            }
+            estate.simulator.script.add(APNsFault(then: .answer(status: 403, reason: "InvalidProviderToken")))
+            for ended in try await test() {
+                #expect(
+                    ended.status != 0 && ended.out == "refused: APNs answered 403 InvalidProviderToken\n", "\(ended)")
+            }
+            #expect(estate.simulator.ledger.totals().told == 0)
+            try await server.end(SIGTERM)
+        }
+    }
+
+    @Test
+    func `all is sealed with a new key beside a running server, and the old one is dropped when nothing needs it`()
+        async throws
+    {
+        try await Estate.with { estate in
+            let crowd = try await estate.crowd(3)
+            let server = try await estate.serve()
+            defer { server.endAtOnce() }
+            try await expectTold(crowd, at: server, estate)
+            let early = try await estate.run("keys", "drop", "1")
+            #expect(early.status != 0, "the key is in use")
+
+            let rotation: Rotation = try await estate.run("keys", "rotate", "--json").decoded()
+            #expect(rotation.key == 2 && rotation.resealed >= 2)
+            let keys: [SealingKey] = try await estate.run("keys", "list", "--json").decoded()
+            #expect(
+                keys == [
+                    SealingKey(id: 1, secrets: 0, seals: false),
+                    SealingKey(id: 2, secrets: rotation.resealed, seals: true),
+                ])
+            let late = try await estate.run("keys", "drop", "1")
+            #expect(late.status == 0, "\(late.err)")
+            try await expectTold(crowd, at: server, estate)
+            try await server.end(SIGTERM)
+
+            let next = try await estate.serve()
+            defer { next.endAtOnce() }
+            try await expectTold(crowd, at: next, estate)
+            try await next.end(SIGTERM)
+        }
+    }
+
+    @Test func `credentials that end soon are in the metrics and the log`() async throws {
+        try await Estate.with { estate in
+            let p12 = try await OpenSSL(scratch: estate.scratch).p12(
+                "apple", topic: House.topic, days: 10, passphrase: "geheim")
+            let passphrase = try estate.scratch.write("geheim", to: "passphrase")
+            let platform = try Estate.CreatedPlatform(
+                try await estate.run(
+                    "platform", "create", "--json", "--app", estate.application, "--type", "ios", "--mode",
+                    "production", "--name", "old", "--apns-certificate", p12, "--passphrase-file", passphrase,
+                    "--topic",
+                    House.topic)
+            ).platform_uuid
+            let server = try await estate.serve()
+            defer { server.endAtOnce() }
+            let page = Caller(base: try await server.addresses().management, user: "", secret: "")
+            try await eventually("the metrics tell") {
+                try await page.send("GET", "/metrics").body.contains("belfry_credentials_days 9.0\n")
+            }
+            #expect(server.logged.contains("the credentials of a platform end soon"))
+            #expect(server.logged.contains(platform))
+            try await server.end(SIGTERM)
+        }
+    }
+
+    private func expectTold(_ crowd: Crowd, at server: Program, _ estate: Estate) async throws {
+        let push = try await estate.sender(at: try await server.addresses().http).push("Hello", toTopic: "town")
+        #expect(try await estate.settled(push).counts == ["accepted": crowd.count])
+    }
+}

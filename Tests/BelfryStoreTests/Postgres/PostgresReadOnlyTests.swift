@@ -1,0 +1,45 @@
+import BelfryCore
+import BelfryTesting
+import Logging
+import PostgreSQL
+import Testing
+
+@testable import BelfryStorePostgres
+
+@Suite struct PostgresReadOnlyTests {
+    @Test func `a database that cannot be written says so, and goes on when it can`() async throws {
+        let book = LogBook()
+        try await withLoggedStore(book) { store in
+            let scene = try await Scene(store: store, clock: HandClock())
+            let device = try await scene.register("a")
+            let push = try await scene.push()
+            // As if the server had become a standby. The pool has one connection.
+            try await run("SET default_transaction_read_only = on", in: store)
+            await #expect {
+                _ = try await scene.push()
+            } throws: { error in
+                if case .unavailable(let words) = error as? StoreError { words.contains("read-only") } else { false }
+            }
+            #expect(try await store.device(device.uuid, on: scene.platform.key) == device)
+            try await run("SET default_transaction_read_only = off", in: store)
+            try await scene.spread()
+            #expect(try await scene.counts(of: push) == [.pending: 1])
+        }
+    }
+
+    private func run(_ script: String, in store: PostgresStore) async throws {
+        try await store.glance { try $0.run(script: script) }
+    }
+
+    private func withLoggedStore(_ book: LogBook, _ body: (PostgresStore) async throws -> Void) async throws {
+        try await PostgresHall.withDatabase { connection in
+            let store = try await PostgresStore.open(
+                .init(connection: connection, connectionsMax: 1, clock: HandClock()), logger: book.logger,
+                migrate: false)
+            let outcome: Swift.Result<Void, any Error>
+            do { outcome = .success(try await body(store)) } catch { outcome = .failure(error) }
+            await store.close()
+            try outcome.get()
+        }
+    }
+}

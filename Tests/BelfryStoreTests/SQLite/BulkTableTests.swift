@@ -1,0 +1,22 @@
+import BelfryCore
+import GRDB
+import Testing
+
+@testable import BelfryStoreSQLite
+
+@Suite struct BulkTableTests {
+    /// Made by the engine itself, derived from other tables, or of no meaning to a database that nobody serves from.
+    private static let own: Set = [
+        "grdb_migrations", "setting", "subscription", "subscription_mark", "buried_topic", "catalogue",
+        "catalogue_card",
+        "catalogue_count", "catalogue_erratum", "catalogue_volume", "audit_horizon", "node",
+    ]
+
+    @Test func `every table is copied, or is the engine's own`() async throws {
+        try await withSQLiteStore { store, _ in
+            let sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            let tables = try await store.pool.read { db in try db.prepared(sql).all { $0.text(0) } }
+            #expect(Set(tables) == Self.own.union(BulkTable.all.map(\.name)))
+        }
+    }
+}
