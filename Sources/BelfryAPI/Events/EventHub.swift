@@ -8,8 +8,8 @@ import Synchronization
 /// Tells readers what happens to the pushes of an application, as it happens.
 ///
 /// Acceptance and delivery only drop a hint here (`Witness`), which costs them a look whether anybody reads. One task
-/// reads the receipts. Of what other nodes do there is no hint: it is found by looking. A reader has a place in its application's ring; the ring outlives its last reader for a while, so
-/// that one whose connection broke goes on where it was.
+/// reads the receipts. Of what other nodes do there is no hint: it is found by looking. A reader has a place in its
+/// application's ring; the ring outlives its last reader for a while, so that one whose connection broke goes on where it was.
 package final class EventHub: Witness {
     package struct Options: Sendable {
         package var readersMax = 256

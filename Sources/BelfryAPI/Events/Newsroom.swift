@@ -3,9 +3,9 @@ import FoundationEssentials
 
 /// What is known of the pushes of one application that somebody reads about.
 ///
-/// It is told which pushes may have changed, finds by itself those that others accept, and asks for their receipts; events are
-/// what differs between two receipts. So the counters of an event are the receipt's, they never go back, and a delivery that is faster than the readers makes
-/// fewer events instead of a queue.
+/// It is told which pushes may have changed, finds by itself those that others accept, and asks for their receipts; events
+/// are what differs between two receipts. So the counters of an event are the receipt's, they never go back, and a delivery
+/// that is faster than the readers makes fewer events instead of a queue.
 struct Newsroom {
     private(set) var ring: EventRing<PushEvent>
     private var known: Generations<UUID, Receipt>
