@@ -50,13 +50,13 @@ lint: ## Check the format of all Swift code
 bench: ## Measure: one table, ratios within one run
 	@Scripts/setup bench
 	swift build $(RELEASE) --product belfry
-	cd Benchmarks && swift build --configuration release --scratch-path ../.build-bench
+	cd Benchmarks && swift build --configuration release --scratch-path ../.build-bench --static-swift-stdlib
 	.build-bench/release/BelfryBenchmarks $(ARGS)
 
 soak: ## Half an hour of mixed load with faults: does anything grow? ARGS="--minutes n"
 	@Scripts/setup bench
 	swift build $(RELEASE) --product belfry
-	cd Benchmarks && swift build --configuration release --scratch-path ../.build-bench
+	cd Benchmarks && swift build --configuration release --scratch-path ../.build-bench --static-swift-stdlib
 	.build-bench/release/BelfryBenchmarks soak $(ARGS)
 
 simulate: ## Thousands of seeded deliveries; SEED=n runs one, SEEDS=n that many
