@@ -23,10 +23,18 @@ final class Child: Sendable {
         // Connections of ours must not stay open in it.
         for descriptor in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap({ Int32($0) })
         where descriptor > 2 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        // Threads of a pool block most signals, and a child would go on so: pgbench ends by an alarm.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var pid: pid_t = 0
-        let code = posix_spawnp(&pid, command[0], &actions, nil, &arguments, environ)
+        let code = posix_spawnp(&pid, command[0], &actions, &attributes, &arguments, environ)
         guard code == 0 else {
             throw BenchmarkFault("\(command[0]) cannot be started: \(String(cString: strerror(code)))")
         }
