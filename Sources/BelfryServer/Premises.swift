@@ -20,21 +20,23 @@ package struct Premises: Sendable {
 
     package var administration: Administration { Administration(store: store, means: means) }
 
-    /// Makes the directory, the key ring and the database where they are missing.
-    package init(_ configuration: ServerConfiguration, logger: Logger) async throws {
+    /// - Parameter makesDatabase: whether the directory, the key ring and the database are made where they are missing.
+    package init(_ configuration: ServerConfiguration, logger: Logger, makesDatabase: Bool = true) async throws {
         let storage = configuration.storage
         isShared = storage.databaseURL != nil
+        let isNew = try await storage.isNew
+        guard makesDatabase || !isNew else {
+            throw StoreError.unavailable("\(storage.databaseName) is not there; `belfry serve` makes it")
+        }
         try FileManager.default.createDirectory(
             atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         // A database without its ring cannot be read; a new ring beside it would only hide that.
         if let url = storage.databaseURL {
-            let isNew = try await PostgresStore.schemaVersion(of: url).applied.isEmpty
             keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
             let options = PostgresStore.Options(connection: url, connectionsMax: storage.connectionsMax)
             let postgres = try await PostgresStore.open(options, logger: logger, migrate: storage.migrates)
             (store, clock, closeStore) = (postgres, postgres.clock, { await postgres.close() })
         } else {
-            let isNew = !FileManager.default.fileExists(atPath: storage.databaseFile)
             keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
             let forward = ForwardClock(logger: logger)
             let sqlite = try SQLiteStore.open(
@@ -108,6 +110,16 @@ package struct Premises: Sendable {
             let version = try SQLiteStore.schemaVersion(at: storage.databaseFile)
         else { return (false, false) }
         return (!version.unknown.isEmpty, !version.missing.isEmpty)
+    }
+}
+
+extension StorageConfiguration {
+    /// Whether the database has yet to be made.
+    fileprivate var isNew: Bool {
+        get async throws {
+            guard let databaseURL else { return !FileManager.default.fileExists(atPath: databaseFile) }
+            return try await PostgresStore.schemaVersion(of: databaseURL).applied.isEmpty
+        }
     }
 }
 

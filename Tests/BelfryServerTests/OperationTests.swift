@@ -151,6 +151,18 @@ extension ServerTests.OperationTests {
         }
     }
 
+    @Test(arguments: ["app list", "receipt \(UUID().uuidString)", "keys list", "nodes", "admin list"])
+    func `a command that looks for something makes no database where there is none`(command: String) async throws {
+        try await Scratch.with { scratch in
+            let directory = scratch.file("mistyped")
+            let ended = try await Program.run(
+                command.split(separator: " ").map(String.init) + ["--data-directory", directory], in: scratch)
+            #expect(ended.status != 0)
+            #expect(ended.err.contains("\(directory)/belfry.sqlite is not there"), "\(ended.err)")
+            #expect(!FileManager.default.fileExists(atPath: directory))
+        }
+    }
+
     @Test func `a database without its key ring is not opened, and no new ring is made`() async throws {
         try await Estate.with { estate in
             let ring = estate.data + "/key-ring"

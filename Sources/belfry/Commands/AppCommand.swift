@@ -15,7 +15,7 @@ struct AppCommand: AsyncParsableCommand {
         @Option(help: "What people call it.") var name: String
 
         func run() async throws {
-            let created = try await desk.withDesk { try await $0.createApplication(name: name) }
+            let created = try await desk.withDesk(makingDatabase: true) { try await $0.createApplication(name: name) }
             if output.json { return try Output.json(created) }
             Output.fields([
                 ("app_uuid", created.app_uuid), ("api_key", created.api_key), ("shared_secret", created.shared_secret),

@@ -33,16 +33,23 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// Opens the database for one command beside a running server.
-    func withAdministration<Value>(_ body: (Administration) async throws -> Value) async throws -> Value {
-        try await withPremises { try await body($0.administration) }
+    func withAdministration<Value>(
+        makingDatabase: Bool = false, _ body: (Administration) async throws -> Value
+    ) async throws -> Value {
+        try await withPremises(makingDatabase: makingDatabase) { try await body($0.administration) }
     }
 
     /// Opens what the configuration names, for one command beside a running server.
-    func withPremises<Value>(_ body: (Premises) async throws -> Value) async throws -> Value {
+    ///
+    /// - Parameter makingDatabase: whether a database is made where there is none. A command that looks for something
+    ///   in a new one would only hide that it was pointed at the wrong place.
+    func withPremises<Value>(
+        makingDatabase: Bool = false, _ body: (Premises) async throws -> Value
+    ) async throws -> Value {
         let configuration = try await configuration()
         var logger = Logger(label: "belfry") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = max(configuration.logging.level, .warning)
-        let premises = try await Premises(configuration, logger: logger)
+        let premises = try await Premises(configuration, logger: logger, makesDatabase: makingDatabase)
         let result = await Swift.Result { try await body(premises) }
         try await premises.close()
         return try result.get()

@@ -16,7 +16,9 @@ struct TenantCommand: AsyncParsableCommand {
         @Option(help: "What people call it.") var name: String
 
         func run() async throws {
-            let tenant = try await common.withAdministration { try await $0.createTenant(name: try Name(name)) }
+            let tenant = try await common.withAdministration(makingDatabase: true) {
+                try await $0.createTenant(name: try Name(name))
+            }
             if output.json { return try Output.json(TenantRow(tenant)) }
             Output.fields([("tenant_uuid", tenant.uuid.lowercased)])
         }

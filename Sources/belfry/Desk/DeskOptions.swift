@@ -26,11 +26,15 @@ struct DeskOptions: ParsableArguments {
         }
     }
 
-    func withDesk<Value>(_ body: (any Desk) async throws -> Value) async throws -> Value {
+    func withDesk<Value>(
+        makingDatabase: Bool = false, _ body: (any Desk) async throws -> Value
+    ) async throws -> Value {
         let environment = ProcessInfo.processInfo.environment
         let named = common.dataDirectory == nil ? environment["BELFRY_SERVER"] : nil
         guard let server = server ?? named else {
-            return try await common.withAdministration { try await body(LocalDesk(administration: $0)) }
+            return try await common.withAdministration(makingDatabase: makingDatabase) {
+                try await body(LocalDesk(administration: $0))
+            }
         }
         let client = try AdminClient(server: server, key: try adminKey(environment))
         let result = await Swift.Result { try await body(RemoteDesk(client: client)) }
