@@ -60,34 +60,34 @@ extension ServerTests.EventTests {
     }
 
     @Test(.timeLimit(.minutes(2))) func `a node's stream tells of what another node accepted`() async throws {
-        let database = try PostgresServer()
-        defer { database.discard() }
-        try await Estate.with(database: database.url(of: "postgres")) { estate in
-            _ = try await estate.crowd(3)
-            let nodes = (1...2).map { number in
-                NodeProgram(
-                    number, in: estate.scratch, database: database.url(of: "postgres"),
-                    keyRing: estate.data + "/key-ring")
-            }
-            defer { for node in nodes { node.endAtOnce() } }
-            for node in nodes { try await node.start() }
-            let key = try await estate.withPremises {
-                try await $0.administration.createKey(name: Name("test"), scope: .operator).text
-            }
-            let stream = try await RawConnection.open(to: try #require(nodes[1].address))
-            try await stream.send(Self.head("GET /admin/v1/apps/\(estate.application)/events", key))
-            try await eventually("the stream is open") { stream.received.contains("retry: 2000") }
-            let sender = estate.sender(at: try #require(nodes[0].address))
-            // Either node may carry them.
-            for _ in 1...5 {
-                let push = try await sender.push("Hello", toTopic: "town")
-                try await eventually("its end is told") {
-                    stream.received.contains(#""receipt_id":"\#(push.lowercased)","state":"settled""#)
+        try await PostgresServer.with { database in
+            try await Estate.with(database: database.url(of: "postgres")) { estate in
+                _ = try await estate.crowd(3)
+                let nodes = (1...2).map { number in
+                    NodeProgram(
+                        number, in: estate.scratch, database: database.url(of: "postgres"),
+                        keyRing: estate.data + "/key-ring")
                 }
+                defer { for node in nodes { node.endAtOnce() } }
+                for node in nodes { try await node.start() }
+                let key = try await estate.withPremises {
+                    try await $0.administration.createKey(name: Name("test"), scope: .operator).text
+                }
+                let stream = try await RawConnection.open(to: try #require(nodes[1].address))
+                try await stream.send(Self.head("GET /admin/v1/apps/\(estate.application)/events", key))
+                try await eventually("the stream is open") { stream.received.contains("retry: 2000") }
+                let sender = estate.sender(at: try #require(nodes[0].address))
+                // Either node may carry them.
+                for _ in 1...5 {
+                    let push = try await sender.push("Hello", toTopic: "town")
+                    try await eventually("its end is told") {
+                        stream.received.contains(#""receipt_id":"\#(push.lowercased)","state":"settled""#)
+                    }
+                }
+                #expect(stream.received.components(separatedBy: "event: accepted").count == 6)
+                await stream.close()
+                for node in nodes { try await node.stop() }
             }
-            #expect(stream.received.components(separatedBy: "event: accepted").count == 6)
-            await stream.close()
-            for node in nodes { try await node.stop() }
         }
     }
 

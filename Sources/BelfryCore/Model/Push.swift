@@ -2,17 +2,9 @@ package import FoundationEssentials
 
 /// What a back end posted: content, audience, times.
 package struct Push: Sendable, Hashable {
-    package let key: Key<Push>
-    /// How the caller follows the push.
-    package let receiptID: UUID
-    package let applicationKey: Key<Application>
+    package let head: PushHead
     package let content: Content
     package let audience: Audience
-    package let lane: Lane
-    package let guarantee: Guarantee
-    package let acceptedAt: Instant
-    /// From then on no device is told any more; nil leaves it to the provider.
-    package let expiresAt: Instant?
 
     /// The words of a push, and each platform's own.
     package struct Content: Sendable, Hashable, Codable {
@@ -38,30 +30,42 @@ package struct Push: Sendable, Hashable {
         case atMostOnce = 1
     }
 
+    package init(_ head: PushHead, content: Content, audience: Audience) {
+        self.head = head
+        self.content = content
+        self.audience = audience
+    }
+
     package init(
         key: Key<Push>, receiptID: UUID, applicationKey: Key<Application>, content: Content, audience: Audience,
         lane: Lane, guarantee: Guarantee, acceptedAt: Instant, expiresAt: Instant?
     ) {
-        self.key = key
-        self.receiptID = receiptID
-        self.applicationKey = applicationKey
-        self.content = content
-        self.audience = audience
-        self.lane = lane
-        self.guarantee = guarantee
-        self.acceptedAt = acceptedAt
-        self.expiresAt = expiresAt
+        self.init(
+            PushHead(
+                key: key, receiptID: receiptID, applicationKey: applicationKey, lane: lane, guarantee: guarantee,
+                acceptedAt: acceptedAt, expiresAt: expiresAt),
+            content: content, audience: audience)
     }
+
+    package var key: Key<Push> { head.key }
+    package var receiptID: UUID { head.receiptID }
+    package var applicationKey: Key<Application> { head.applicationKey }
+    package var lane: Lane { head.lane }
+    package var guarantee: Guarantee { head.guarantee }
+    package var acceptedAt: Instant { head.acceptedAt }
+    package var expiresAt: Instant? { head.expiresAt }
 }
 
 /// A push without its content and audience: what its receipt tells of it. It can be read where those are damaged.
 package struct PushHead: Sendable, Hashable {
     package let key: Key<Push>
+    /// How the caller follows the push.
     package let receiptID: UUID
     package let applicationKey: Key<Application>
     package let lane: Lane
     package let guarantee: Push.Guarantee
     package let acceptedAt: Instant
+    /// From then on no device is told any more; nil leaves it to the provider.
     package let expiresAt: Instant?
 
     package init(
@@ -75,21 +79,6 @@ package struct PushHead: Sendable, Hashable {
         self.guarantee = guarantee
         self.acceptedAt = acceptedAt
         self.expiresAt = expiresAt
-    }
-}
-
-extension Push {
-    package init(_ head: PushHead, content: Content, audience: Audience) {
-        self.init(
-            key: head.key, receiptID: head.receiptID, applicationKey: head.applicationKey, content: content,
-            audience: audience, lane: head.lane, guarantee: head.guarantee, acceptedAt: head.acceptedAt,
-            expiresAt: head.expiresAt)
-    }
-
-    package var head: PushHead {
-        PushHead(
-            key: key, receiptID: receiptID, applicationKey: applicationKey, lane: lane, guarantee: guarantee,
-            acceptedAt: acceptedAt, expiresAt: expiresAt)
     }
 }
 

@@ -172,6 +172,15 @@ package struct PageLoad: Sendable {
     }
 }
 
+/// What came of making a page ready to be carried, as a database reads it.
+package enum PageLoading: Sendable {
+    case done(PageLoad)
+    /// Its push or its platform is no more.
+    case gone
+    /// Its push cannot be read.
+    case damaged
+}
+
 package struct Recipient: Sendable, Hashable {
     package let device: Key<Device>
     package let token: DeviceToken

@@ -15,7 +15,7 @@ extension PostgresStore {
     }
 
     package func load(_ page: Page) async throws -> PageLoad? {
-        let loading = try await glance { [pushes] db -> Loading in
+        let loading = try await glance { [pushes] db -> PageLoading in
             guard let push = try readable({ try pushes.push(page.pushKey, in: db) }) else { return .damaged }
             guard
                 let push,
@@ -42,13 +42,6 @@ extension PostgresStore {
     }
 
     package func hints() -> AsyncStream<Void> { signals.stream() }
-}
-
-private enum Loading: Sendable {
-    case done(PageLoad)
-    case gone
-    /// Its push cannot be read.
-    case damaged
 }
 
 extension WriteSession {

@@ -9,24 +9,14 @@ extension SQLiteStore {
                 atMost: claim.pagesMax, lanes: claim.lanes, nextBidder: PageStatements.nextBidder,
                 room: claim.room(on:)
             ) { lane, platform, share in
-                let due = try session.prepared(PageStatements.due).all(lane.rawValue, platform, now, share) { row in
-                    (
-                        key: Key<Page>(row.integer(0)),
-                        page: try readable { try Page(claiming: row, in: lane, on: platform, at: now) }
-                    )
-                }
-                let lease = try session.prepared(PageStatements.lease)
-                return try due.compactMap { key, page in
-                    guard let page else { return try session.setAside(key, now: now) }
-                    try lease.run(now + claim.lease, key)
-                    return page
-                }
+                try session.leasePages(
+                    in: lane, on: platform, dueBy: now, atMost: share, until: now + claim.lease, now: now)
             }
         }
     }
 
     package func load(_ page: Page) async throws -> PageLoad? {
-        let loading = try await read { [pushes] db -> Loading in
+        let loading = try await read { [pushes] db -> PageLoading in
             guard let push = try readable({ try pushes.push(page.pushKey, in: db) }) else { return .damaged }
             guard
                 let push,
@@ -55,16 +45,29 @@ extension SQLiteStore {
     package func hints() -> AsyncStream<Void> { signals.stream() }
 }
 
-private enum Loading: Sendable {
-    case done(PageLoad)
-    case gone
-    /// Its push cannot be read.
-    case damaged
+extension WriteSession {
+    /// Leases pages, the longest due first, and puts those out of the way that cannot be read.
+    func leasePages(
+        in lane: Lane, on platform: Key<Platform>, dueBy: Instant, atMost limit: Int, until end: Instant, now: Instant
+    ) throws -> [Page] {
+        let due = try prepared(PageStatements.due).all(lane.rawValue, platform, dueBy, limit) { row in
+            (
+                key: Key<Page>(row.integer(0)),
+                page: try readable { try Page(claiming: row, in: lane, on: platform, at: now) }
+            )
+        }
+        let lease = try prepared(PageStatements.lease)
+        return try due.compactMap { key, page in
+            guard let page else { return try setAside(key, now: now) }
+            try lease.run(end, key)
+            return page
+        }
+    }
 }
 
 extension Page {
     /// From the columns of `PageStatements.due`, as they are before the claim.
-    init(claiming row: Columns, in lane: Lane, on platform: Key<Platform>, at now: Instant) throws {
+    fileprivate init(claiming row: Columns, in lane: Lane, on platform: Key<Platform>, at now: Instant) throws {
         guard let devices = row.withBlob(4, { DeviceList.decode($0) }) else {
             throw StoreError.unavailable("page \(row.integer(0)) is damaged")
         }

@@ -57,18 +57,10 @@ struct Retirement {
 
     private func answerPages(on platform: Key<Platform>, in lane: Lane) throws -> Bool {
         let now = session.clock.now
-        let open = try session.prepared(PageStatements.due).all(
-            lane.rawValue, platform, Instant.distantFuture, Self.pagesAtOnce
-        ) { row in
-            (
-                key: Key<Page>(row.integer(0)),
-                page: try readable { try Page(claiming: row, in: lane, on: platform, at: now) }
-            )
-        }
-        let pages = try open.compactMap { key, page in try page ?? session.setAside(key, now: now) }
+        // The lease turns away the courier that may be carrying them.
+        let pages = try session.leasePages(
+            in: lane, on: platform, dueBy: .distantFuture, atMost: Self.pagesAtOnce, until: now, now: now)
         for page in pages {
-            // The claim turns away the courier that may be carrying it.
-            try session.prepared(PageStatements.lease).run(now, page.key)
             let answers = page.answers.map { $0 == .pending ? .skipped(.missing) : $0 }
             let settlement = Settlement(page: page, answers: answers, retryAt: nil)
             _ = try Settling(session: session, settlement: settlement).settle()
