@@ -88,21 +88,18 @@ extension PostgresStore: BulkStore {
 }
 
 extension WriteSession {
-    /// Of topics that are there; rows of devices may name others, which are gone.
+    /// Rows come in the order of their ids.
     fileprivate func writePostings(of rows: [[BulkValue]]) throws {
-        let devices = try rows.compactMap { row -> (key: Int64, platform: Int64, topics: [Int64])? in
+        guard let last = rows.last else { return }
+        let devices = try rows.compactMap { row -> NewSubscriber? in
             guard case .bytes(let topics) = row[BulkTable.device.place(of: "topics")] else { return nil }
-            guard try row[BulkTable.device.place(of: "reach")].number > 0 else { return nil }
-            let platform = try row[BulkTable.device.place(of: "platform_id")].number
-            return (try row[0].number, platform, try topics.withUnsafeBytes { try TopicList.decode($0) })
+            return NewSubscriber(
+                device: Key(try row[0].number),
+                platform: Key(try row[BulkTable.device.place(of: "platform_id")].number),
+                isActive: try row[BulkTable.device.place(of: "reach")].number > 0,
+                topics: try topics.withUnsafeBytes { try TopicList.decode($0) })
         }
-        let known = try livingTopics(Set(devices.flatMap(\.topics)))
-        var postings = PostingChanges()
-        for device in devices {
-            postings.move(
-                Key(device.key), on: Key(device.platform), from: [], to: device.topics.filter { known[$0] != nil })
-        }
-        try postings.write(in: self)
+        try sweep(devices, until: try last[0].number)
     }
 }
 

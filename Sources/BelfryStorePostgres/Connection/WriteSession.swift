@@ -57,6 +57,9 @@ enum SessionStatements {
     /// The same for the catalogue.
     static let cataloguing = "SELECT pg_try_advisory_xact_lock(7236828795) /* session.cataloguing */"
 
+    /// The same for the posting lists.
+    static let sweeping = "SELECT pg_try_advisory_xact_lock(7236828797) /* session.sweeping */"
+
     /// What each connection is told. An answer waits for the disk even where the server's default is not to. A node that is cut
     /// off inside a transaction keeps its locks for ten seconds. Plans are made once for each statement, and walk indexes
     /// from row to row however small a table is, for it may have grown by the next time.

@@ -2,12 +2,18 @@ import BelfryCore
 import PostgreSQL
 
 /// Reads the posting lists of one platform, all from the transaction that it is in.
+///
+/// A device that is swept meanwhile may be met twice, in its list and among those not swept, and is returned once.
 final class PostgresPostings: PostingReader {
     private let db: Connection
     private let platform: Key<Platform>
     private let application: Key<Application>
     private let now: Instant
     private var topicIDs: [String: Int64?] = [:]
+    /// Looked at before any list, so that none is missed who is swept meanwhile.
+    private lazy var mark = Result { try db.subscriptionMark() }
+    /// Devices not swept yet, by topic; see `SubscriptionSweep`.
+    private lazy var unswept = Result { try readUnswept() }
 
     /// - Parameter now: topics whose time has come have no list.
     init(_ db: Connection, platform: Key<Platform>, application: Key<Application>, now: Instant) {
@@ -23,16 +29,61 @@ final class PostgresPostings: PostingReader {
         case .interactive: try read(PostingStatements.interactive, platform, after, limit)
         case .registered: try read(PostingStatements.registered, platform, after, limit)
         case .customUser(let id): try read(PostingStatements.customUser, platform, id, after, limit)
-        case .topic(let name):
-            try topicID(name).map { try read(PostingStatements.topic, $0, platform, after, limit) } ?? []
+        case .topic(let name): try topic(name, after: after, limit: limit)
         case .devices(let devices): try read(PostingStatements.named, PostgresArray(devices), platform, after, limit)
         }
     }
 
+    private func topic(_ name: String, after: Int64, limit: Int) throws -> [Int64] {
+        guard let topic = try topicID(name) else { return [] }
+        var parts: [[Int64]] = []
+        if after < (try mark.get()) {
+            parts.append(try stretched(topic, after: after, limit: limit))
+            parts.append(try read(PostingStatements.topic, topic, platform, after, limit))
+        }
+        parts.append(try unswept.get()[topic, default: []].filter { $0 > after })
+        parts.removeAll(where: \.isEmpty)
+        let devices = parts.count < 2 ? parts.first ?? [] : Set(parts.joined()).sorted()
+        return Array(devices.prefix(limit))
+    }
+
+    private func stretched(_ topic: Int64, after: Int64, limit: Int) throws -> [Int64] {
+        var devices: [Int64] = []
+        var last = after
+        var isAtEnd = false
+        while devices.count < limit, !isAtEnd {
+            var rows = 0
+            let from = last
+            try db.prepared(PostingStatements.stretches).each(topic, platform, from, Self.stretchesAtOnce) { row in
+                rows += 1
+                last = max(last, row.integer(0))
+                for device in try row.postings(1) where device.rawValue > max(after, devices.last ?? 0) {
+                    devices.append(device.rawValue)
+                }
+            }
+            isAtEnd = rows < Self.stretchesAtOnce
+        }
+        return Array(devices.prefix(limit))
+    }
+
+    private static let stretchesAtOnce = 8
+
     /// How many devices are subscribed to the topic.
     func count(ofTopic name: String) throws -> Int {
         guard let topic = try topicID(name) else { return 0 }
-        return try db.prepared(PostingStatements.topicCount).first(topic, platform) { Int($0.integer(0)) } ?? 0
+        _ = try mark.get()
+        let swept = try db.prepared(PostingStatements.topicCount).first(topic, platform) { Int($0.integer(0)) }
+        return try (swept ?? 0) + unswept.get()[topic, default: []].count
+    }
+
+    private func readUnswept() throws -> [Int64: [Int64]] {
+        var found: [Int64: [Int64]] = [:]
+        try db.prepared(PostingStatements.unswept).each(try mark.get(), platform) { row in
+            for topic in try row.withBlob(1, { try TopicList.decode($0) }) {
+                found[topic, default: []].append(row.integer(0))
+            }
+        }
+        return found
     }
 
     func topicID(_ name: String) throws -> Int64? {
@@ -95,9 +146,30 @@ enum PostingStatements {
          LIMIT $4
         """
 
-    /// Walks the primary key, which covers it.
+    /// Walks the primary key, from the last stretch that begins at or before the place.
+    static let stretches = """
+        SELECT first_device_id, devices /* postings.stretches */ FROM subscription_stretch
+         WHERE topic_id = $1 AND platform_id = $2 AND first_device_id >= coalesce((
+            SELECT first_device_id FROM subscription_stretch
+             WHERE topic_id = $1 AND platform_id = $2 AND first_device_id <= $3
+             ORDER BY first_device_id DESC
+             LIMIT 1), 0)
+         ORDER BY first_device_id
+         LIMIT $4
+        """
+
+    /// Walks both primary keys.
     static let topicCount = """
-        SELECT count(*) /* postings.topic_count */ FROM subscription WHERE topic_id = $1 AND platform_id = $2
+        SELECT (SELECT count(*) FROM subscription WHERE topic_id = $1 AND platform_id = $2)
+               + (SELECT coalesce(sum(device_count), 0)::bigint FROM subscription_stretch
+                   WHERE topic_id = $1 AND platform_id = $2) /* postings.topic_count */
+        """
+
+    /// Walks the primary key.
+    static let unswept = """
+        SELECT id, topics /* postings.unswept */ FROM device
+         WHERE id > $1 AND platform_id + 0 = $2 AND reach + 0 > 0
+         ORDER BY id
         """
 
     /// Looks each up in the primary key; see `DeviceStatements`.

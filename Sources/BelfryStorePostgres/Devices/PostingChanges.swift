@@ -6,33 +6,42 @@ struct PostingChanges {
     private var gained: [Posting] = []
     private var lost: [Posting] = []
 
-    private struct Posting: Comparable {
-        let topic: Int64
-        let platform: Key<Platform>
-        let device: Key<Device>
-
-        static func < (left: Self, right: Self) -> Bool {
-            (left.topic, left.platform, left.device) < (right.topic, right.platform, right.device)
-        }
-    }
-
-    /// Moves a device from some lists to others. Both are topic ids.
+    /// Moves a device, whose row is held, from some lists to others. Both are topic ids.
     mutating func move(_ device: Key<Device>, on platform: Key<Platform>, from old: [Int64], to new: [Int64]) {
         guard old != new else { return }
         let (before, after) = (Set(old), Set(new))
-        lost += before.subtracting(after).map { Posting(topic: $0, platform: platform, device: device) }
-        gained += after.subtracting(before).map { Posting(topic: $0, platform: platform, device: device) }
+        func postings(_ topics: Set<Int64>) -> [Posting] {
+            topics.map { Posting(list: PostingListKey(topic: $0, platform: platform), device: device) }
+        }
+        lost += postings(before.subtracting(after))
+        gained += postings(after.subtracting(before))
     }
 
+    /// Leaves out devices that are not swept yet: a sweep will find what their rows say by then.
     func write(in session: WriteSession) throws {
+        guard !gained.isEmpty || !lost.isEmpty else { return }
+        let mark = try session.heldSubscriptionMark()
+        let (lost, gained) = (lost.swept(until: mark), gained.swept(until: mark))
         for (sql, postings) in [(PostingStatements.remove, lost), (PostingStatements.add, gained)]
         where !postings.isEmpty {
-            let ordered = postings.sorted()
             try session.prepared(sql).send(
-                PostgresArray(ordered.map(\.topic)), PostgresArray(ordered.map(\.platform)),
-                PostgresArray(ordered.map(\.device)))
+                PostgresArray(postings.map(\.list.topic)), PostgresArray(postings.map(\.list.platform)),
+                PostgresArray(postings.map(\.device)))
         }
+        if !lost.isEmpty { try session.removeFromStretches(lost) }
     }
+}
+
+/// That a device is on a list.
+struct Posting: Comparable {
+    let list: PostingListKey
+    let device: Key<Device>
+
+    static func < (left: Self, right: Self) -> Bool { (left.list, left.device) < (right.list, right.device) }
+}
+
+extension [Posting] {
+    fileprivate func swept(until mark: Int64) -> [Posting] { filter { $0.device.rawValue <= mark }.sorted() }
 }
 
 extension PostingStatements {

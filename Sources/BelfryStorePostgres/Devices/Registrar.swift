@@ -159,12 +159,8 @@ struct Registrar {
         try nameTopics()
         var postings = PostingChanges()
         try writeChanged(&postings)
-        let created = try insertNew()
-        for draft in created.values {
-            postings.move(draft.row.key, on: draft.row.platform, from: [], to: draft.row.postings)
-        }
         try postings.write(in: session)
-        return created
+        return try insertNew()
     }
 
     /// Gives the topics of all that changes their ids. Of a device that was only evicted they stay as they are.
@@ -213,7 +209,7 @@ struct Registrar {
     private func insertNew() throws -> [Int: Draft] {
         guard !new.isEmpty else { return [:] }
         // In the order of the unique index: of two who insert the same tokens neither waits for the other.
-        let drafts = new.sorted { ($0.draft.hash?.uuidString ?? "") < ($1.draft.hash?.uuidString ?? "") }
+        let drafts = new.sorted { entries[$0.index].tokenHash < entries[$1.index].tokenHash }
         let rows = drafts.map(\.draft.row)
         var keys: [UUID: [Key<Platform>: Key<Device>]] = [:]
         try session.prepared(DeviceStatements.insert).each(

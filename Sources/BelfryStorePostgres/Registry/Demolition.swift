@@ -38,6 +38,7 @@ struct Demolition {
 
     /// Deletes some rows of the first kind that has any; false when nothing is left.
     func step(_ application: Key<Application>) throws -> Bool {
+        try session.awaitSweep()
         for sql in DemolitionStatements.inOrder {
             if try session.prepared(sql).run(application, Self.stride) > 0 {
                 session.rosterChanged()
@@ -64,7 +65,7 @@ enum DemolitionStatements {
     /// Those that are referred to come after those that refer to them.
     static let inOrder =
         GeofenceDemolition.inOrder + AnalyticsDemolition.inOrder + [
-            schedules, pages, walks, tallies, progresses, pushes, devices, subscriptions, topics,
+            schedules, pages, walks, tallies, progresses, pushes, devices, subscriptions, stretches, topics,
             platforms, application,
         ]
 
@@ -108,6 +109,13 @@ enum DemolitionStatements {
         DELETE FROM subscription /* demolition.subscriptions */
          WHERE (topic_id, platform_id, device_id) IN (
             SELECT topic_id, platform_id, device_id FROM topic JOIN subscription ON topic_id = topic.id
+             WHERE application_id = $1 LIMIT $2)
+        """
+
+    static let stretches = """
+        DELETE FROM subscription_stretch /* demolition.stretches */
+         WHERE (topic_id, platform_id, first_device_id) IN (
+            SELECT topic_id, platform_id, first_device_id FROM topic JOIN subscription_stretch ON topic_id = topic.id
              WHERE application_id = $1 LIMIT $2)
         """
 

@@ -35,8 +35,9 @@ struct Retirement {
     }
 
     /// Ends or deletes some rows of the first kind that has any; false when nothing is left. Walks come before the pages
-    /// they would write.
+    /// they would write, and devices before their posting lists, so that no sweep brings one back.
     func step(_ platform: Key<Platform>) throws -> Bool {
+        try session.awaitSweep()
         for lane in Lane.allCases where try endWalks(on: platform, in: lane) { return true }
         for lane in Lane.allCases where try answerPages(on: platform, in: lane) { return true }
         for sql in RetirementStatements.inOrder {
@@ -105,7 +106,7 @@ enum RetirementStatements {
                   coalesce(retry_at_ms, due.due_at_ms)
         """
 
-    static let inOrder = [devices, subscriptions, eventCounts, heartbeats, platform]
+    static let inOrder = [devices, subscriptions, stretches, eventCounts, heartbeats, platform]
 
     static let devices = """
         DELETE FROM device /* retirement.devices */
@@ -129,6 +130,15 @@ enum RetirementStatements {
          WHERE (topic_id, platform_id, device_id) IN (
             SELECT topic_id, platform_id, device_id
               FROM topic JOIN subscription ON topic_id = topic.id AND platform_id = $1
+             WHERE application_id = (SELECT application_id FROM platform WHERE id = $1)
+             LIMIT $2)
+        """
+
+    static let stretches = """
+        DELETE FROM subscription_stretch /* retirement.stretches */
+         WHERE (topic_id, platform_id, first_device_id) IN (
+            SELECT topic_id, platform_id, first_device_id
+              FROM topic JOIN subscription_stretch ON topic_id = topic.id AND platform_id = $1
              WHERE application_id = (SELECT application_id FROM platform WHERE id = $1)
              LIMIT $2)
         """

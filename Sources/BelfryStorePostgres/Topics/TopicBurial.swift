@@ -29,10 +29,11 @@ struct TopicBurial {
     private func clear() throws {
         let buried = try session.prepared(BurialStatements.next).first { Key<Topic>($0.integer(0)) }
         guard let buried else { return }
-        // Whoever adds to the list holds the topic, and so was done when it was buried.
-        if try session.prepared(BurialStatements.clear).run(buried, Self.stride) == 0 {
-            try session.prepared(BurialStatements.forget).send(buried)
+        // Whoever adds to the lists holds the topic, and so was done when it was buried.
+        for sql in [BurialStatements.clear, BurialStatements.clearStretches] {
+            if try session.prepared(sql).run(buried, Self.stride) > 0 { return }
         }
+        try session.prepared(BurialStatements.forget).send(buried)
     }
 }
 
@@ -59,6 +60,13 @@ enum BurialStatements {
         DELETE FROM subscription /* burial.clear */
          WHERE (topic_id, platform_id, device_id) IN (
             SELECT topic_id, platform_id, device_id FROM subscription WHERE topic_id = $1 LIMIT $2)
+        """
+
+    /// Walks the primary key.
+    static let clearStretches = """
+        DELETE FROM subscription_stretch /* burial.clear_stretches */
+         WHERE (topic_id, platform_id, first_device_id) IN (
+            SELECT topic_id, platform_id, first_device_id FROM subscription_stretch WHERE topic_id = $1 LIMIT $2)
         """
 
     static let forget = """

@@ -96,6 +96,14 @@ enum TopicStatements {
                FOR KEY SHARE) AS found
         """
 
+    /// Those that live. Nobody buries them until the transaction ends.
+    static let holdIDs = """
+        SELECT id /* topics.hold_ids */ FROM topic
+         WHERE id = ANY ($1) AND (expires_at_ms IS NULL OR expires_at_ms > $2)
+         ORDER BY id
+           FOR KEY SHARE
+        """
+
     static let insert = """
         INSERT INTO topic /* topics.insert */ (application_id, name, expires_at_ms) VALUES ($1, $2, $3)
             ON CONFLICT (application_id, name) DO NOTHING

@@ -74,6 +74,7 @@ private actor Office {
             LOOP PERFORM setval(name, 1, false); END LOOP;
             INSERT INTO tenant (uuid, name, created_at_ms) VALUES (gen_random_uuid(), 'default', 0);
             INSERT INTO catalogue DEFAULT VALUES;
+            INSERT INTO subscription_mark DEFAULT VALUES;
         END $$
         """
 }
