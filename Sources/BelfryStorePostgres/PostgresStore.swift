@@ -18,9 +18,10 @@ package final class PostgresStore: Sendable {
     let roster = Roster()
     let secrets: Secrets
     let pushes = PushShelf()
+    private let topicBook = TopicBook()
     let signals = Hints()
     let registrations = RegistrationDesk()
-    private let turn = Atomic(0)
+    private let claims = Atomic(0)
     /// What other nodes know this one by.
     let node = UUID()
     private let logger: Logger
@@ -122,14 +123,18 @@ package final class PostgresStore: Sendable {
         try connection.prepared(SessionStatements.begin).send()
         return WriteSession(
             db: connection, now: try time(on: connection), secrets: secrets, pushes: pushes,
-            turn: turn.add(1, ordering: .relaxed).newValue & .max)
+            topicBook: topicBook)
     }
+
+    /// Which application's turn it is when pages or walks are claimed next.
+    func nextTurn() -> Int { claims.add(1, ordering: .relaxed).newValue & .max }
 
     /// Lets others know, here and on other nodes, what a transaction changed.
     func publish(_ effects: WriteSession.Effects) {
         for row in effects.damaged {
             logger.error("a damaged row was set aside for an hour", metadata: ["row": "\(row)"])
         }
+        if let found = effects.found { topicBook.learn(found.topics, since: found.burials) }
         if effects.rosterChanged {
             roster.forget()
             crier.cry(.roster)

@@ -8,8 +8,7 @@ final class WriteSession {
     let now: Instant
     let secrets: Secrets
     let pushes: PushShelf
-    /// Which application's turn it is when pages or walks are claimed.
-    let turn: Int
+    let topicBook: TopicBook
     var effects = Effects()
 
     /// What a transaction changed that others have to know after its commit.
@@ -20,14 +19,22 @@ final class WriteSession {
         var rosterChanged = false
         /// Rows that cannot be read and were set aside.
         var damaged: [String] = []
+        /// Topics to be remembered.
+        var found: Found?
+
+        struct Found {
+            /// How many were buried before it looked for them.
+            let burials: Int64
+            var topics: [TopicName: Topic] = [:]
+        }
     }
 
-    init(db: Connection, now: Instant, secrets: Secrets, pushes: PushShelf, turn: Int) {
+    init(db: Connection, now: Instant, secrets: Secrets, pushes: PushShelf, topicBook: TopicBook) {
         self.db = db
         self.now = now
         self.secrets = secrets
         self.pushes = pushes
-        self.turn = turn
+        self.topicBook = topicBook
     }
 
     func prepared(_ sql: String) -> Statement { db.prepared(sql) }

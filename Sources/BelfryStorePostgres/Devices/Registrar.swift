@@ -166,14 +166,24 @@ struct Registrar {
     /// Gives the topics of all that changes their ids. Of a device that was only evicted they stay as they are.
     private mutating func nameTopics() throws {
         let changed = rows.filter { $0.value.row.registeredAt == session.now && $0.value.row.token != nil }
-        var wanted: Set<TopicName> = []
-        for draft in changed.values + new.map(\.draft) {
-            wanted.formUnion(draft.topics.map { TopicName(application: draft.application, name: $0) })
+        guard !changed.isEmpty || !new.isEmpty else { return }
+        let book = try session.knownTopics()
+        func known(_ name: String, _ draft: Draft) -> Topic? {
+            book[draft.application]?[name].flatMap { $0.isLiving(at: session.now) ? $0 : nil }
         }
-        guard !wanted.isEmpty || !changed.isEmpty else { return }
-        let ids = try session.intern(wanted)
+        var unknown: Set<TopicName> = []
+        for draft in changed.values + new.map(\.draft) {
+            for name in draft.topics where known(name, draft) == nil {
+                unknown.insert(TopicName(application: draft.application, name: name))
+            }
+        }
+        let found = try session.intern(unknown)
+        session.effects.found?.topics = found
         func named(_ draft: Draft) -> [Int64] {
-            draft.topics.compactMap { ids[TopicName(application: draft.application, name: $0)] }.sorted()
+            draft.topics.compactMap { name in
+                let topic = known(name, draft) ?? found[TopicName(application: draft.application, name: name)]
+                return topic?.key.rawValue
+            }.sorted()
         }
         for (key, draft) in changed { rows[key]?.row.topics = named(draft) }
         for index in new.indices { new[index].draft.row.topics = named(new[index].draft) }

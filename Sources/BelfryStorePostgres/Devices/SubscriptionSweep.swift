@@ -50,8 +50,7 @@ extension WriteSession {
     /// others stay until the transaction ends.
     func sweep(_ devices: [NewSubscriber], until mark: Int64) throws {
         var lists: [PostingListKey: [Key<Device>]] = [:]
-        let topics = Set(devices.lazy.flatMap(\.topics)).sorted()
-        let living = Set(try prepared(TopicStatements.holdIDs).all(PostgresArray(topics), now) { $0.integer(0) })
+        let living = try holdTopics(Set(devices.lazy.flatMap(\.topics)))
         for device in devices where device.isActive {
             for topic in device.topics where living.contains(topic) {
                 lists[PostingListKey(topic: topic, platform: device.platform), default: []].append(device.device)

@@ -4,6 +4,7 @@ import PostgreSQL
 /// Divides claims among those with something due: lane by lane, and within a lane one for each application in turn.
 struct Claims {
     let session: WriteSession
+    let turn: Int
 
     /// - Parameters:
     ///   - bidders: the statement that finds the platforms with something due, by lane.
@@ -20,7 +21,7 @@ struct Claims {
             var open = bids.filter { $0.lane == lane.rawValue }
             while leased.count < limit {
                 let bidders = open.compactMap { $0.bidder(room: room($0.platform) - taken[$0.platform, default: 0]) }
-                let shares = FairShare.divide(limit - leased.count, among: bidders, turn: session.turn)
+                let shares = FairShare.divide(limit - leased.count, among: bidders, turn: turn)
                 guard !shares.isEmpty else { break }
                 for (platform, share) in shares.sorted(by: { $0.key < $1.key }) {
                     let more = try take(lane, platform, share)

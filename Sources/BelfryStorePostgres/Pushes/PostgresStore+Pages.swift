@@ -3,8 +3,9 @@ import PostgreSQL
 
 extension PostgresStore {
     package func claimPages(_ claim: PageClaim) async throws -> [Page] {
-        try await write { session in
-            try Claims(session: session).claim(
+        let turn = nextTurn()
+        return try await write { session in
+            try Claims(session: session, turn: turn).claim(
                 atMost: claim.pagesMax, lanes: claim.lanes, bidders: PageStatements.bidders, room: claim.room(on:)
             ) { lane, platform, share in
                 try session.leasePages(

@@ -3,8 +3,9 @@ import PostgreSQL
 
 extension PostgresStore {
     package func claimWalks(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [Walk] {
-        try await write { session in
-            try Claims(session: session).claim(
+        let turn = nextTurn()
+        return try await write { session in
+            try Claims(session: session, turn: turn).claim(
                 atMost: limit, lanes: lanes, bidders: WalkStatements.bidders, room: { _ in limit }
             ) { lane, platform, share in
                 let claimed = try session.prepared(WalkStatements.claim).all(

@@ -6,6 +6,7 @@ enum Migration0011 {
     ///   of a list do not overlap, and only lose devices. `subscription` holds those who subscribed later than they came.
     /// - `subscription_mark`: the last device whose topics are in either; see `SubscriptionSweep`. All that there are when
     ///   this is done have theirs in `subscription`.
+    /// - `topic_burial`: how many topics were buried; see `TopicBook`.
     private static let sql = """
         CREATE TABLE subscription_stretch (
             topic_id bigint NOT NULL,
@@ -23,5 +24,12 @@ enum Migration0011 {
 
         INSERT INTO subscription_mark (device_id)
         SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM device_id_seq;
+
+        CREATE TABLE topic_burial (
+            id bigint PRIMARY KEY DEFAULT 1 CHECK (id = 1),
+            burial_count bigint NOT NULL DEFAULT 0
+        );
+
+        INSERT INTO topic_burial DEFAULT VALUES;
         """
 }

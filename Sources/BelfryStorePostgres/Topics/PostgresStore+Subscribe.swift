@@ -54,7 +54,7 @@ private struct SubscriptionPlan {
         for draft in drafts.values.sorted(by: { $0.row.key < $1.row.key }) {
             var row = draft.row
             let wanted = Set(draft.topics.map { TopicName(application: application, name: $0) })
-            row.topics = try session.intern(wanted).values.sorted()
+            row.topics = try session.intern(wanted).values.map(\.key.rawValue).sorted()
             try session.prepared(SubscriberStatements.setTopics).send(TopicList.encode(row.topics), row.key)
             postings.move(row.key, on: row.platform, from: draft.row.postings, to: row.postings)
         }

@@ -13,6 +13,8 @@ struct TopicBurial {
 
     /// From here on nobody is subscribed, and the name is free.
     func bury(_ topic: Key<Topic>) throws {
+        // First, so that of two who bury neither waits for the other's topics.
+        try session.prepared(BurialStatements.countOn).send()
         try session.prepared(BurialStatements.delete).send(topic)
         try session.prepared(BurialStatements.bury).send(topic)
     }
@@ -38,6 +40,14 @@ struct TopicBurial {
 }
 
 enum BurialStatements {
+    static let count = """
+        SELECT burial_count /* burial.count */ FROM topic_burial WHERE id = 1
+        """
+
+    static let countOn = """
+        UPDATE topic_burial /* burial.count_on */ SET burial_count = burial_count + 1 WHERE id = 1
+        """
+
     static let delete = """
         DELETE FROM topic /* burial.delete */ WHERE id = $1
         """

@@ -10,28 +10,29 @@ struct TopicName: Hashable, Comparable {
 }
 
 extension WriteSession {
-    /// The ids of topics by name, which get one if they have none. They stay until the transaction ends.
-    func intern(_ wanted: Set<TopicName>) throws -> [TopicName: Int64] {
+    /// The topics of these names, which are made where there are none. Another may bury them before this transaction ends:
+    /// then it is as if they had been buried behind it.
+    func intern(_ wanted: Set<TopicName>) throws -> [TopicName: Topic] {
         guard !wanted.isEmpty else { return [:] }
         let ordered = wanted.sorted()
-        var ids: [TopicName: Int64] = [:]
-        try prepared(TopicStatements.hold).each(
+        var topics: [TopicName: Topic] = [:]
+        try prepared(TopicStatements.byNames).each(
             PostgresArray(ordered.map(\.application)), PostgresArray(ordered.map(\.name))
         ) { row in
-            guard Topic(row).isLiving(at: now) else { return }
-            ids[TopicName(application: Key(row.integer(3)), name: row.text(1))] = row.integer(0)
+            let topic = Topic(row)
+            guard topic.isLiving(at: now) else { return }
+            topics[TopicName(application: Key(row.integer(3)), name: topic.name)] = topic
         }
-        for topic in ordered where ids[topic] == nil {
-            ids[topic] = try intern(topic.name, expiresAt: nil, in: topic.application).topic.key.rawValue
+        for name in ordered where topics[name] == nil {
+            topics[name] = try intern(name.name, expiresAt: nil, in: name.application).topic
         }
-        return ids
+        return topics
     }
 
     /// Makes the topic unless there is one. One of the name whose time has come is buried first.
     func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws -> NewTopic.Fate {
         while true {
-            let old = try prepared(TopicStatements.hold).first(
-                PostgresArray([application]), PostgresArray([name]), as: Topic.init)
+            let old = try prepared(TopicStatements.byName).first(application, name, as: Topic.init)
             if let old, old.isLiving(at: now) { return .existed(old) }
             if let old { try TopicBurial(session: self).bury(old.key) }
             // Another node may make it at the same time; then it is found in the next round.
@@ -40,6 +41,12 @@ extension WriteSession {
             }
             if let key { return .created(Topic(key: key, name: name, expiresAt: expiresAt)) }
         }
+    }
+
+    /// Those of the topics that live, and stay until the transaction ends: whoever brings devices into their lists needs that.
+    func holdTopics(_ ids: Set<Int64>) throws -> Set<Int64> {
+        guard !ids.isEmpty else { return [] }
+        return Set(try prepared(TopicStatements.hold).all(PostgresArray(ids.sorted()), now) { $0.integer(0) })
     }
 
     /// The names behind topic ids, without those that are gone.
@@ -85,20 +92,19 @@ enum TopicStatements {
         SELECT id, name, expires_at_ms /* topics.by_ids */ FROM topic WHERE id = ANY ($1)
         """
 
-    /// Nobody buries them until the transaction ends. Walks `topic_name`.
-    static let hold = """
-        SELECT found.id, found.name, found.expires_at_ms, found.application_id /* topics.hold */
+    /// Walks `topic_name`.
+    static let byNames = """
+        SELECT found.id, found.name, found.expires_at_ms, found.application_id /* topics.by_names */
           FROM unnest($1, $2) AS wanted (application_id, name)
          CROSS JOIN LATERAL (
             SELECT id, name, expires_at_ms, application_id FROM topic
              WHERE topic.application_id = wanted.application_id AND topic.name = wanted.name
-             LIMIT 1
-               FOR KEY SHARE) AS found
+             LIMIT 1) AS found
         """
 
     /// Those that live. Nobody buries them until the transaction ends.
-    static let holdIDs = """
-        SELECT id /* topics.hold_ids */ FROM topic
+    static let hold = """
+        SELECT id /* topics.hold */ FROM topic
          WHERE id = ANY ($1) AND (expires_at_ms IS NULL OR expires_at_ms > $2)
          ORDER BY id
            FOR KEY SHARE
