@@ -54,6 +54,19 @@ import Testing
         }
     }
 
+    @Test func `a topic that another node took away is made anew for the next who names it`() async throws {
+        try await withNodes(2) { nodes, scene in
+            try await scene.register("a", topics: .replace(["town"]))
+            let application = scene.application.key
+            let old = try #require(try await nodes[1].topic(named: "town", of: application))
+            #expect(try await nodes[1].deleteTopics([old.key], of: application) == 1)
+            let device = try await scene.register("b", topics: .replace(["town"]))
+            #expect(try await scene.devices(.topic("town")) == [device.key])
+            let new = try #require(try await nodes[1].topic(named: "town", of: application))
+            #expect(new.key != old.key)
+        }
+    }
+
     @Test func `what one node changes of a platform the other sees`() async throws {
         try await withNodes(2) { nodes, scene in
             let other = nodes[1]
