@@ -11,6 +11,8 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("InternalImportsByDefault"),
+        // A call stays on its caller's executor: a request of the API is handled without a hop for each function.
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     ] + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 
 let nio: [Target.Dependency] = [

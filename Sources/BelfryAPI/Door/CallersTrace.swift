@@ -7,7 +7,7 @@ package struct CallersTrace: RouterMiddleware {
     package init() {}
 
     package func handle(
-        _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
+        _ request: Request, context: APIContext, next: @concurrent (Request, APIContext) async throws -> Response
     ) async throws -> Response {
         guard let parent = request.headers[.traceparent].flatMap(TraceParent.init) else {
             return try await next(request, context)

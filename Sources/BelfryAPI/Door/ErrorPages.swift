@@ -13,7 +13,7 @@ package struct ErrorPages: RouterMiddleware {
     package init(clock: any WallClock) { self.clock = clock }
 
     package func handle(
-        _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
+        _ request: Request, context: APIContext, next: @concurrent (Request, APIContext) async throws -> Response
     ) async throws -> Response {
         do {
             return try await next(request, context)

@@ -12,7 +12,7 @@ package struct RequestMeter: RouterMiddleware {
 
     package func handle(
         _ request: Request, context: APIContext,
-        next: (Request, APIContext) async throws -> Response
+        next: @concurrent (Request, APIContext) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
         let response = try await next(request, context)
