@@ -48,25 +48,22 @@ final class PostgresPostings: PostingReader {
     }
 
     private func stretched(_ topic: Int64, after: Int64, limit: Int) throws -> [Int64] {
+        // The first may be the one that was read last.
+        let stretchesAtOnce = max(4, limit / 256)
         var devices: [Int64] = []
-        var last = after
-        var isAtEnd = false
-        while devices.count < limit, !isAtEnd {
-            var rows = 0
-            let from = last
-            try db.prepared(PostingStatements.stretches).each(topic, platform, from, Self.stretchesAtOnce) { row in
-                rows += 1
-                last = max(last, row.integer(0))
-                for device in try row.postings(1) where device.rawValue > max(after, devices.last ?? 0) {
-                    devices.append(device.rawValue)
-                }
+        var from = after
+        while devices.count < limit {
+            let stretches = try db.prepared(PostingStatements.stretches).all(topic, platform, from, stretchesAtOnce) {
+                (first: $0.integer(0), devices: try $0.postings(1))
             }
-            isAtEnd = rows < Self.stretchesAtOnce
+            for device in stretches.lazy.flatMap(\.devices) where device.rawValue > max(after, devices.last ?? 0) {
+                devices.append(device.rawValue)
+            }
+            guard stretches.count == stretchesAtOnce else { break }
+            from = stretches[stretchesAtOnce - 1].first
         }
         return Array(devices.prefix(limit))
     }
-
-    private static let stretchesAtOnce = 8
 
     /// How many devices are subscribed to the topic.
     func count(ofTopic name: String) throws -> Int {

@@ -13,7 +13,7 @@ struct SubscriptionSweep {
     var handful: Int64 = 2_048
 
     /// Devices swept in one step.
-    private static let stride = 8_192
+    private static let stride = 32_768
 
     /// Sweeps when there are enough new devices, or when no others came since the catalogue's last look.
     func step() throws {
