@@ -294,6 +294,8 @@ struct JSONReader {
     }
 
     private func decoded(_ utf8: ArraySlice<UInt8>, _ field: String) throws(InvalidInput) -> String {
+        // ASCII needs no look at its form, which would run unspecialized.
+        if utf8.allSatisfy({ $0 < 0x80 }) { return String(decoding: utf8, as: UTF8.self) }
         guard let string = String(validating: utf8, as: UTF8.self) else {
             throw InvalidInput(field: field, "is not valid UTF-8, in the string that ends at byte \(position)")
         }

@@ -10,23 +10,12 @@ import Testing
     @Test(arguments: [21, 22, 23] as [UInt64])
     func `the lists equal the rows after any history`(seed: UInt64) async throws {
         try await withPostgresStore { store, _ in
-            var dice = SplitMix64(seed: seed)
             let scene = try await Scene(store: store, clock: HandClock())
-            for round in 0..<300 {
-                let topics = Set((0..<6).filter { _ in dice.chance(0.4) }.map { "t\($0)" })
-                let token = "\(Int.random(in: 0..<60, using: &dice))"
-                let device = try await scene.register(token, topics: .replace(topics))
-                if dice.chance(0.3) { try await store.unregister(device.uuid, on: scene.platform.key) }
-                if dice.chance(0.2) {
-                    try await scene.register("\(Int.random(in: 0..<60, using: &dice))", as: device.uuid)
-                }
-                if round.isMultiple(of: 50) {
-                    try await scene.expectListsLikeRows()
-                    try await store.sweepAll()
-                    try await scene.expectListsLikeRows()
-                }
+            try await scene.tellOfSubscriptions(seed: seed) {
+                try await scene.expectListsLikeRows()
+                try await store.sweepAll()
+                try await scene.expectListsLikeRows()
             }
-            try await scene.expectListsLikeRows()
         }
     }
 
