@@ -20,6 +20,8 @@ package struct Premises: Sendable {
 
     package var administration: Administration { Administration(store: store, means: means) }
 
+    /// Opens what the configuration names.
+    ///
     /// - Parameter makesDatabase: whether the directory, the key ring and the database are made where they are missing.
     package init(_ configuration: ServerConfiguration, logger: Logger, makesDatabase: Bool = true) async throws {
         let storage = configuration.storage

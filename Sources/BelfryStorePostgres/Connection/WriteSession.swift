@@ -19,14 +19,8 @@ final class WriteSession {
         var rosterChanged = false
         /// Rows that cannot be read and were set aside.
         var damaged: [String] = []
-        /// Topics to be remembered.
-        var found: Found?
-
-        struct Found {
-            /// How many were buried before it looked for them.
-            let burials: Int64
-            var topics: [TopicName: Topic] = [:]
-        }
+        /// Topics to be remembered, and how many were buried before it looked for them.
+        var found: (topics: [TopicName: Topic], burials: Int64)?
     }
 
     init(db: Connection, now: Instant, secrets: Secrets, pushes: PushShelf, topicBook: TopicBook) {

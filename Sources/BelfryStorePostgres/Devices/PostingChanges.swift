@@ -21,9 +21,9 @@ struct PostingChanges {
     func write(in session: WriteSession) throws {
         guard !gained.isEmpty || !lost.isEmpty else { return }
         let mark = try session.heldSubscriptionMark()
-        let living = try session.holdTopics(Set(gained.map(\.list.topic)))
-        let lost = lost.swept(until: mark)
-        let gained = gained.swept(until: mark).filter { living.contains($0.list.topic) }
+        let (lost, wanted) = (lost.swept(until: mark), gained.swept(until: mark))
+        let living = try session.holdTopics(Set(wanted.map(\.list.topic)))
+        let gained = wanted.filter { living.contains($0.list.topic) }
         for (sql, postings) in [(PostingStatements.remove, lost), (PostingStatements.add, gained)]
         where !postings.isEmpty {
             try session.prepared(sql).send(

@@ -167,7 +167,7 @@ struct Registrar {
     private mutating func nameTopics() throws {
         let changed = rows.filter { $0.value.row.registeredAt == session.now && $0.value.row.token != nil }
         guard !changed.isEmpty || !new.isEmpty else { return }
-        let book = try session.knownTopics()
+        let (book, burials) = try session.knownTopics()
         func known(_ name: String, _ draft: Draft) -> Topic? {
             book[draft.application]?[name].flatMap { $0.isLiving(at: session.now) ? $0 : nil }
         }
@@ -178,7 +178,7 @@ struct Registrar {
             }
         }
         let found = try session.intern(unknown)
-        session.effects.found?.topics = found
+        if !found.isEmpty { session.effects.found = (found, burials) }
         func named(_ draft: Draft) -> [Int64] {
             draft.topics.compactMap { name in
                 let topic = known(name, draft) ?? found[TopicName(application: draft.application, name: name)]

@@ -8,7 +8,7 @@ enum Migration0001 {
     /// - `device`: its UUID is its id, encrypted by `DeviceNaming`. A token is found by a keyed hash of 16 bytes, which is
     ///   also what makes two nodes agree on who holds it; `Registrar` counts on the index being unique. `topics` are topic
     ///   ids, ascending. It names no platform as a foreign key, for that would lock the platform's row for each device:
-    ///   `RegistrationBatch` locks it once for many.
+    ///   `Registrar` locks it once for many.
     /// - `subscription`: the posting lists of the topics, for active devices only. See decision 20.
     /// - `catalogue`: how far the catalogue has come; see `Catalogue`. While it is written anew, `edition_device_id` says how
     ///   far that has come, and `edition_volume_id` which volumes go afterwards. No device up to `settled_device_id` is still

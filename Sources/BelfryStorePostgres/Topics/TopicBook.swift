@@ -43,10 +43,9 @@ final class TopicBook: Sendable {
 }
 
 extension WriteSession {
-    /// The topics of that book, as of now.
-    func knownTopics() throws -> TopicBook.Topics {
+    /// The topics of that book as of now, when so many were buried.
+    func knownTopics() throws -> (topics: TopicBook.Topics, burials: Int64) {
         let burials = try prepared(BurialStatements.count).first { $0.integer(0) } ?? 0
-        effects.found = Effects.Found(burials: burials)
-        return topicBook.topics(since: burials)
+        return (topicBook.topics(since: burials), burials)
     }
 }
