@@ -6,6 +6,7 @@ import Hummingbird
 import HummingbirdCore
 package import Logging
 import NIOCore
+import NIOPosix
 import ServiceLifecycle
 import UnixSignals
 
@@ -157,7 +158,7 @@ package struct Server: Sendable {
     private func listener<Responder: HTTPResponder>(
         _ name: String, _ address: ListenerConfiguration, _ certificate: Certificate?, _ responder: Responder,
         _ doorway: Doorway
-    ) -> Hummingbird.Application<Responder>
+    ) -> any Service
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         let (patience, heads, proxies) = (configuration.patience, configuration.heads, configuration.gatekeeper.proxies)
         let census = Census(
@@ -165,18 +166,15 @@ package struct Server: Sendable {
             limits: .init(
                 total: configuration.connections.totalMax, perAddress: configuration.connections.perAddressMax,
                 isProxy: { proxies.contains($0) }))
-        return Hummingbird.Application(
-            responder: responder,
-            server: HTTPServerBuilder { responder in
-                HTTPDoor(
-                    responder: responder, census: census, certificate: certificate, patience: patience, heads: heads)
-            },
-            configuration: .init(address: .hostname(address.host, port: address.port), serverName: nil),
+        let door = HTTPDoor(
+            responder: responder, census: census, certificate: certificate, patience: patience, heads: heads)
+        return door.server(
+            configuration: .init(address: .hostname(address.host, port: address.port)),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? 0
                 doorway.opened(name, "\(certificate == nil ? "http" : "https")://\(address.host):\(port)")
             },
-            logger: quiet)
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet)
     }
 
     /// The libraries' own talk is of no use to an operator below a warning, unless everything is asked for.

@@ -275,11 +275,3 @@ extension ServerTests.BadInputTests {
         }
     }
 }
-
-extension House {
-    /// A request line with host and credentials, for the rest to be written by hand.
-    fileprivate func rawHead(_ line: String, of caller: Caller) -> String {
-        let credentials = Data("\(caller.user):\(caller.secret)".utf8).base64EncodedString()
-        return "\(line) HTTP/1.1\r\nHost: a\r\nAuthorization: Basic \(credentials)\r\n"
-    }
-}

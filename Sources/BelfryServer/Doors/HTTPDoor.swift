@@ -1,5 +1,6 @@
 import BelfryAPI
 import BelfryCore
+import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -9,28 +10,41 @@ import NIOHTTPTypesHTTP1
 import NIOSSL
 
 /// How connections of a door are set up: who may come in, TLS, the limits of a head, the deadlines.
-struct HTTPDoor: HTTPChannelHandler {
+struct HTTPDoor<Responder: HTTPResponder>: ServerChildChannel
+where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
     let responder: Responder
     let census: Census
     /// nil for a door without TLS.
     let certificate: Certificate?
     let patience: PatienceConfiguration
     let heads: HeadConfiguration
+    private let dates = HTTPDates()
 
-    func setup(
-        channel: any Channel, logger: Logger
-    ) -> EventLoopFuture<NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>> {
+    /// A connection, and what is to be known of its end.
+    struct Connection: ServerChildChannelValue {
+        let channel: any Channel
+        /// Succeeds when it is closed and nothing works for it any more.
+        let isOver: EventLoopFuture<Void>
+        /// Ends it, whatever is being done for it.
+        let callOff: @Sendable () -> Void
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
             let address = channel.remoteAddress.flatMap(NetworkAddress.init)
-            if census.enter(address) == nil {
-                channel.closeFuture.whenComplete { [census] _ in census.left(address) }
-                try furnish(pipeline, logger)
-            } else {
+            guard census.enter(address) == nil else {
                 try pipeline.addHandler(Refusal(isSpoken: certificate == nil))
+                return Connection(channel: channel, isOver: channel.closeFuture) { channel.close(promise: nil) }
             }
-            return try NIOAsyncChannel(
-                wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
+            channel.closeFuture.whenComplete { [census] _ in census.left(address) }
+            try furnish(pipeline, logger)
+            let conversation = Conversation(on: channel, responder: responder, dates: dates, logger: logger)
+            try pipeline.addHandler(conversation)
+            let bound = NIOLoopBound(conversation, eventLoop: channel.eventLoop)
+            return Connection(channel: channel, isOver: conversation.isOver) {
+                channel.eventLoop.execute { bound.value.callOff() }
+            }
         }
     }
 
@@ -47,9 +61,11 @@ struct HTTPDoor: HTTPChannelHandler {
             HTTPConnectionStateHandler(idleTimeout: patience.idle, logger: logger))
     }
 
-    func handle(value: NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>, logger: Logger) async {
-        await withTaskExecutorPreference(LoopExecutor(loop: value.channel.eventLoop)) {
-            await handleHTTP(asyncChannel: value, logger: logger)
+    func handle(value connection: Connection, logger: Logger) async {
+        await withTaskCancellationHandler {
+            try? await connection.isOver.get()
+        } onCancel: {
+            connection.callOff()
         }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -42,6 +43,9 @@ final class RawConnection: Sendable {
 
     func send(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
 
+    /// Says that nothing more comes, and goes on listening.
+    func finish() async throws { try await channel.close(mode: .output) }
+
     func close() async { try? await channel.close() }
 
     /// Sends all of it, waits until the server closes, and returns what it said.
@@ -73,5 +77,13 @@ final class RawConnection: Sendable {
         func channelInactive(context: ChannelHandlerContext) { ear.heard.withLock { $0.isClosed = true } }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+}
+
+extension House {
+    /// A request line with host and credentials, for the rest to be written by hand.
+    func rawHead(_ line: String, of caller: Caller) -> String {
+        let credentials = Data("\(caller.user):\(caller.secret)".utf8).base64EncodedString()
+        return "\(line) HTTP/1.1\r\nHost: a\r\nAuthorization: Basic \(credentials)\r\n"
     }
 }

@@ -1,0 +1,184 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+
+/// Has the requests of a connection answered, one after the other, on the event loop that reads and writes it.
+///
+/// A request that comes at once is answered from memory; of any other the body is handed on as it comes, no faster than it
+/// is read. What comes behind a request waits for its answer.
+/// See docs/decisions/0021-requests-without-streams.md.
+final class Conversation<Responder: HTTPResponder>: ChannelDuplexHandler
+where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+    typealias InboundIn = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private let responder: Responder
+    private let dates: HTTPDates
+    private let logger: Logger
+    private let channel: any Channel
+    private let executor: LoopExecutor
+    private let over: EventLoopPromise<Void>
+
+    /// The request that is being read, as far as it came at once.
+    private var heard: (head: HTTPRequest, body: ByteBuffer)?
+    /// What is still read of the body of the request that is being answered.
+    private var upload: Upload?
+    private var answering: Task<Void, Never>?
+    /// What came behind the request that is being answered.
+    private var waiting: CircularBuffer<HTTPRequestPart> = []
+    private var isReadHeld = false
+    /// How the connection ends when all that came is answered; nil while more may come.
+    private var ending: Ending?
+    /// Nothing more is heard nor said.
+    private var isEnded = false
+
+    /// More parts than this stay in the socket.
+    private static var waitingMax: Int { 16 }
+
+    init(on channel: any Channel, responder: Responder, dates: HTTPDates, logger: Logger) {
+        self.channel = channel
+        self.responder = responder
+        self.dates = dates
+        self.logger = logger
+        executor = LoopExecutor(loop: channel.eventLoop)
+        over = channel.eventLoop.makePromise()
+    }
+
+    /// Succeeds when the connection is closed and nothing works for it any more.
+    var isOver: EventLoopFuture<Void> { over.futureResult }
+
+    /// Ends the connection, whatever is being done for it.
+    func callOff() {
+        answering?.cancel()
+        channel.close(promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isEnded else { return }
+        let part = unwrapInboundIn(data)
+        if isListening { hear(part) } else { waiting.append(part) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        answerBeginning()
+        context.fireChannelReadComplete()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        isReadHeld = waiting.count > Self.waitingMax || upload?.isFull == true
+        if !isReadHeld { context.read() }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .inputClosed? = event as? ChannelEvent { return end(.close) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard error is HTTPParserError else { return context.close(promise: nil) }
+        end(.refuse, error)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        isEnded = true
+        waiting = []
+        upload?.finish(ChannelError.eof)
+        if answering == nil { over.succeed() }
+    }
+
+    /// Whether the next part is of the request at hand, or there is none.
+    private var isListening: Bool { answering == nil || upload != nil }
+
+    private func hear(_ part: HTTPRequestPart) {
+        switch part {
+        case .head(let head): heard = (head, ByteBuffer())
+        case .body(let bytes) where upload != nil: upload?.yield(bytes)
+        case .body(let bytes): heard?.body.append(bytes)
+        case .end:
+            if let heard { answer(Request(head: heard.head, body: RequestBody(buffer: heard.body))) }
+            heard = nil
+            upload?.finish()
+            upload = nil
+        }
+    }
+
+    /// Whoever sent no more than the beginning may be refused already.
+    private func answerBeginning() {
+        guard let heard else { return }
+        let bound = NIOLoopBound(self, eventLoop: channel.eventLoop)
+        var (upload, body) = Upload.begin(on: channel.eventLoop) { bound.value.demand() }
+        if heard.body.readableBytes > 0 { upload.yield(heard.body) }
+        self.upload = upload
+        self.heard = nil
+        answer(Request(head: heard.head, body: body))
+    }
+
+    private func answer(_ request: Request) {
+        let bound = NIOLoopBound(self, eventLoop: channel.eventLoop)
+        let exchange = Exchange(request: request, responder: responder, dates: dates, channel: channel, logger: logger)
+        let channel = channel
+        answering = Task(executorPreference: executor) {
+            let ending = await exchange.run()
+            if channel.eventLoop.inEventLoop {
+                bound.value.answered(ending)
+            } else {
+                channel.eventLoop.execute { bound.value.answered(ending) }
+            }
+        }
+    }
+
+    private func answered(_ ending: Ending?) {
+        answering = nil
+        guard !isEnded else { return over.succeed() }
+        if let ending {
+            self.ending = ending
+            waiting = []
+        }
+        upload?.refill()
+        while isListening, let part = waiting.popFirst() { hear(part) }
+        answerBeginning()
+        endIfDue()
+        resumeReading()
+    }
+
+    private func resumeReading() {
+        if isReadHeld { channel.read() }
+    }
+
+    private func demand() {
+        upload?.refill()
+        resumeReading()
+    }
+
+    /// - Parameter error: what the reader of an unfinished body gets.
+    private func end(_ ending: Ending, _ error: any Error = ChannelError.inputClosed) {
+        if self.ending == nil { self.ending = ending }
+        upload?.finish(error)
+        heard = nil
+        endIfDue()
+    }
+
+    private func endIfDue() {
+        guard let ending, answering == nil, !isEnded else { return }
+        isEnded = true
+        if ending == .refuse {
+            let head = HTTPResponse(status: .badRequest, headerFields: [.connection: "close", .contentLength: "0"])
+            channel.write(HTTPResponsePart.head(head), promise: nil)
+            channel.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
+        }
+        // A full close with bytes unread would take the answer away from under the client.
+        channel.close(mode: .output, promise: nil)
+    }
+}
+
+extension ByteBuffer {
+    /// Takes the first bytes as they are; most bodies come whole.
+    fileprivate mutating func append(_ bytes: ByteBuffer) {
+        if readableBytes == 0 { self = bytes } else { writeImmutableBuffer(bytes) }
+    }
+}

@@ -1,0 +1,96 @@
+import BelfryAPI
+import Foundation
+import Testing
+
+@testable import BelfryServer
+
+/// Source of the first: RFC 9110 §5.6.7.
+@Test(arguments: [
+    (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
+    (1_798_761_599, "Thu, 31 Dec 2026 23:59:59 GMT"),
+])
+func `an answer's date is written as HTTP has it`(second: Int, text: String) {
+    #expect(HTTPDates.text(second) == text)
+}
+
+/// How a connection is spoken on: what comes behind a request, what comes late, and how it ends.
+extension ServerTests {
+    @Suite struct ConversationTests {
+        private static let get = "GET /v1/version HTTP/1.1\r\nHost: a\r\n\r\n"
+
+        private static func statuses(_ said: String) -> [Substring] {
+            said.split(separator: "HTTP/1.1 ").map { $0.prefix(3) }
+        }
+
+        @Test func `a client that says goodbye behind its requests gets all answers first`() async throws {
+            try await House.open { house in
+                let connection = try await RawConnection.open(to: house.addresses.http)
+                try await connection.send(String(repeating: Self.get, count: 50))
+                try await connection.finish()
+                try await eventually("the server closes") { connection.isClosed }
+                #expect(Self.statuses(connection.received) == Array(repeating: "200", count: 50))
+            }
+        }
+
+        @Test func `what is no HTTP is refused behind the answers to what was before it`() async throws {
+            try await House.open(configure: { $0.patience.idle = .seconds(1) }) { house in
+                let said = try await RawConnection.exchange(
+                    Array((Self.get + Self.get + "nonsense\r\n\r\n").utf8), with: house.addresses.http)
+                #expect(Self.statuses(said) == ["200", "200", "400"])
+            }
+        }
+
+        @Test(arguments: ["close", "Close"])
+        func `a client that wants no more gets its answer and nothing behind it`(word: String) async throws {
+            try await House.open(configure: { $0.patience.idle = .seconds(1) }) { house in
+                let last = "GET /v1/version HTTP/1.1\r\nHost: a\r\nConnection: \(word)\r\n\r\n"
+                let said = try await RawConnection.exchange(
+                    Array((Self.get + last + Self.get).utf8), with: house.addresses.http)
+                #expect(Self.statuses(said) == ["200", "200"])
+            }
+        }
+
+        @Test func `a long body that comes in pieces is read to its end`() async throws {
+            try await House.open { house in
+                let unknown = String(repeating: "x", count: 400_000)
+                let body = #"{"unknown":"\#(unknown)","message":{"body":"x"},"target":{"platform":"all"}}"#
+                let connection = try await RawConnection.open(to: house.addresses.http)
+                try await connection.send(
+                    house.rawHead("POST /v1/push", of: house.sender) + "Content-Length: \(body.utf8.count)\r\n\r\n")
+                let bytes = Array(body.utf8)
+                for start in stride(from: 0, to: bytes.count, by: 10_007) {
+                    try await connection.send(Array(bytes[start..<min(start + 10_007, bytes.count)]))
+                }
+                try await connection.send(Self.get)
+                try await eventually("both answers") { Self.statuses(connection.received).count == 2 }
+                #expect(Self.statuses(connection.received) == ["200", "200"])
+                await connection.close()
+            }
+        }
+
+        @Test func `a long body that nobody wants does not stand before the next request`() async throws {
+            try await House.open(configure: { $0.pcf.bodyBytesMax = 4_096 }) { house in
+                let connection = try await RawConnection.open(to: house.addresses.http)
+                let head = house.rawHead("POST /v1/push", of: house.sender) + "Content-Length: 1000000\r\n\r\n"
+                try await connection.send(head)
+                try await eventually("it is refused") { connection.received.hasPrefix("HTTP/1.1 413 ") }
+                try await connection.send(String(repeating: "x", count: 1_000_000) + Self.get)
+                try await eventually("both answers") { Self.statuses(connection.received).count == 2 }
+                #expect(Self.statuses(connection.received) == ["413", "200"])
+                await connection.close()
+            }
+        }
+
+        @Test func `a client that leaves in the middle of its body takes nothing with it`() async throws {
+            try await House.open { house in
+                let connection = try await RawConnection.open(to: house.addresses.http)
+                try await connection.send(
+                    house.rawHead("POST /v1/push", of: house.sender) + "Content-Length: 4000\r\n\r\n{")
+                try await connection.finish()
+                try await eventually("the server closes") { connection.isClosed }
+                #expect(!connection.received.hasPrefix("HTTP/1.1 200 "))
+                #expect(try await house.sender.send("GET", "/v1/version").status == 200)
+            }
+        }
+    }
+}
