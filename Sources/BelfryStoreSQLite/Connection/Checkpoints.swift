@@ -5,9 +5,9 @@ import Synchronization
 
 /// Moves the write-ahead log into the file beside the writer, so that no write waits for it.
 ///
-/// The bulk is moved by a connection of its own while the writer goes on; what was written meanwhile is little, and is
-/// moved between two transactions of the writer. The log then starts again from its beginning, so its size stays near
-/// `framesMax`.
+/// The bulk is moved and brought to the disk by a connection of its own while the writer goes on, then what was written
+/// meanwhile; the little that is left is moved between two transactions of the writer. The log then starts again from its
+/// beginning, so its size stays near `framesMax`.
 final class Checkpoints: Sendable {
     private let pool: DatabasePool
     private let mover: DatabaseQueue
@@ -19,6 +19,8 @@ final class Checkpoints: Sendable {
     static let framesMax = 20_000
     /// From here on the writer waits for readers of the log to finish, so that it can begin anew.
     static let framesLimit = 4 * framesMax
+    /// How often the mover goes over the log before the writer does.
+    private static let rounds = 2
 
     init(pool: DatabasePool, logger: Logger) throws {
         self.pool = pool
@@ -48,7 +50,10 @@ final class Checkpoints: Sendable {
         guard isRunning.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else { return }
         mover.asyncWriteWithoutTransaction { db in
-            self.move(db, CheckpointStatements.passive)
+            for _ in 0..<Self.rounds {
+                self.move(db, CheckpointStatements.passive)
+                db.flushFile()
+            }
             self.pool.asyncWriteWithoutTransaction { db in
                 self.move(db, frames >= Self.framesLimit ? CheckpointStatements.restart : CheckpointStatements.passive)
                 self.isRunning.store(false, ordering: .releasing)
@@ -62,6 +67,18 @@ final class Checkpoints: Sendable {
         } catch {
             logger.warning("log could not be moved into the file", metadata: ["error": "\(error)"])
         }
+    }
+}
+
+extension Database {
+    /// Waits until what was moved is on the disk, so that the writer need not: SQLite itself waits only where all is moved.
+    /// What fails here fails again, and is told of, when SQLite waits.
+    fileprivate func flushFile() {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        guard sqlite3_file_control(sqliteConnection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK else {
+            return
+        }
+        _ = file?.pointee.pMethods.pointee.xSync(file, SQLITE_SYNC_NORMAL)
     }
 }
 

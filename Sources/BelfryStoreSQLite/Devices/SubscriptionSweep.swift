@@ -10,8 +10,9 @@ import GRDB
 struct SubscriptionSweep {
     let session: WriteSession
 
-    /// So many new devices make a sweep. Readers look through as many rows, and a sweep of them takes a few milliseconds.
-    static let stride: Int64 = 2_048
+    /// So many new devices make a sweep, which costs by its topics rather than its devices. Readers look through as many rows.
+    /// See docs/decisions/0006-what-a-registration-costs.md.
+    static let stride: Int64 = 8_192
 
     func noteNew(_ device: Key<Device>) throws {
         session.newest = device.rawValue
