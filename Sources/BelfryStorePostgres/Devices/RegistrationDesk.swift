@@ -21,6 +21,8 @@ final class RegistrationDesk: Sendable {
 
     /// While one transaction waits for the disk another is worked on.
     private static let runningMax = 2
+    /// So many that wait are worth a second transaction: its trips cost the same for one.
+    private static let handful = 16
     private static let entriesMax = 256
     private static let waitingMax = 10_000
 
@@ -39,7 +41,9 @@ final class RegistrationDesk: Sendable {
     }
 
     private func runNext(in store: PostgresStore) {
-        while let batch = state.withLock({ $0.next(Self.entriesMax, runningMax: Self.runningMax) }) {
+        while let batch = state.withLock({
+            $0.next(Self.entriesMax, runningMax: Self.runningMax, handful: Self.handful)
+        }) {
             run(batch, in: store)
         }
     }
@@ -73,8 +77,8 @@ final class RegistrationDesk: Sendable {
 
 extension RegistrationDesk.State {
     /// Those that are to share the next transaction; nil when there are none, or enough are under way.
-    fileprivate mutating func next(_ entriesMax: Int, runningMax: Int) -> [RegistrationDesk.Waiting]? {
-        guard running < runningMax, !waiting.isEmpty else { return nil }
+    fileprivate mutating func next(_ entriesMax: Int, runningMax: Int, handful: Int) -> [RegistrationDesk.Waiting]? {
+        guard running < runningMax, waiting.count >= (running == 0 ? 1 : handful) else { return nil }
         var devices: Set<Key<Device>> = []
         var tokens: Set<UUID> = []
         var batch: [RegistrationDesk.Waiting] = []
