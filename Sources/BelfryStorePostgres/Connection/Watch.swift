@@ -26,6 +26,7 @@ final class Watch: Sendable {
                 try Retirement(session: session).resume()
                 try TopicBurial(session: session).step()
             },
+            Chore(name: "settling", lock: SessionStatements.settling) { try DeviceHorizon(session: $0).step() },
             Chore(name: "sweeping", lock: SessionStatements.sweeping) { try SubscriptionSweep(session: $0).step() },
             Chore(name: "cataloguing", lock: SessionStatements.cataloguing) { try Catalogue(session: $0).step() },
         ]

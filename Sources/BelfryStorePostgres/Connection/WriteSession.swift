@@ -58,6 +58,9 @@ enum SessionStatements {
     /// The same for the catalogue.
     static let cataloguing = "SELECT pg_try_advisory_xact_lock(7236828795) /* session.cataloguing */"
 
+    /// The same for a look at how far devices have come.
+    static let settling = "SELECT pg_try_advisory_xact_lock(7236828799) /* session.settling */"
+
     /// The same for the posting lists.
     static let sweeping = "SELECT pg_try_advisory_xact_lock(7236828797) /* session.sweeping */"
 

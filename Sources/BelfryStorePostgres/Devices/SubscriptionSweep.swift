@@ -6,7 +6,7 @@ import PostgreSQL
 /// Alone, each device costs a row and an entry of the index for each topic; a sweep of thousands writes one row for all that
 /// a topic has gained. Devices beyond the mark are not swept yet: readers take their topics from their rows
 /// (`PostgresPostings`), and whoever changes those leaves the lists alone (`PostingChanges`). One node at a time sweeps
-/// (`Watch`), no further than the device up to which none comes any more, as the catalogue knows it. See decision 20.
+/// (`Watch`), no further than the device up to which none comes any more (`DeviceHorizon`). See decision 20.
 struct SubscriptionSweep {
     let session: WriteSession
     /// Fewer new devices than these are swept only when no more come.
@@ -15,7 +15,7 @@ struct SubscriptionSweep {
     /// Devices swept in one step.
     private static let stride = 32_768
 
-    /// Sweeps when there are enough new devices, or when no others came since the catalogue's last look.
+    /// Sweeps when there are enough new devices, or when no others came since the last look at them.
     func step() throws {
         let state = try session.prepared(SubscriptionStatements.state).first { row in
             (mark: row.integer(0), settled: row.integer(1), newest: row.integer(2))
@@ -92,11 +92,11 @@ enum SubscriptionStatements {
         UPDATE subscription_mark /* subscriptions.set_mark */ SET device_id = $1 WHERE id = 1
         """
 
-    /// The mark, the device up to which none comes any more, and the newest of which the catalogue knows.
+    /// The mark, the device up to which none comes any more, and the newest at the last look.
     static let state = """
-        SELECT subscription_mark.device_id, settled_device_id, horizon_device_id /* subscriptions.state */
-          FROM subscription_mark CROSS JOIN catalogue
-         WHERE subscription_mark.id = 1 AND catalogue.id = 1
+        SELECT device_id, settled_device_id, newest_device_id /* subscriptions.state */
+          FROM subscription_mark CROSS JOIN device_horizon
+         WHERE subscription_mark.id = 1 AND device_horizon.id = 1
         """
 
     /// Both locks go with the transaction.

@@ -22,9 +22,8 @@ struct Catalogue {
     /// Does the most urgent of what there is to do, if there is any.
     func step() throws {
         guard let state = try session.prepared(CatalogueStatements.state).first(as: State.init) else { return }
-        let settled = try settled(state)
-        if settled - state.mark >= Int64(sizes.volume) {
-            try catalogueNew(after: state.mark, until: settled)
+        if state.settled - state.mark >= Int64(sizes.volume) {
+            try catalogueNew(after: state.mark, until: state.settled)
         } else if try errataCount() >= sizes.errata {
             try catalogueErrata()
             if state.edition == nil { try session.prepared(CatalogueStatements.beginEdition).run(sizes.volume) }
@@ -42,16 +41,13 @@ struct Catalogue {
     private struct State {
         let mark: Int64
         let edition: Edition?
+        /// See `DeviceHorizon`.
         let settled: Int64
-        let horizon: Int64
-        let isHorizonPassed: Bool
 
         init(_ row: Row) {
             mark = row.integer(0)
             edition = row.integerIfAny(1).map { Edition(device: $0, oldVolume: row.integer(2)) }
             settled = row.integer(3)
-            horizon = row.integer(4)
-            isHorizonPassed = row.bool(5)
         }
     }
 
@@ -59,16 +55,6 @@ struct Catalogue {
     private struct Edition {
         let device: Int64
         let oldVolume: Int64
-    }
-
-    /// The device up to which none comes any more. Ids do not ascend as commits do: whoever took an id may commit it later.
-    /// So it is the newest that there was when the oldest transaction of now had not begun.
-    private func settled(_ state: State) throws -> Int64 {
-        guard state.isHorizonPassed else { return state.settled }
-        // In this order: who has taken an id by now has a number by which the next statement knows its transaction.
-        let newest = try session.prepared(CatalogueStatements.newestDevice).first { $0.integer(0) } ?? 0
-        if newest > state.settled { try session.prepared(CatalogueStatements.setHorizon).run(state.horizon, newest) }
-        return state.horizon
     }
 
     private func errataCount() throws -> Int {
@@ -171,21 +157,9 @@ extension DeviceText {
 
 enum CatalogueStatements {
     static let state = """
-        SELECT device_id, edition_device_id, edition_volume_id, settled_device_id, horizon_device_id,
-               horizon_transaction <= pg_snapshot_xmin(pg_current_snapshot()) /* catalogue.state */
-          FROM catalogue
-         WHERE id = 1
-        """
-
-    static let newestDevice = """
-        SELECT CASE WHEN is_called THEN last_value ELSE 0 END /* catalogue.newest_device */ FROM device_id_seq
-        """
-
-    static let setHorizon = """
-        UPDATE catalogue /* catalogue.set_horizon */
-           SET settled_device_id = $1, horizon_device_id = $2,
-               horizon_transaction = pg_snapshot_xmax(pg_current_snapshot())
-         WHERE id = 1
+        SELECT device_id, edition_device_id, edition_volume_id, settled_device_id /* catalogue.state */
+          FROM catalogue CROSS JOIN device_horizon
+         WHERE catalogue.id = 1 AND device_horizon.id = 1
         """
 
     static let kinds = """

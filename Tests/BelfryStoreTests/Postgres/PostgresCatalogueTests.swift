@@ -77,6 +77,7 @@ extension PostgresStore {
     /// Does a step of the catalogue, and says how far it is.
     fileprivate func catalogue(_ sizes: Catalogue.Sizes) async throws -> (mark: Int64, isBeingWrittenAnew: Bool) {
         try await write { session in
+            try DeviceHorizon(session: session).step()
             try Catalogue(session: session, sizes: sizes).step()
             let sql = "SELECT device_id, edition_device_id IS NOT NULL FROM catalogue"
             let state = try session.prepared(sql).first { (mark: $0.integer(0), isBeingWrittenAnew: $0.bool(1)) }

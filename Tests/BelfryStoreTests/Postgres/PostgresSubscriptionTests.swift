@@ -68,10 +68,10 @@ import Testing
 }
 
 extension PostgresStore {
-    /// Has the catalogue look which devices there are; the one up to which none comes any more.
+    /// Looks how far devices have come; the one up to which none comes any more.
     fileprivate func settled() async throws -> Int64 {
         try await write { session in
-            try Catalogue(session: session).step()
+            try DeviceHorizon(session: session).step()
             return try session.prepared(SubscriptionStatements.state).first { $0.integer(1) } ?? 0
         }
     }

@@ -75,6 +75,7 @@ private actor Office {
             INSERT INTO tenant (uuid, name, created_at_ms) VALUES (gen_random_uuid(), 'default', 0);
             INSERT INTO catalogue DEFAULT VALUES;
             INSERT INTO subscription_mark DEFAULT VALUES;
+            INSERT INTO device_horizon DEFAULT VALUES;
             INSERT INTO topic_burial DEFAULT VALUES;
         END $$
         """
