@@ -58,8 +58,10 @@ final class Program: Sendable {
         try Data().write(to: URL(filePath: log))
         let process = try make(arguments, environment, behind: words)
         process.standardOutput = FileHandle.nullDevice
-        process.standardError = try FileHandle(forWritingTo: URL(filePath: log))
+        let file = try FileHandle(forWritingTo: URL(filePath: log))
+        process.standardError = file
         try process.run()
+        try file.close()
         return Program(process: process, log: log)
     }
 
@@ -71,9 +73,11 @@ final class Program: Sendable {
         let (out, err) = (scratch.file("out-\(UUID().uuidString)"), scratch.file("err-\(UUID().uuidString)"))
         for file in [out, err] { try Data().write(to: URL(filePath: file)) }
         let process = try make(arguments, environment)
-        process.standardOutput = try FileHandle(forWritingTo: URL(filePath: out))
-        process.standardError = try FileHandle(forWritingTo: URL(filePath: err))
+        let files = try [out, err].map { try FileHandle(forWritingTo: URL(filePath: $0)) }
+        process.standardOutput = files[0]
+        process.standardError = files[1]
         try process.run()
+        for file in files { try file.close() }
         defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
         try await eventually("belfry \(arguments.joined(separator: " ")) ends", within: deadline) { !process.isRunning }
         return Ended(
