@@ -1,32 +1,19 @@
-package import BelfryCore
+import BelfryCore
 import HTTPTypes
-package import Hummingbird
+import Hummingbird
 import Logging
 import NIOCore
 
 /// Turns what handlers throw into answers, in the shape that clients of the original service know from Spring.
 ///
 /// `{"timestamp":ms,"status":400,"error":"Bad Request","message":"…","path":"/v1/push"}`. See docs/Errors.md.
-package struct ErrorPages: RouterMiddleware {
-    private let clock: any WallClock
+struct ErrorPages: Sendable {
+    let clock: any WallClock
 
-    package init(clock: any WallClock) { self.clock = clock }
-
-    package func handle(
-        _ request: Request, context: APIContext, next: @concurrent (Request, APIContext) async throws -> Response
-    ) async throws -> Response {
-        do {
-            return try await next(request, context)
-        } catch let error as BodyUnreadable {
-            throw error.cause
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            return page(for: error, request, context)
-        }
-    }
-
-    private func page(for cause: any Error, _ request: Request, _ context: APIContext) -> Response {
+    /// Throws what is not for this request to answer: that its connection is of no use any more, or that it is called off.
+    func page(for cause: any Error, _ request: Request, _ context: APIContext) throws -> Response {
+        if let unreadable = cause as? BodyUnreadable { throw unreadable.cause }
+        if cause is CancellationError { throw cause }
         let error =
             context.endpointPath == "NotFound"
             ? APIError(.notFound, WrongPath.explained(request.uri.path)) : APIError(cause: cause)

@@ -1,14 +1,35 @@
 package import BelfryCore
 package import Hummingbird
 
-/// What every request of every API passes, from the outside in.
-package enum FrontDoor {
-    /// A router with the trace, the meter, the headers and the error pages in place. Routes are added behind them.
+/// What every request of every API passes: its trace is named, what its handler throws becomes an answer, the answer gets its
+/// headers and is counted.
+package struct FrontDoor: RouterMiddleware {
+    private let pages: ErrorPages
+    private let headers: SecurityHeaders
+    private let meter = RequestMeter()
+
+    /// A router with the door in place. Routes are added behind it.
+    ///
+    /// - Parameter isSecure: whether the door speaks TLS.
     package static func router(clock: any WallClock, isSecure: Bool = false) -> Router<APIContext> {
         Router(context: APIContext.self)
-            .add(middleware: CallersTrace())
-            .add(middleware: RequestMeter())
-            .add(middleware: SecurityHeaders(isSecure: isSecure))
-            .add(middleware: ErrorPages(clock: clock))
+            .add(middleware: Self(pages: ErrorPages(clock: clock), headers: SecurityHeaders(isSecure: isSecure)))
+    }
+
+    package func handle(
+        _ request: Request, context: APIContext, next: @concurrent (Request, APIContext) async throws -> Response
+    ) async throws -> Response {
+        let start = ContinuousClock.now
+        var context = context
+        if let caller = TraceParent(of: request) { context.logger.name(caller) }
+        var response: Response
+        do {
+            response = try await next(request, context)
+        } catch {
+            response = try pages.page(for: error, request, context)
+        }
+        headers.add(to: &response)
+        meter.note(request, context, response, since: start)
+        return response
     }
 }

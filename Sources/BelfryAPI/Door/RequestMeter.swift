@@ -1,21 +1,14 @@
 import HTTPTypes
-package import Hummingbird
+import Hummingbird
 import Logging
 import Metrics
 import Synchronization
 
 /// Counts, times and logs every request; never a secret, a token or a payload.
-package struct RequestMeter: RouterMiddleware {
+struct RequestMeter: Sendable {
     private let book = Book()
 
-    package init() {}
-
-    package func handle(
-        _ request: Request, context: APIContext,
-        next: @concurrent (Request, APIContext) async throws -> Response
-    ) async throws -> Response {
-        let start = ContinuousClock.now
-        let response = try await next(request, context)
+    func note(_ request: Request, _ context: APIContext, _ response: Response, since start: ContinuousClock.Instant) {
         let duration = start.duration(to: .now)
         let path = context.endpointPath ?? "none"
         book.page(method: request.method, path: path, status: response.status).note(duration)
@@ -25,7 +18,6 @@ package struct RequestMeter: RouterMiddleware {
                 "http.method": "\(request.method)", "http.path": "\(path)", "http.status": "\(response.status.code)",
                 "http.seconds": "\(duration)",
             ])
-        return response
     }
 }
 

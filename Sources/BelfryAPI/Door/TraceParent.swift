@@ -1,23 +1,6 @@
 import HTTPTypes
-package import Hummingbird
+import Hummingbird
 import Logging
-
-/// Names the trace that a request belongs to in everything that is logged about it.
-package struct CallersTrace: RouterMiddleware {
-    package init() {}
-
-    package func handle(
-        _ request: Request, context: APIContext, next: @concurrent (Request, APIContext) async throws -> Response
-    ) async throws -> Response {
-        guard let parent = request.headers[.traceparent].flatMap(TraceParent.init) else {
-            return try await next(request, context)
-        }
-        var context = context
-        context.logger[metadataKey: "trace.id"] = "\(parent.trace)"
-        context.logger[metadataKey: "trace.parent.id"] = "\(parent.span)"
-        return try await next(request, context)
-    }
-}
 
 /// What a caller says of the trace it is in. Source: W3C Trace Context, §3.2 "Traceparent Header".
 struct TraceParent: Equatable {
@@ -36,6 +19,21 @@ struct TraceParent: Equatable {
         else { return nil }
         trace = parts[1]
         span = parts[2]
+    }
+}
+
+extension TraceParent {
+    init?(of request: Request) {
+        guard let text = request.headers[.traceparent] else { return nil }
+        self.init(text)
+    }
+}
+
+extension Logger {
+    /// Has all that is logged from here on name the trace it belongs to.
+    mutating func name(_ parent: TraceParent) {
+        self[metadataKey: "trace.id"] = "\(parent.trace)"
+        self[metadataKey: "trace.parent.id"] = "\(parent.span)"
     }
 }
 
