@@ -13,16 +13,12 @@ final class HTTPDates: Sendable {
         }
     }
 
+    /// The names are English as long as nobody sets a locale, and nobody does.
     static func text(_ second: Int) -> String {
         var (second, parts) = (second, tm())
         gmtime_r(&second, &parts)
-        let day = days[Int(parts.tm_wday)]
-        let month = months[Int(parts.tm_mon)]
-        func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(day), \(two(parts.tm_mday)) \(month) \(parts.tm_year + 1_900) "
-            + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
+        var text = [CChar](repeating: 0, count: 32)
+        let count = strftime(&text, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+        return String(decoding: text.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
-
-    private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 }
