@@ -1,5 +1,6 @@
 import BelfryAPI
 import Foundation
+import Synchronization
 import Testing
 
 @testable import BelfryServer
@@ -38,6 +39,30 @@ extension ServerTests {
                     Array((Self.get + Self.get + "nonsense\r\n\r\n").utf8), with: house.addresses.http)
                 #expect(Self.statuses(said) == ["200", "200", "400"])
             }
+        }
+
+        @Test func `a server that stops closes who asks for nothing, and answers who is still asking`() async throws {
+            let asking = Mutex<Task<String, any Error>?>(nil)
+            try await House.open { house in
+                let idle = try await RawConnection.open(to: house.addresses.http)
+                let busy = try await RawConnection.open(to: house.addresses.http)
+                let body = #"{"message":{"body":"x"},"target":{"platform":"all"}}"#
+                let head =
+                    house.rawHead("POST /v1/push", of: house.sender) + "Content-Length: \(body.utf8.count)\r\n\r\n"
+                for (connection, words) in [(idle, Self.get), (busy, Self.get + head)] {
+                    try await connection.send(words)
+                    try await eventually("it is served") { connection.received.contains("1.9.0") }
+                }
+                let task = Task {
+                    try await eventually("the idle one is closed") { idle.isClosed }
+                    try await busy.send(body)
+                    try await eventually("the other is closed") { busy.isClosed }
+                    return busy.received
+                }
+                asking.withLock { $0 = task }
+            }
+            let said = try await asking.withLock { $0 }?.value
+            #expect(Self.statuses(try #require(said)) == ["200", "200"])
         }
 
         @Test(arguments: ["close", "Close"])

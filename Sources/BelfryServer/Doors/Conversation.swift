@@ -37,6 +37,13 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     /// Nothing more is heard nor said.
     private var isEnded = false
 
+    private enum Ending {
+        /// The client wants no more, or the server.
+        case close
+        /// What the client sends is no HTTP, or more than is read.
+        case refuse(HTTPResponse.Status)
+    }
+
     /// More parts than this stay in the socket.
     private static var waitingMax: Int { 16 }
 
@@ -75,13 +82,19 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .inputClosed? = event as? ChannelEvent { return end(.close) }
-        context.fireUserInboundEventTriggered(event)
+        switch event {
+        case ChannelEvent.inputClosed: end(.close)
+        case is ChannelShouldQuiesceEvent: leave()
+        default: context.fireUserInboundEventTriggered(event)
+        }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard error is HTTPParserError else { return context.close(promise: nil) }
-        end(.refuse, error)
+        switch error {
+        case HTTPParserError.headerOverflow: end(.refuse(.requestHeaderFieldsTooLarge), error)
+        case is HTTPParserError: end(.refuse(.badRequest), error)
+        default: context.close(promise: nil)
+        }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -123,20 +136,21 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         let exchange = Exchange(request: request, responder: responder, dates: dates, channel: channel, logger: logger)
         let channel = channel
         answering = Task(executorPreference: executor) {
-            let ending = await exchange.run()
+            let isLast = await exchange.run()
             if channel.eventLoop.inEventLoop {
-                bound.value.answered(ending)
+                bound.value.answered(isLast: isLast)
             } else {
-                channel.eventLoop.execute { bound.value.answered(ending) }
+                channel.eventLoop.execute { bound.value.answered(isLast: isLast) }
             }
         }
     }
 
-    private func answered(_ ending: Ending?) {
+    /// - Parameter isLast: whether the client wants no more.
+    private func answered(isLast: Bool) {
         answering = nil
         guard !isEnded else { return over.succeed() }
-        if let ending {
-            self.ending = ending
+        if isLast {
+            ending = .close
             waiting = []
         }
         upload?.refill()
@@ -163,11 +177,17 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         endIfDue()
     }
 
+    /// The server wants no more than what came already.
+    private func leave() {
+        guard answering != nil else { return channel.close(promise: nil) }
+        ending = ending ?? .close
+    }
+
     private func endIfDue() {
         guard let ending, answering == nil, !isEnded else { return }
         isEnded = true
-        if ending == .refuse {
-            let head = HTTPResponse(status: .badRequest, headerFields: [.connection: "close", .contentLength: "0"])
+        if case .refuse(let status) = ending {
+            let head = HTTPResponse(status: status, headerFields: [.connection: "close", .contentLength: "0"])
             channel.write(HTTPResponsePart.head(head), promise: nil)
             channel.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
         }

@@ -13,14 +13,15 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     let channel: any Channel
     let logger: Logger
 
-    /// Returns how the connection is to end; nil when the client may ask for more.
-    func run() async -> Ending? {
+    /// Returns whether it is the last of its connection.
+    func run() async -> Bool {
         let context = Responder.Context(source: ApplicationRequestContextSource(channel: channel, logger: logger))
         var response: Response
         do {
             response = try await responder.respond(to: request, context: context)
         } catch is HTTPParserError {
-            return .refuse
+            // The conversation knows what came of the body, and refuses it.
+            return false
         } catch {
             response = Response(status: .internalServerError)
         }
@@ -30,16 +31,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             try await response.body.write(reply)
         } catch {
             channel.close(promise: nil)
-            return .close
+            return true
         }
-        return request.headers[.connection]?.lowercased() == "close" ? .close : nil
+        return request.headers[.connection]?.lowercased() == "close"
     }
-}
-
-/// How a connection ends.
-enum Ending {
-    /// The client wants no more, or its answer could not be ended.
-    case close
-    /// What the client sends is no HTTP.
-    case refuse
 }

@@ -56,9 +56,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             withPipeliningAssistance: false, withErrorHandling: false, withOutboundHeaderValidation: false,
             withEncoderConfiguration: .init(), withDecoderLimitConfiguration: heads.limits)
         try pipeline.addHandlers(
-            OldVersions(), HTTP1ToHTTPServerCodec(secure: certificate != nil), LargeHeads(),
-            RequestDeadline(patience.request),
-            HTTPConnectionStateHandler(idleTimeout: patience.idle, logger: logger))
+            OldVersions(), HTTP1ToHTTPServerCodec(secure: certificate != nil), Patience(patience))
     }
 
     func handle(value connection: Connection, logger: Logger) async {

@@ -2,20 +2,23 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes a connection whose request is not read and answered in time, so that a client that sends or reads byte by byte
-/// holds nothing for ever. A client that sends nothing at all is the idle time-out's. Of an event stream, which does not
-/// end, each part has to be taken in time.
+/// Closes a connection that nothing is asked on for too long, or whose request is not read and answered in time, so that a
+/// client that sends or reads byte by byte holds nothing for ever. Of an event stream, which does not end, each part has to
+/// be taken in time.
 ///
-/// One timer for each connection, set at most once in a deadline's time however many requests come.
+/// One timer for each connection, set at most once in the time of the shorter patience however many requests come.
 /// See `BadInputTests`, "a client that sends its body byte by byte is closed".
-final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
+final class Patience: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    private let patience: TimeAmount
-    /// When the oldest request at hand is to be done with; nil while there is none.
+    /// With a client that asks for nothing.
+    private let idle: TimeAmount
+    /// With a request, from its head to the last byte of its answer.
+    private let request: TimeAmount
+    /// When the connection is closed, unless something is asked or done with before; nil while a stream waits for its next part.
     private var dueAt: NIODeadline?
     private var timer: Scheduled<Void>?
     private var isReading = false
@@ -24,18 +27,30 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     /// Parts of a stream that the client has not taken yet.
     private var untaken = 0
 
-    init(_ patience: Duration) { self.patience = TimeAmount(patience) }
+    init(_ configuration: PatienceConfiguration) {
+        idle = TimeAmount(configuration.idle)
+        request = TimeAmount(configuration.request)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { wait(idle, context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        wait(idle, context)
+        context.fireChannelActive()
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head:
+            if isAtRest { wait(request, context) }
             isReading = true
             unanswered += 1
-            if dueAt == nil { begin(context) }
         case .body: break
         case .end:
             isReading = false
-            restIfDone()
+            if isAtRest { wait(idle, context) }
         }
         context.fireChannelRead(data)
     }
@@ -47,7 +62,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
             if isStreaming { dueAt = nil }
             context.write(data, promise: promise)
         case .body where isStreaming:
-            if untaken == 0 { begin(context) }
+            if untaken == 0 { wait(request, context) }
             untaken += 1
             write(context, data, promise) { handler, _ in handler.taken() }
         case .body: context.write(data, promise: promise)
@@ -59,7 +74,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func write(
         _ context: ChannelHandlerContext, _ data: NIOAny, _ promise: EventLoopPromise<Void>?,
-        then done: @escaping @Sendable (RequestDeadline, ChannelHandlerContext) -> Void
+        then done: @escaping @Sendable (Patience, ChannelHandlerContext) -> Void
     ) {
         let written = promise ?? context.eventLoop.makePromise()
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
@@ -83,26 +98,25 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     /// The next request of a pipeline has a deadline of its own.
     private func answered(_ context: ChannelHandlerContext) {
         unanswered -= 1
-        if unanswered > 0 { begin(context) }
-        restIfDone()
+        if unanswered > 0 { wait(request, context) } else if !isReading { wait(idle, context) }
     }
 
-    private func restIfDone() {
-        if !isReading, unanswered == 0 { dueAt = nil }
+    private var isAtRest: Bool { !isReading && unanswered == 0 }
+
+    private func wait(_ patience: TimeAmount, _ context: ChannelHandlerContext) {
+        let dueAt = context.eventLoop.now + patience
+        self.dueAt = dueAt
+        if timer == nil { look(context, by: dueAt) }
     }
 
-    private func begin(_ context: ChannelHandlerContext) {
-        dueAt = context.eventLoop.now + patience
-        if timer == nil { look(context, at: context.eventLoop.now + patience) }
-    }
-
-    private func look(_ context: ChannelHandlerContext, at time: NIODeadline) {
+    /// Nothing that is asked or answered meanwhile falls due before the next look.
+    private func look(_ context: ChannelHandlerContext, by dueAt: NIODeadline) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        timer = context.eventLoop.scheduleTask(deadline: time) {
+        timer = context.eventLoop.scheduleTask(deadline: min(dueAt, context.eventLoop.now + min(idle, request))) {
             let (handler, context) = bound.value
             handler.timer = nil
             guard let dueAt = handler.dueAt else { return }
-            guard dueAt <= context.eventLoop.now else { return handler.look(context, at: dueAt) }
+            guard dueAt <= context.eventLoop.now else { return handler.look(context, by: dueAt) }
             context.close(promise: nil)
         }
     }
