@@ -228,8 +228,11 @@ if isFuzzing {
         .executableTarget(
             name: "Fuzzer",
             dependencies: outbound + [
-                "BelfryAPI", "BelfryCore", "APNs", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "FCM", "GCM",
-                "HMS", "Tunnel",
+                "BelfryServer", "BelfryAPI", "BelfryCore", "BelfryTesting", "APNs", "WebPush", "WNS", "MPNS", "ADM",
+                "PAP", "Webhook", "FCM", "GCM", "HMS", "Tunnel", hummingbird, logging, crypto,
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "Configuration", package: "swift-configuration"),
             ],
             path: "Fuzzers", exclude: ["Corpus"], swiftSettings: settings,
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]))

@@ -5,6 +5,7 @@ struct Fuzzer {
     private static let doors: [String: @Sendable ([UInt8]) -> Void] = [
         "APNsAnswers": apnsAnswers,
         "ChannelAnswers": channelAnswers,
+        "Conversations": conversations,
         "FCMAnswers": fcmAnswers,
         "GCMAnswers": gcmAnswers,
         "HMSAnswers": hmsAnswers,
@@ -12,6 +13,7 @@ struct Fuzzer {
         "PCFDoor": pcfDoor,
         "PostedAnswers": postedAnswers,
         "ProxyAnswers": proxyAnswers,
+        "Requests": requests,
         "ServiceAccounts": serviceAccounts,
         "Subscriptions": subscriptions,
         "TokenAnswers": tokenAnswers,

@@ -1,0 +1,136 @@
+import BelfryCore
+import BelfryTesting
+import Dispatch
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NIOEmbedded
+import Synchronization
+
+@testable import BelfryAPI
+
+/// Whatever is asked of any path, by whoever is let in, gets an answer that is no fault of the server's and is JSON where it
+/// says so; and what must always hold does.
+///
+/// The first line is the method and the path, then come headers and an empty line, then the body. `:app_uuid` and its like in
+/// the path stand for what the house has, and `Authorization: operator`, `application` or `device` for the right credentials.
+func requests(_ bytes: [UInt8]) {
+    let house = House.shared
+    guard let request = Request(spelled: bytes, in: house.estate) else { return }
+    wait { await house.answer(request) }
+}
+
+/// Every path of every API, over a store in memory that each request finds as the one before did.
+private final class House: Sendable {
+    static let shared = House()
+
+    let estate: Estate
+    private let store: MemoryStore
+    private let contents: Contents
+    private let responder: any HTTPResponder<APIContext>
+    private let channel = NIOAsyncTestingChannel()
+    private let logger = Logger(label: "fuzzer") { _ in SwiftLogNoOpLogHandler() }
+
+    private init() {
+        let clock = HandClock()
+        let store = MemoryStore(clock: clock)
+        let vault = GlassVault()
+        let credentials = GlassCredentials(vault: vault)
+        let router = FrontDoor.router(clock: clock)
+        let part = PCFv1.Health.Part(isHealthy: true, message: "well")
+        PCFRoutes(
+            store: store, vault: vault, clock: clock,
+            health: { PCFv1.Health(database: part, queue: part, scheduler: part) }
+        ).add(to: router)
+        AdminRoutes(store: store, vault: vault, clock: clock, credentials: credentials).add(to: router)
+        Contract().add(to: router)
+        HealthRoutes { [] }.add(to: router)
+        responder = router.buildResponder()
+        estate = wait {
+            do {
+                let office = Office(store: store, vault: vault, credentials: credentials)
+                return try await Estate(in: store, vault: vault, office: office, clock: clock)
+            } catch {
+                preconditionFailure("the house stays empty: \(error)")
+            }
+        }
+        self.store = store
+        contents = store.contents
+    }
+
+    func answer(_ request: Request) async {
+        let context = APIContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
+        do {
+            let response = try await responder.respond(to: request, context: context)
+            precondition(response.status.code < 500, "\(request.method) \(request.uri) gets a \(response.status)")
+            let body = Mutex(ByteBuffer())
+            try await response.body.write(Sink { buffer in body.withLock { _ = $0.writeImmutableBuffer(buffer) } })
+            check(body.withLock { Array(buffer: $0) }, of: response)
+        } catch {
+            preconditionFailure("\(request.method) \(request.uri) gets no answer: \(error)")
+        }
+        let violations = store.violations()
+        precondition(violations.isEmpty, "\(request.method) \(request.uri): \(violations)")
+        store.tamper { $0 = contents }
+    }
+
+    private func check(_ body: [UInt8], of response: Response) {
+        if let length = response.body.contentLength { precondition(length == body.count, "\(response)") }
+        guard response.headers[.contentType]?.hasPrefix("application/json") == true, !body.isEmpty else { return }
+        do {
+            var reader = JSONReader(body)
+            _ = try reader.value("answer")
+        } catch {
+            preconditionFailure("an answer is no JSON, \(error): \(String(decoding: body, as: UTF8.self))")
+        }
+    }
+}
+
+private struct Sink: ResponseBodyWriter {
+    let take: @Sendable (ByteBuffer) -> Void
+
+    func write(_ buffer: ByteBuffer) async throws { take(buffer) }
+    func finish(_ trailers: HTTPFields?) async throws {}
+}
+
+extension Request {
+    /// nil for what no parser of HTTP would let through.
+    fileprivate init?(spelled bytes: [UInt8], in estate: Estate) {
+        let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
+        let start = lines[0].split(separator: 0x20, maxSplits: 1)
+        guard start.count == 2, start[1].allSatisfy({ 0x21...0x7E ~= $0 }),
+            let method = HTTPRequest.Method(String(decoding: start[0], as: UTF8.self))
+        else { return nil }
+        var headers = HTTPFields()
+        for line in lines.dropFirst().prefix(while: { !$0.isEmpty }) {
+            let parts = line.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let name = HTTPField.Name(String(decoding: parts[0], as: UTF8.self)) else {
+                return nil
+            }
+            let value = String(decoding: parts[1].drop { $0 == 0x20 }, as: UTF8.self)
+            headers.append(HTTPField(name: name, value: estate.credentials[value] ?? value))
+        }
+        let body = lines.dropFirst(headers.count + 2).joined(separator: [0x0A])
+        self.init(
+            head: HTTPRequest(
+                method: method, scheme: "http", authority: "belfry", path: estate.filled(start[1]),
+                headerFields: headers),
+            body: RequestBody(buffer: ByteBuffer(bytes: Array(body))))
+    }
+}
+
+/// What comes of the work, on whatever thread it is done.
+private func wait<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) -> Value {
+    let isDone = DispatchSemaphore(value: 0)
+    let value = Mutex<Value?>(nil)
+    Task {
+        let result = await work()
+        value.withLock { $0 = result }
+        isDone.signal()
+    }
+    isDone.wait()
+    guard let result = value.withLock({ $0 }) else { preconditionFailure("the work came to nothing") }
+    return result
+}
