@@ -27,7 +27,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         }
         response.headers[.date] = dates.now
         do {
-            let reply = Reply(response.head, isStream: response.body.contentLength == nil, on: channel)
+            let reply = Reply(channel: channel, isStream: response.body.contentLength == nil)
+            reply.begin(response.head)
             try await response.body.write(reply)
         } catch {
             channel.close(promise: nil)

@@ -7,13 +7,10 @@ import NIOHTTPTypes
 /// Writes an answer to a connection.
 struct Reply: ResponseBodyWriter {
     let channel: any Channel
-    /// Whether the client takes each part of the body before the next is made.
+    /// Whether the client takes each part of the body before the next is made, as where its length is not known yet.
     let isStream: Bool
 
-    /// - Parameter isStream: for a body whose length is not known yet.
-    init(_ head: HTTPResponse, isStream: Bool, on channel: any Channel) {
-        self.channel = channel
-        self.isStream = isStream
+    func begin(_ head: HTTPResponse) {
         channel.write(HTTPResponsePart.head(head), promise: nil)
         if isStream { channel.flush() }
     }
