@@ -93,6 +93,41 @@ extension ServerTests {
             }
         }
 
+        @Test func `a client that asks whether to send its body is told to, if it may`() async throws {
+            try await House.open { house in
+                let body = #"{"message":{"body":"x"},"target":{"platform":"all"}}"#
+                let rest = "Expect: 100-continue\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+                let connection = try await RawConnection.open(to: house.addresses.http)
+                try await connection.send(house.rawHead("POST /v1/push", of: house.sender) + rest)
+                try await eventually("it is told to go on") { connection.received == "HTTP/1.1 100 Continue\r\n\r\n" }
+                try await connection.send(body + house.rawHead("POST /v1/push", of: house.app) + rest)
+                try await eventually("the next is refused") { Self.statuses(connection.received).count == 3 }
+                #expect(Self.statuses(connection.received) == ["100", "200", "401"])
+                try await connection.send(body + Self.get)
+                try await eventually("all answers") { Self.statuses(connection.received).count == 4 }
+                #expect(Self.statuses(connection.received) == ["100", "200", "401", "200"])
+                await connection.close()
+            }
+        }
+
+        @Test func `a client of HTTP 1.0, and one that sends its body at once, are not told to go on`() async throws {
+            try await House.open { house in
+                let body = #"{"message":{"body":"x"},"target":{"platform":"all"}}"#
+                let rest = "Expect: 100-continue\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+                let head = house.rawHead("POST /v1/push", of: house.sender)
+                let connection = try await RawConnection.open(to: house.addresses.http)
+                try await connection.send(head + rest + body)
+                try await eventually("it is answered") { Self.statuses(connection.received) == ["200"] }
+                try await connection.send(head.replacing("HTTP/1.1", with: "HTTP/1.0") + rest)
+                try await connection.send(body)
+                try await eventually("it is closed") { connection.isClosed }
+                #expect(
+                    connection.received.components(separatedBy: "HTTP/1.").map { $0.dropFirst(2).prefix(3) } == [
+                        "", "200", "200",
+                    ])
+            }
+        }
+
         @Test func `a long body that nobody wants does not stand before the next request`() async throws {
             try await House.open(configure: { $0.pcf.bodyBytesMax = 4_096 }) { house in
                 let connection = try await RawConnection.open(to: house.addresses.http)

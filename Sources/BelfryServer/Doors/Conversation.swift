@@ -28,6 +28,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private var heard: (head: HTTPRequest, body: ByteBuffer)?
     /// What is still read of the body of the request that is being answered.
     private var upload: Upload?
+    /// Whether the client waits for a word before it sends its body.
+    private var isAwaited = false
     private var answering: Task<Void, Never>?
     /// What came behind the request that is being answered.
     private var waiting: CircularBuffer<HTTPRequestPart> = []
@@ -81,6 +83,11 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         if !isReadHeld { context.read() }
     }
 
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .head = unwrapOutboundIn(data) { isAwaited = false }
+        context.write(data, promise: promise)
+    }
+
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case ChannelEvent.inputClosed: end(.close)
@@ -110,7 +117,9 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private func hear(_ part: HTTPRequestPart) {
         switch part {
         case .head(let head): heard = (head, ByteBuffer())
-        case .body(let bytes) where upload != nil: upload?.yield(bytes)
+        case .body(let bytes) where upload != nil:
+            isAwaited = false
+            upload?.yield(bytes)
         case .body(let bytes): heard?.body.append(bytes)
         case .end:
             if let heard { answer(Request(head: heard.head, body: RequestBody(buffer: heard.body))) }
@@ -124,7 +133,11 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private func answerBeginning() {
         guard let heard else { return }
         let bound = NIOLoopBound(self, eventLoop: channel.eventLoop)
-        var (upload, body) = Upload.begin(on: channel.eventLoop) { bound.value.demand() }
+        isAwaited = heard.head.headerFields[.expect]?.lowercased() == "100-continue" && heard.body.readableBytes == 0
+        let encourage: @Sendable () -> Void = { bound.value.encourage() }
+        var (upload, body) = Upload.begin(on: channel.eventLoop, onBegin: isAwaited ? encourage : nil) {
+            bound.value.demand()
+        }
         if heard.body.readableBytes > 0 { upload.yield(heard.body) }
         self.upload = upload
         self.heard = nil
@@ -162,6 +175,12 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
 
     private func resumeReading() {
         if isReadHeld { channel.read() }
+    }
+
+    /// Whoever is refused without a look at the body need not send it. Source: RFC 9110 §10.1.1.
+    private func encourage() {
+        guard isAwaited, !isEnded else { return }
+        channel.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: .continue)), promise: nil)
     }
 
     private func demand() {

@@ -15,14 +15,19 @@ struct Upload {
     private init(source: Producer.Source) { self.source = source }
 
     /// What is read goes nowhere from when nobody holds the body any more.
+    ///
+    /// - Parameter onBegin: called on the event loop when somebody asks for the first piece.
     static func begin(
-        on loop: any EventLoop, onDemand: @escaping @Sendable () -> Void
+        on loop: any EventLoop, onBegin: (@Sendable () -> Void)? = nil, onDemand: @escaping @Sendable () -> Void
     ) -> (upload: Upload, body: RequestBody) {
         let producer = Producer.makeSequence(
             elementType: ByteBuffer.self, failureType: (any Error).self,
             backPressureStrategy: .init(lowWatermark: 2, highWatermark: 8), finishOnDeinit: true,
             delegate: Demand(loop: loop, onDemand: onDemand))
-        return (Upload(source: producer.source), RequestBody(asyncSequence: producer.sequence))
+        let pieces = producer.sequence
+        guard let onBegin else { return (Upload(source: producer.source), RequestBody(asyncSequence: pieces)) }
+        let announced = Announced(base: pieces) { loop.execute(onBegin) }
+        return (Upload(source: producer.source), RequestBody(asyncSequence: announced))
     }
 
     mutating func yield(_ bytes: ByteBuffer) { isFull = source.yield(bytes) == .stopProducing }
@@ -42,5 +47,27 @@ struct Upload {
         func produceMore() { loop.execute(onDemand) }
 
         func didTerminate() { loop.execute(onDemand) }
+    }
+}
+
+/// A sequence that says when its first element is asked for.
+private struct Announced<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable {
+    typealias Element = Base.Element
+    let base: Base
+    let onBegin: @Sendable () -> Void
+
+    func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator(), onBegin: onBegin) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        var base: Base.AsyncIterator
+        var onBegin: (@Sendable () -> Void)?
+
+        mutating func next() async throws -> Element? { try await next(isolation: #isolation) }
+
+        mutating func next(isolation actor: isolated (any Actor)?) async throws(Base.Failure) -> Element? {
+            onBegin?()
+            onBegin = nil
+            return try await base.next(isolation: actor)
+        }
     }
 }
