@@ -23,6 +23,11 @@ extension ServerTests {
             said.split(separator: "HTTP/1.1 ").map { $0.prefix(3) }
         }
 
+        /// Which answers say that they are the last.
+        private static func goodbyes(_ said: String) -> [Bool] {
+            said.split(separator: "HTTP/1.1 ").map { $0.contains("Connection: close\r\n") }
+        }
+
         @Test func `a client that says goodbye behind its requests gets all answers first`() async throws {
             try await House.open { house in
                 let connection = try await RawConnection.open(to: house.addresses.http)
@@ -63,15 +68,17 @@ extension ServerTests {
             }
             let said = try await asking.withLock { $0 }?.value
             #expect(Self.statuses(try #require(said)) == ["200", "200"])
+            #expect(Self.goodbyes(try #require(said)) == [false, true])
         }
 
-        @Test(arguments: ["close", "Close"])
+        @Test(arguments: ["close", "Close", "TE, close"])
         func `a client that wants no more gets its answer and nothing behind it`(word: String) async throws {
             try await House.open(configure: { $0.patience.idle = .seconds(1) }) { house in
                 let last = "GET /v1/version HTTP/1.1\r\nHost: a\r\nConnection: \(word)\r\n\r\n"
                 let said = try await RawConnection.exchange(
                     Array((Self.get + last + Self.get).utf8), with: house.addresses.http)
                 #expect(Self.statuses(said) == ["200", "200"])
+                #expect(Self.goodbyes(said) == [false, true])
             }
         }
 

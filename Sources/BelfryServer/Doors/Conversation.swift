@@ -84,8 +84,10 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .head = unwrapOutboundIn(data) { isAwaited = false }
-        context.write(data, promise: promise)
+        guard case .head(var head) = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+        isAwaited = false
+        if ending != nil, waiting.isEmpty { head.headerFields[.connection] = "close" }
+        context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -206,7 +208,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         guard let ending, answering == nil, !isEnded else { return }
         isEnded = true
         if case .refuse(let status) = ending {
-            let head = HTTPResponse(status: status, headerFields: [.connection: "close", .contentLength: "0"])
+            let head = HTTPResponse(status: status, headerFields: [.contentLength: "0"])
             channel.write(HTTPResponsePart.head(head), promise: nil)
             channel.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
         }

@@ -25,7 +25,9 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         } catch {
             response = Response(status: .internalServerError)
         }
+        let isLast = request.isLast
         response.headers[.date] = dates.now
+        if isLast { response.headers[.connection] = "close" }
         do {
             let reply = Reply(channel: channel, isStream: response.body.contentLength == nil)
             reply.begin(response.head)
@@ -34,6 +36,14 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             channel.close(promise: nil)
             return true
         }
-        return request.headers[.connection]?.lowercased() == "close"
+        return isLast
+    }
+}
+
+extension Request {
+    /// Whether the client wants no answer behind this one. Source: RFC 9110 §7.6.1, a list whose words know no case.
+    fileprivate var isLast: Bool {
+        guard let options = headers[.connection] else { return false }
+        return options.lowercased().split { $0 == "," || $0.isWhitespace }.contains("close")
     }
 }
