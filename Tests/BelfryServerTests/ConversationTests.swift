@@ -43,6 +43,7 @@ extension ServerTests {
                 let said = try await RawConnection.exchange(
                     Array((Self.get + Self.get + "nonsense\r\n\r\n").utf8), with: house.addresses.http)
                 #expect(Self.statuses(said) == ["200", "200", "400"])
+                #expect(Self.goodbyes(said) == [false, false, true])
             }
         }
 

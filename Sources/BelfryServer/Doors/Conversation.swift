@@ -86,7 +86,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard case .head(var head) = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
         isAwaited = false
-        if ending != nil, waiting.isEmpty { head.headerFields[.connection] = "close" }
+        if isLast { head.headerFields[.connection] = "close" }
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 
@@ -115,6 +115,11 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
 
     /// Whether the next part is of the request at hand, or there is none.
     private var isListening: Bool { answering == nil || upload != nil }
+
+    /// Whether no answer comes behind the one at hand.
+    private var isLast: Bool {
+        if case .close = ending { waiting.isEmpty } else { isEnded }
+    }
 
     private func hear(_ part: HTTPRequestPart) {
         switch part {
