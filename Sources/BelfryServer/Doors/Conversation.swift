@@ -84,7 +84,9 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard case .head(var head) = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+        guard case .head(var head) = unwrapOutboundIn(data), head.status != .continue else {
+            return context.write(data, promise: promise)
+        }
         isAwaited = false
         if isLast { head.headerFields[.connection] = "close" }
         context.write(wrapOutboundOut(.head(head)), promise: promise)
@@ -187,6 +189,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     /// Whoever is refused without a look at the body need not send it. Source: RFC 9110 §10.1.1.
     private func encourage() {
         guard isAwaited, !isEnded else { return }
+        isAwaited = false
         channel.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: .continue)), promise: nil)
     }
 
