@@ -190,7 +190,7 @@ let package = Package(
                 "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", "BelfryTesting", asyncHTTP,
                 logging,
             ]),
-        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "CNghttp2", crypto]),
+        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "BelfryTesting", "CNghttp2", crypto]),
         tests("HouseTests", []),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests(
@@ -201,7 +201,8 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         // A PostgreSQL of the tests' own, which those of several rooms use.
-        .target(name: "PostgresRig", path: "Tests/PostgresRig", swiftSettings: settings),
+        .target(
+            name: "PostgresRig", dependencies: ["BelfryTesting"], path: "Tests/PostgresRig", swiftSettings: settings),
         tests("PostgreSQLTests", ["PostgreSQL", "PostgresRig"]),
         tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging, lifecycle]),
         tests(

@@ -1,10 +1,10 @@
+import BelfryTesting
 import Foundation
 import Synchronization
 
 /// A program that runs beside this one.
 ///
-/// It is started and waited for on a thread of its own, since a death signal goes with the thread that started a program, and
-/// Foundation's `Process` reads behind the end of a directory entry now and then.
+/// It is started and waited for on a thread of its own, since a death signal goes with the thread that started a program.
 final class Process: Sendable {
     let id: pid_t
     private let ended: DispatchSemaphore
@@ -15,7 +15,7 @@ final class Process: Sendable {
         let outcome = Outcome()
         let thread = Thread {
             do {
-                let id = try Self.spawn(words, output: output)
+                let id = try spawn(words, output: output)
                 outcome.start.withLock { $0 = .success(id) }
                 started.signal()
                 var status: Int32 = 0
@@ -62,22 +62,5 @@ final class Process: Sendable {
         guard ended.wait(timeout: .now()) == .success else { return false }
         ended.signal()
         return true
-    }
-
-    private static func spawn(_ words: [String], output: String) throws -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        for descriptor in [Int32(1), 2] {
-            posix_spawn_file_actions_addopen(&actions, descriptor, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        }
-        let strings = words.map { strdup($0) }
-        defer { for string in strings { free(string) } }
-        var process = pid_t()
-        let error = posix_spawn(&process, words[0], &actions, nil, strings + [nil], environ)
-        guard error == 0 else {
-            throw PostgresServer.Trouble(description: "\(words[0]): \(String(cString: strerror(error)))")
-        }
-        return process
     }
 }

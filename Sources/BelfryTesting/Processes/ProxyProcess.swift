@@ -91,23 +91,6 @@ package final class ProxyProcess: Sendable {
             return ["-d", "-c", file]
         }
     }
-
-    /// Not `Process`: its `run()` crashes now and then in a process that has many files open.
-    private static func spawn(_ words: [String], output: String) throws -> pid_t {
-        guard FileManager.default.createFile(atPath: output, contents: nil) else { throw POSIXError(.EIO) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_APPEND, 0)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        let arguments = words.map { strdup($0) }
-        defer { for word in arguments { free(word) } }
-        var process = pid_t()
-        let error = posix_spawn(&process, words[0], &actions, nil, arguments + [nil], environ)
-        guard error == 0 else { throw POSIXError(POSIXErrorCode(rawValue: error) ?? .EIO) }
-        return process
-    }
 }
 
 /// Ports of this machine.
