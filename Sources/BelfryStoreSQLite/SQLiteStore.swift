@@ -74,6 +74,7 @@ package final class SQLiteStore: Sendable {
                 logger.error("a damaged row was set aside for an hour", metadata: ["row": "\(row)"])
             }
             if effects.sweepIsDue { writer.enqueue("sweep") { try SubscriptionSweep(session: $0).stepIfDue() } }
+            if effects.tokensAreDue { writer.enqueue("tokens") { try TokenIndex(session: $0).stepIfDue() } }
         }
         self.roster = roster
         self.signals = signals

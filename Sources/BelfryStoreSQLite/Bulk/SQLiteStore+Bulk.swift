@@ -55,10 +55,12 @@ extension SQLiteStore: BulkStore {
         let sql = BulkStatements.insert(into: table)
         try await writer.write { session in
             let insert = try session.prepared(sql)
-            for row in rows {
-                try insert.run(
-                    values: table.name == BulkTable.device.name ? row + [session.secrets.hash(of: row)] : row)
+            guard table.name == BulkTable.device.name else {
+                for row in rows { try insert.run(values: row) }
+                return
             }
+            for row in rows { try insert.run(values: row + [session.secrets.hash(of: row)]) }
+            try TokenIndex(session: session).addAll()
         }
     }
 

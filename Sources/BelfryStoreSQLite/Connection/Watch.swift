@@ -13,7 +13,7 @@ final class Watch: Sendable {
         timer.setEventHandler {
             // Whatever a write does, it first notices what others have written.
             writer.enqueue("watch") { session in
-                try SubscriptionSweep(session: session).stepWhenQuiet()
+                try session.sweepWhenQuiet()
                 try Demolition(session: session).resume()
                 try Retirement(session: session).resume()
                 try TopicBurial(session: session).step()
@@ -27,4 +27,15 @@ final class Watch: Sendable {
     deinit { stop() }
 
     func stop() { timer.cancel() }
+}
+
+extension WriteSession {
+    /// Does what new devices left undone, when none came since the last look.
+    fileprivate func sweepWhenQuiet() throws {
+        let last = try prepared(SubscriptionStatements.lastDevice).first { $0.integer(0) } ?? 0
+        defer { lastDeviceSeen = last }
+        guard last == lastDeviceSeen else { return }
+        try SubscriptionSweep(session: self).stepIfBehind(last)
+        try TokenIndex(session: self).step()
+    }
 }

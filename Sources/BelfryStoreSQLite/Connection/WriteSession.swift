@@ -17,6 +17,8 @@ final class WriteSession: @unchecked Sendable {
     private var stands: [Key<Platform>: Stand]?
     /// See `SubscriptionSweep`.
     var mark: Int64?
+    /// See `TokenIndex`.
+    var freshTokens: FreshTokens?
     /// The newest device, as far as this process has made it.
     var newest: Int64?
     /// The newest device at the last look of `Watch`.
@@ -40,6 +42,8 @@ final class WriteSession: @unchecked Sendable {
         var rosterChanged = false
         /// Enough new devices wait to be swept into the posting lists.
         var sweepIsDue = false
+        /// Enough tokens of new devices wait to be brought into their index.
+        var tokensAreDue = false
         /// Another process has written.
         var isForeign = false
         /// Rows that cannot be read and were set aside.
@@ -127,6 +131,7 @@ final class WriteSession: @unchecked Sendable {
         topics = TopicBook()
         stands = nil
         mark = nil
+        freshTokens = nil
         newest = nil
         pushes.clear()
     }

@@ -45,12 +45,12 @@ enum DeviceStatements {
          WHERE id = ?1 AND platform_id = ?2
         """
 
-    /// Walks `device_token`.
+    /// Without those that `FreshTokens` holds.
     static let byToken = """
         SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
                os, os_version, model, manufacturer, alias /* devices.by_token */
-          FROM device
-         WHERE platform_id = ?1 AND token_hash = ?2 AND token = ?3
+          FROM device_token JOIN device ON id = device_id
+         WHERE device_token.token_hash = ?2 AND platform_id = ?1 AND token = ?3
         """
 
     static let insert = """

@@ -27,8 +27,7 @@ struct Registrar {
     }
 
     private func tokenHolder() throws -> DeviceRow? {
-        try session.prepared(DeviceStatements.byToken).first(
-            platform.key, tokenHash, registration.token.bytes, as: DeviceRow.init)
+        try TokenIndex(session: session).holder(of: registration.token, tokenHash, on: platform.key)
     }
 
     private func create() throws -> Device {
@@ -42,6 +41,7 @@ struct Registrar {
             row.about.manufacturer, row.about.alias)
         let key = Key<Device>(session.db.lastInsertedRowID)
         try SubscriptionSweep(session: session).noteNew(key)
+        try TokenIndex(session: session).note(tokenHash, of: key, on: platform.key)
         return Device(
             key: key, uuid: session.secrets.naming.uuid(of: key), platformKey: platform.key,
             token: registration.token, isActive: true, about: row.about, customUserID: row.customUserID,
@@ -58,6 +58,9 @@ struct Registrar {
                 row.reach.rawValue, row.registeredAt, tokenHash, registration.token.bytes,
                 TopicList.encode(row.topics), row.customUserID, row.about.os, row.about.osVersion, row.about.model,
                 row.about.manufacturer, row.about.alias, row.key)
+            if row.token != old.token {
+                try TokenIndex(session: session).note(tokenHash, of: row.key, on: platform.key)
+            }
             try session.movePostings(of: row.key, on: platform.key, from: old.postings, to: row.postings)
             try Catalogue(session: session).note(row, insteadOf: old)
         }

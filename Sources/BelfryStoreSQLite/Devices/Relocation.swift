@@ -10,8 +10,7 @@ struct Relocation {
     func relocate() throws {
         guard let row = try session.device(move.device, on: platform) else { return }
         let tokenHash = Int64(bitPattern: session.secrets.tokenHash.hash(move.to.bytes))
-        let holder = try session.prepared(DeviceStatements.byToken).first(
-            platform, tokenHash, move.to.bytes, as: DeviceRow.init)
+        let holder = try TokenIndex(session: session).holder(of: move.to, tokenHash, on: platform)
         switch TokenMove(of: row.party, from: move.from, holder: holder?.party) {
         case .void: return
         case .ceded: try session.deactivate(row, on: platform)
@@ -20,6 +19,7 @@ struct Relocation {
             var moved = row
             moved.token = move.to
             try session.prepared(DeviceStatements.move).run(session.clock.now, tokenHash, move.to.bytes, row.key)
+            try TokenIndex(session: session).note(tokenHash, of: row.key, on: platform)
             try Catalogue(session: session).note(moved, insteadOf: row)
         }
     }

@@ -29,11 +29,8 @@ struct SubscriptionSweep {
         return try newest - session.subscriptionMark() >= Self.stride
     }
 
-    /// Sweeps when no device came since the last look.
-    func stepWhenQuiet() throws {
-        let last = try session.prepared(SubscriptionStatements.lastDevice).first { $0.integer(0) } ?? 0
-        defer { session.lastDeviceSeen = last }
-        if last == session.lastDeviceSeen, try session.subscriptionMark() < last { try step() }
+    func stepIfBehind(_ last: Int64) throws {
+        if try session.subscriptionMark() < last { try step() }
     }
 
     func step() throws {

@@ -74,8 +74,7 @@ private struct SubscriptionPlan {
         case .token(let text):
             guard let token = try? DeviceToken(text, for: platform.kind) else { return nil }
             let hash = Int64(bitPattern: session.secrets.tokenHash.hash(token.bytes))
-            return try session.prepared(DeviceStatements.byToken).first(
-                platform.key, hash, token.bytes, as: DeviceRow.init)
+            return try TokenIndex(session: session).holder(of: token, hash, on: platform.key)
         }
     }
 }

@@ -8,7 +8,10 @@ import Testing
 /// Hot statements walk the index they were written for, and sort nothing.
 @Suite struct PlanTests {
     @Test(arguments: [
-        (DeviceStatements.byToken, "USING INDEX device_token (platform_id=? AND token_hash=?)"),
+        (DeviceStatements.byToken, "SEARCH device_token USING PRIMARY KEY (token_hash=?)"),
+        (DeviceStatements.byToken, "SEARCH device USING INTEGER PRIMARY KEY (rowid=?)"),
+        (TokenIndexStatements.beyond, "USING INTEGER PRIMARY KEY (rowid>?)"),
+        (TokenIndexStatements.insert, "USING INTEGER PRIMARY KEY (rowid=?)"),
         (DeviceStatements.count, "USING COVERING INDEX device_reach (platform_id=?)"),
         (SubscriptionStatements.unswept, "USING INTEGER PRIMARY KEY (rowid>?)"),
         (PostingStatements.active, "USING COVERING INDEX device_reach (platform_id=? AND reach=? AND rowid>?)"),
