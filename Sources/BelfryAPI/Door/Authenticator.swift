@@ -48,7 +48,7 @@ struct Authenticator: Sendable {
     private func check<Known>(
         _ request: Request, _ context: APIContext, _ look: (BasicCredentials) async throws -> Known?
     ) async throws -> Known? {
-        guard let header = request.headers[.authorization] else { return nil }
+        guard let header = request.headers.value(.authorization) else { return nil }
         let credentials = BasicCredentials(header: header)
         return try await gatekeeper.judge(credentials?.user, of: request, context) {
             if let credentials { try await look(credentials) } else { nil }

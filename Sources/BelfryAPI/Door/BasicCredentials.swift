@@ -1,3 +1,4 @@
+import BelfryCore
 import FoundationEssentials
 
 /// The user and password of HTTP Basic authentication, where the user is a UUID.
@@ -14,7 +15,7 @@ struct BasicCredentials: Sendable, Hashable {
         else { return nil }
         let encoded = utf8[end...].drop { $0 == 0x20 }
         guard let decoded = Base64.decode(encoded), let colon = decoded.firstIndex(of: UInt8(ascii: ":")),
-            let user = UUID(uuidString: String(decoding: decoded[..<colon], as: UTF8.self))
+            let user = UUID(text: decoded[..<colon])
         else { return nil }
         self.user = user
         secret = Array(decoded[(colon + 1)...])

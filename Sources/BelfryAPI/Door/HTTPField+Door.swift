@@ -21,3 +21,11 @@ extension HTTPField.Name {
         return name
     }
 }
+
+extension HTTPFields {
+    /// What the subscript returns, without the work of joining where there is nothing to join.
+    func value(_ name: HTTPField.Name) -> String? {
+        let values = self[values: name]
+        return values.count > 1 ? self[name] : values.first
+    }
+}

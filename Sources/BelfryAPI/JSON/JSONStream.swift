@@ -15,15 +15,14 @@ struct JSONStream<Element: Sendable>: Sendable {
         let body = ResponseBody { writer in
             var elements = first
             var json = JSONWriter()
-            json.buffer.writeStaticString(frame.open)
+            json.write(frame.open)
             while let last = elements.last {
                 for element in elements { write(&json, element) }
-                try await writer.write(json.buffer)
-                json.buffer.clear()
+                try await writer.write(json.take())
                 elements = try await chunk(last)
             }
-            json.buffer.writeStaticString(frame.close)
-            try await writer.write(json.buffer)
+            json.write(frame.close)
+            try await writer.write(json.take())
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: [.contentType: "application/json;charset=UTF-8"], body: body)

@@ -38,9 +38,9 @@ extension JSONWriter {
         default: comma()
         }
         switch value {
-        case .null, .array, .object: buffer.writeStaticString("null")
-        case .bool(let bool): buffer.writeStaticString(bool ? "true" : "false")
-        case .integer(let integer): buffer.writeString(String(integer))
+        case .null, .array, .object: write("null")
+        case .bool(let bool): write(bool ? "true" : "false")
+        case .integer(let integer): write(integer)
         case .number(let double): number(double)
         case .string(let string): quoted(string)
         }
@@ -50,12 +50,12 @@ extension JSONWriter {
     private mutating func member(_ key: String, _ value: JSONValue) {
         comma()
         quoted(key)
-        buffer.writeStaticString(":")
+        write(":")
         needsComma = false
         element(value)
     }
 
     private mutating func number(_ value: Double) {
-        buffer.writeString(Int64(exactly: value).map(String.init) ?? String(value))
+        if let integer = Int64(exactly: value) { write(integer) } else { write(value) }
     }
 }

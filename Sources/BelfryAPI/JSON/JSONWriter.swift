@@ -2,10 +2,30 @@ import BelfryCore
 import FoundationEssentials
 import NIOCore
 
-/// Writes a JSON text of known shape straight into the bytes that leave.
+/// Writes a JSON text of known shape.
 struct JSONWriter {
-    var buffer = ByteBufferAllocator().buffer(capacity: 512)
+    private var bytes: [UInt8] = []
     var needsComma = false
+
+    init() { bytes.reserveCapacity(512) }
+
+    /// What was written so far.
+    var buffer: ByteBuffer { ByteBuffer(bytes: bytes) }
+
+    /// Returns what was written so far, and goes on behind it.
+    mutating func take() -> ByteBuffer {
+        defer { bytes.removeAll(keepingCapacity: true) }
+        return buffer
+    }
+
+    /// Writes what is JSON already.
+    mutating func write(_ text: StaticString) {
+        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    mutating func write(_ double: Double) { bytes.append(contentsOf: String(double).utf8) }
+
+    mutating func write(_ integer: Int64) { bytes.append(contentsOf: String(integer).utf8) }
 
     /// Writes an object or the like: the members, between brackets.
     mutating func object(_ members: (inout JSONWriter) -> Void) {
@@ -39,7 +59,7 @@ struct JSONWriter {
 
     /// An object whose keys are data.
     mutating func integers(_ key: StaticString, _ members: [(String, Int64)]) {
-        self.members(key, members) { $0.buffer.writeString(String($1)) }
+        self.members(key, members) { $0.write($1) }
     }
 
     private mutating func members<Value>(
@@ -50,7 +70,7 @@ struct JSONWriter {
             for (name, value) in members {
                 writer.comma()
                 writer.quoted(name)
-                writer.buffer.writeStaticString(":")
+                writer.write(":")
                 write(&writer, value)
                 writer.needsComma = true
             }
@@ -64,82 +84,86 @@ struct JSONWriter {
 
     mutating func string(_ key: StaticString, _ value: String?) {
         self.key(key)
-        if let value { quoted(value) } else { buffer.writeStaticString("null") }
+        if let value { quoted(value) } else { write("null") }
         needsComma = true
     }
 
     mutating func uuid(_ key: StaticString, _ value: UUID) {
         self.key(key)
-        buffer.writeStaticString("\"")
-        buffer.writeUUID(value)
-        buffer.writeStaticString("\"")
+        write("\"")
+        write(value)
+        write("\"")
         needsComma = true
     }
 
     mutating func integer(_ key: StaticString, _ value: Int64?) {
         self.key(key)
-        if let value { buffer.writeString(String(value)) } else { buffer.writeStaticString("null") }
+        if let value { write(value) } else { write("null") }
         needsComma = true
     }
 
     mutating func bool(_ key: StaticString, _ value: Bool) {
         self.key(key)
-        buffer.writeStaticString(value ? "true" : "false")
+        write(value ? "true" : "false")
         needsComma = true
     }
 
     mutating func key(_ key: StaticString) {
         comma()
-        buffer.writeStaticString("\"")
-        buffer.writeStaticString(key)
-        buffer.writeStaticString("\":")
+        write("\"")
+        write(key)
+        write("\":")
         needsComma = false
     }
 
     mutating func comma() {
-        if needsComma { buffer.writeStaticString(",") }
+        if needsComma { write(",") }
     }
 
     mutating func enclosed(_ open: StaticString, _ close: StaticString, _ body: (inout JSONWriter) -> Void) {
         comma()
-        buffer.writeStaticString(open)
+        write(open)
         needsComma = false
         body(&self)
-        buffer.writeStaticString(close)
+        write(close)
         needsComma = true
     }
 
     mutating func quoted(_ value: String) {
-        buffer.writeStaticString("\"")
-        if value.utf8.contains(where: \.needsEscape) {
+        write("\"")
+        let start = bytes.count
+        bytes.append(contentsOf: value.utf8)
+        if bytes[start...].contains(where: \.needsEscape) {
+            bytes.removeSubrange(start...)
             for byte in value.utf8 { escaped(byte) }
-        } else {
-            buffer.writeString(value)
         }
-        buffer.writeStaticString("\"")
+        write("\"")
     }
 
     private mutating func escaped(_ byte: UInt8) {
         switch byte {
-        case UInt8(ascii: "\""): buffer.writeStaticString(#"\""#)
-        case UInt8(ascii: "\\"): buffer.writeStaticString(#"\\"#)
+        case UInt8(ascii: "\""): write(#"\""#)
+        case UInt8(ascii: "\\"): write(#"\\"#)
         case 0x00...0x1F:
-            buffer.writeStaticString(#"\u00"#)
-            buffer.writeBytes([byte >> 4 + 0x30, (byte & 15).hexDigit])
-        default: buffer.writeInteger(byte)
+            write(#"\u00"#)
+            hexDigits(byte)
+        default: bytes.append(byte)
         }
     }
-}
 
-extension ByteBuffer {
     /// The 36 characters of a UUID, in lower case as the original service wrote them.
-    fileprivate mutating func writeUUID(_ value: UUID) {
-        withUnsafeBytes(of: value.uuid) { bytes in
-            for (index, byte) in bytes.enumerated() {
-                if index == 4 || index == 6 || index == 8 || index == 10 { writeInteger(UInt8(ascii: "-")) }
-                writeInteger(UInt16((byte >> 4).hexDigit) << 8 | UInt16((byte & 15).hexDigit))
+    private mutating func write(_ value: UUID) {
+        withUnsafeBytes(of: value.uuid) { uuid in
+            for (index, byte) in uuid.enumerated() {
+                if index == 4 || index == 6 || index == 8 || index == 10 { bytes.append(UInt8(ascii: "-")) }
+                hexDigits(byte)
             }
         }
+    }
+
+    private mutating func hexDigits(_ byte: UInt8) {
+        bytes.append((byte >> 4).hexDigit)
+        bytes.append((byte & 15).hexDigit)
     }
 }
 

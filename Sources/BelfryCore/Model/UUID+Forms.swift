@@ -7,6 +7,21 @@ extension UUID {
     /// As it is kept.
     package var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
 
+    /// From the 36 characters of its text, of either case; nil on anything else.
+    package init?(text: some Collection<UInt8>) {
+        var digits: [UInt8] = []
+        digits.reserveCapacity(32)
+        for (index, character) in text.enumerated() {
+            if index == 8 || index == 13 || index == 18 || index == 23 {
+                guard character == UInt8(ascii: "-") else { return nil }
+            } else {
+                digits.append(character)
+            }
+        }
+        guard digits.count == 32, let bytes = [UInt8](hex: digits) else { return nil }
+        self.init(uuid: bytes.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
+    }
+
     /// nil unless there are 16.
     package init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 16 else { return nil }
