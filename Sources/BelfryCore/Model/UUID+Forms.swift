@@ -8,7 +8,7 @@ extension UUID {
     package var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
 
     /// From the 36 characters of its text, of either case; nil on anything else.
-    package init?(text: some Collection<UInt8>) {
+    package init?(text: ArraySlice<UInt8>) {
         var digits: [UInt8] = []
         digits.reserveCapacity(32)
         for (index, character) in text.enumerated() {

@@ -14,8 +14,8 @@ import NIOHTTPTypes
 final class Conversation<Responder: HTTPResponder>: ChannelDuplexHandler
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
     typealias InboundIn = HTTPRequestPart
-    typealias OutboundIn = HTTPResponsePart
-    typealias OutboundOut = HTTPResponsePart
+    typealias OutboundIn = AnswerPart
+    typealias OutboundOut = AnswerPart
 
     private let responder: Responder
     private let dates: HTTPDates
@@ -84,12 +84,21 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard case .head(var head) = unwrapOutboundIn(data), head.status != .continue else {
-            return context.write(data, promise: promise)
+        switch unwrapOutboundIn(data) {
+        case .whole(let head, let body):
+            context.write(wrapOutboundOut(.whole(final(head), body)), promise: promise)
+        case .head(let head) where head.status != .continue:
+            context.write(wrapOutboundOut(.head(final(head))), promise: promise)
+        case .head, .body, .end: context.write(data, promise: promise)
         }
+    }
+
+    private func final(_ head: HTTPResponse) -> HTTPResponse {
         isAwaited = false
-        if isLast { head.headerFields[.connection] = "close" }
-        context.write(wrapOutboundOut(.head(head)), promise: promise)
+        guard isLast else { return head }
+        var head = head
+        head.headerFields[.connection] = "close"
+        return head
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -190,7 +199,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private func encourage() {
         guard isAwaited, !isEnded else { return }
         isAwaited = false
-        channel.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: .continue)), promise: nil)
+        channel.writeAndFlush(AnswerPart.head(HTTPResponse(status: .continue)), promise: nil)
     }
 
     private func demand() {
@@ -216,18 +225,9 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         guard let ending, answering == nil, !isEnded else { return }
         isEnded = true
         if case .refuse(let status) = ending {
-            let head = HTTPResponse(status: status, headerFields: [.contentLength: "0"])
-            channel.write(HTTPResponsePart.head(head), promise: nil)
-            channel.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
+            channel.writeAndFlush(AnswerPart.whole(HTTPResponse(status: status), ByteBuffer()), promise: nil)
         }
         // A full close with bytes unread would take the answer away from under the client.
         channel.close(mode: .output, promise: nil)
-    }
-}
-
-extension ByteBuffer {
-    /// Takes the first bytes as they are; most bodies come whole.
-    fileprivate mutating func append(_ bytes: ByteBuffer) {
-        if readableBytes == 0 { self = bytes } else { writeImmutableBuffer(bytes) }
     }
 }

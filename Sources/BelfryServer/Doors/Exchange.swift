@@ -29,9 +29,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         response.headers[.date] = dates.now
         if isLast { response.headers[.connection] = "close" }
         do {
-            let reply = Reply(channel: channel, isStream: response.body.contentLength == nil)
-            reply.begin(response.head)
-            try await response.body.write(reply)
+            let isStream = response.body.contentLength == nil
+            try await response.body.write(Reply(response.head, on: channel, isStream: isStream))
         } catch {
             channel.close(promise: nil)
             return true

@@ -5,8 +5,6 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
-import NIOHTTPTypes
-import NIOHTTPTypesHTTP1
 import NIOSSL
 
 /// How connections of a door are set up: who may come in, TLS, the limits of a head, the deadlines.
@@ -52,11 +50,9 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         if let certificate {
             try pipeline.addHandlers(PlainSpeech(), NIOSSLServerHandler(context: certificate.context))
         }
-        try pipeline.configureHTTPServerPipeline(
-            withPipeliningAssistance: false, withErrorHandling: false, withOutboundHeaderValidation: false,
-            withEncoderConfiguration: .init(), withDecoderLimitConfiguration: heads.limits)
+        let parser = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: heads.limits)
         try pipeline.addHandlers(
-            OldVersions(), HTTP1ToHTTPServerCodec(secure: certificate != nil), Patience(patience))
+            ByteToMessageHandler(parser), HTTP1Codec(isSecure: certificate != nil), Patience(patience))
     }
 
     func handle(value connection: Connection, logger: Logger) async {

@@ -11,8 +11,8 @@ import NIOHTTPTypes
 final class Patience: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
-    typealias OutboundIn = HTTPResponsePart
-    typealias OutboundOut = HTTPResponsePart
+    typealias OutboundIn = AnswerPart
+    typealias OutboundOut = AnswerPart
 
     /// With a client that asks for nothing.
     private let idle: TimeAmount
@@ -57,6 +57,7 @@ final class Patience: ChannelDuplexHandler, RemovableChannelHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
+        case .whole: write(context, data, promise) { handler, context in handler.answered(context) }
         case .head(let head):
             isStreaming = head.headerFields[.contentType] == "text/event-stream"
             if isStreaming { dueAt = nil }

@@ -2,25 +2,38 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import NIOCore
-import NIOHTTPTypes
 
-/// Writes an answer to a connection.
+/// Writes an answer to a connection: in one piece, or part by part where its length is not known yet.
 struct Reply: ResponseBodyWriter {
-    let channel: any Channel
-    /// Whether the client takes each part of the body before the next is made, as where its length is not known yet.
-    let isStream: Bool
+    private let channel: any Channel
+    /// Nothing was written yet; nil when the head was.
+    private var whole: (head: HTTPResponse, body: ByteBuffer)?
 
-    func begin(_ head: HTTPResponse) {
-        channel.write(HTTPResponsePart.head(head), promise: nil)
-        if isStream { channel.flush() }
+    init(_ head: HTTPResponse, on channel: any Channel, isStream: Bool) {
+        self.channel = channel
+        whole = isStream ? nil : (head, ByteBuffer())
+        if isStream { channel.writeAndFlush(AnswerPart.head(head), promise: nil) }
     }
 
-    func write(_ buffer: ByteBuffer) async throws {
-        guard isStream else { return channel.write(HTTPResponsePart.body(buffer), promise: nil) }
-        try await channel.writeAndFlush(HTTPResponsePart.body(buffer))
+    /// The client takes each part of a stream before the next is made.
+    mutating func write(_ buffer: ByteBuffer) async throws {
+        guard whole == nil else { return whole?.body.append(buffer) ?? () }
+        try await channel.writeAndFlush(AnswerPart.body(buffer))
     }
 
-    func finish(_ trailers: HTTPFields?) async throws {
-        channel.writeAndFlush(HTTPResponsePart.end(trailers), promise: nil)
+    /// - Parameter trailers: not written; no answer has any.
+    consuming func finish(_ trailers: HTTPFields?) async throws {
+        if let (head, body) = whole {
+            channel.writeAndFlush(AnswerPart.whole(head, body), promise: nil)
+        } else {
+            channel.writeAndFlush(AnswerPart.end, promise: nil)
+        }
+    }
+}
+
+extension ByteBuffer {
+    /// Takes the first bytes as they are; most bodies come whole.
+    mutating func append(_ bytes: ByteBuffer) {
+        if readableBytes == 0 { self = bytes } else { writeImmutableBuffer(bytes) }
     }
 }

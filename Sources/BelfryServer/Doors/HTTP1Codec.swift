@@ -1,0 +1,107 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+
+/// Tells the rest of the door what NIO's parser read, and writes answers as HTTP/1.1 has them: one that is known whole leaves in
+/// one piece, which costs half of what its head, its body and its end do apart.
+/// See docs/decisions/0021-requests-without-streams.md.
+final class HTTP1Codec: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = AnswerPart
+    typealias OutboundOut = ByteBuffer
+
+    private let isSecure: Bool
+    /// The client speaks HTTP/1.0, and knows that an answer ended by the end of the connection.
+    private var isOld = false
+    private var isChunked = false
+
+    /// - Parameter isSecure: whether the connection speaks TLS.
+    init(isSecure: Bool) { self.isSecure = isSecure }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(var head):
+            if head.version == .http1_0 || head.version == .http0_9 { adapt(&head) }
+            do {
+                let request = try HTTPRequest(head, secure: isSecure, splitCookie: false)
+                context.fireChannelRead(wrapInboundOut(.head(request)))
+            } catch {
+                context.fireErrorCaught(error)
+            }
+        case .body(let bytes): context.fireChannelRead(wrapInboundOut(.body(bytes)))
+        case .end: context.fireChannelRead(wrapInboundOut(.end(nil)))
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        context.write(wrapOutboundOut(bytes(of: unwrapOutboundIn(data))), promise: promise)
+    }
+
+    /// Has the connection closed behind its first answer, and leaves out what such a client cannot mean.
+    /// Source: RFC 9112 §9.3, RFC 9110 §10.1.1.
+    private func adapt(_ head: inout HTTPRequestHead) {
+        isOld = true
+        head.headers.replaceOrAdd(name: "Connection", value: "close")
+        head.headers.remove(name: "Expect")
+    }
+
+    private func bytes(of part: AnswerPart) -> ByteBuffer {
+        switch part {
+        case .whole(let head, let body):
+            isChunked = false
+            let length = head.headerFields.contains(.contentLength) ? nil : body.readableBytes
+            return ByteBuffer(head: head, bodyLength: length, isChunked: false, followedBy: body)
+        case .head(let head):
+            isChunked = !isOld && head.status.hasBody && !head.headerFields.contains(.contentLength)
+            return ByteBuffer(head: head, bodyLength: nil, isChunked: isChunked)
+        case .body(let body): return isChunked ? ByteBuffer(chunk: body) : body
+        case .end: return isChunked ? ByteBuffer(string: "0\r\n\r\n") : ByteBuffer()
+        }
+    }
+}
+
+extension ByteBuffer {
+    /// - Parameter bodyLength: told if the answer has a body and its head does not say.
+    fileprivate init(
+        head: HTTPResponse, bodyLength: Int?, isChunked: Bool, followedBy body: ByteBuffer = ByteBuffer()
+    ) {
+        var text: [UInt8] = []
+        text.reserveCapacity(512)
+        text.append(contentsOf: "HTTP/1.1 \(head.status.code) \(head.status.reasonPhrase)\r\n".utf8)
+        let hasBody = head.status.hasBody
+        for field in head.headerFields where hasBody || !field.name.isOfBody {
+            text.append(contentsOf: field.name.rawName.utf8)
+            text.append(contentsOf: ": ".utf8)
+            text.append(contentsOf: field.value.utf8)
+            text.append(contentsOf: "\r\n".utf8)
+        }
+        if hasBody, let bodyLength { text.append(contentsOf: "Content-Length: \(bodyLength)\r\n".utf8) }
+        if isChunked { text.append(contentsOf: "Transfer-Encoding: chunked\r\n".utf8) }
+        text.append(contentsOf: "\r\n".utf8)
+        self = ByteBufferAllocator().buffer(capacity: text.count + body.readableBytes)
+        writeBytes(text)
+        if hasBody { writeImmutableBuffer(body) }
+    }
+
+    /// Source: RFC 9112 §7.1. One without bytes would end the body.
+    fileprivate init(chunk: ByteBuffer) {
+        self.init()
+        guard chunk.readableBytes > 0 else { return }
+        writeString(String(chunk.readableBytes, radix: 16))
+        writeStaticString("\r\n")
+        writeImmutableBuffer(chunk)
+        writeStaticString("\r\n")
+    }
+}
+
+extension HTTPResponse.Status {
+    /// Source: RFC 9112 §6.3.
+    fileprivate var hasBody: Bool { kind != .informational && self != .noContent && self != .notModified }
+}
+
+extension HTTPField.Name {
+    fileprivate var isOfBody: Bool { self == .contentLength || self == .transferEncoding }
+}
