@@ -79,9 +79,7 @@ struct Registrar {
         case .set(let id): row.customUserID = id
         }
         let names = try topicNames(after: row.topics, at: row.registeredAt)
-        row.topics = try names.map {
-            try session.intern($0, in: platform.applicationKey, at: row.registeredAt)
-        }.sorted()
+        row.topics = try session.intern(names, in: platform.applicationKey, at: row.registeredAt).sorted()
         return names
     }
 

@@ -29,6 +29,12 @@ struct TopicBook {
         return topic.isLiving(at: now) ? topic.name : nil
     }
 
+    /// The ids of the topics that were asked for before and are living; nil for the others.
+    func ids(of names: [String], in application: Key<Application>, at now: Instant) -> [Int64?] {
+        let known = topics[application] ?? [:]
+        return names.map { known[$0].flatMap { $0.isLiving(at: now) ? $0.key.rawValue : nil } }
+    }
+
     mutating func learn(_ topic: Topic, _ application: Key<Application>) {
         if topicsByID.count >= Self.countMax { (topics, topicsByID) = ([:], [:]) }
         topics[application, default: [:]][topic.name] = topic
@@ -37,9 +43,11 @@ struct TopicBook {
 }
 
 extension WriteSession {
-    /// Gives the name an id if it has none.
-    func intern(_ name: String, in application: Key<Application>, at now: Instant) throws -> Int64 {
-        try intern(name, expiresAt: nil, in: application, at: now).topic.key.rawValue
+    /// The ids of the names. One that has none is given one.
+    func intern(_ names: [String], in application: Key<Application>, at now: Instant) throws -> [Int64] {
+        try zip(names, topics.ids(of: names, in: application, at: now)).map { name, id in
+            try id ?? intern(name, expiresAt: nil, in: application, at: now).topic.key.rawValue
+        }
     }
 
     /// Makes the topic unless there is one. One of the name whose time has come is buried first.

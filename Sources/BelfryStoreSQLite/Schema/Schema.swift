@@ -26,6 +26,7 @@ enum Schema {
         migrator.registerMigration(Migration0012.identifier) { try $0.execute(sql: Migration0012.sql) }
         migrator.registerMigration(Migration0013.identifier) { try $0.execute(sql: Migration0013.sql) }
         migrator.registerMigration(Migration0014.identifier) { try $0.execute(sql: Migration0014.sql) }
+        migrator.registerMigration(Migration0015.identifier) { try $0.execute(sql: Migration0015.sql) }
         return migrator
     }()
 

@@ -53,7 +53,7 @@ private struct SubscriptionPlan {
     func carryOut() throws {
         for draft in drafts.values {
             var row = draft.row
-            row.topics = try draft.topics.map { try session.intern($0, in: application, at: now) }.sorted()
+            row.topics = try session.intern(Array(draft.topics), in: application, at: now).sorted()
             try session.prepared(SubscriberStatements.setTopics).run(TopicList.encode(row.topics), row.key)
             try session.movePostings(of: row.key, on: draft.platform, from: draft.row.postings, to: row.postings)
         }

@@ -41,8 +41,8 @@ import Testing
             let scene = try await Scene(store: store, clock: HandClock())
             let platform = scene.platform
             try await store.together(2) { session, number in
-                let id = try session.intern("t", in: platform.applicationKey, at: session.clock.now)
-                #expect(try session.db.topicNames([id], at: session.clock.now) == ["t"])
+                let ids = try session.intern(["t"], in: platform.applicationKey, at: session.clock.now)
+                #expect(try session.db.topicNames(ids, at: session.clock.now) == ["t"])
                 if number == 1 { throw Mishap(number: 1) }
             } failed: {
                 #expect($0 as? Mishap == Mishap(number: 1))

@@ -76,4 +76,22 @@ import Testing
             try await again.close()
         }
     }
+
+    @Test func `no table's row is checked against a list that SQLite would build a table for`() async throws {
+        try await withSQLiteStore { store, _ in
+            let scene = try await Scene(store: store, clock: HandClock())
+            let device = try await scene.register("a")
+            let insert = try await store.pool.read { db in
+                try db.prepared("EXPLAIN " + DeviceStatements.insert).all { $0.text(1) }
+            }
+            #expect(insert.contains("Insert") && !insert.contains("OpenEphemeral"))
+            await #expect(throws: (any Error).self) {
+                try await store.writer.write { session in
+                    try session.db.execute(sql: "UPDATE device SET reach = 3 WHERE id = \(device.key.rawValue)")
+                }
+            }
+            let faults = try await store.pool.read { try String.fetchAll($0, sql: "PRAGMA integrity_check") }
+            #expect(faults == ["ok"])
+        }
+    }
 }
