@@ -7,7 +7,8 @@ import Testing
 @Suite struct BulkTableTests {
     /// Made by the engine itself, derived from other tables, or of no meaning to a database that nobody serves from.
     private static let own: Set = [
-        "grdb_migrations", "setting", "subscription", "subscription_mark", "device_token", "token_mark", "buried_topic", "catalogue",
+        "grdb_migrations", "setting", "subscription", "subscription_mark", "device_token", "token_mark", "buried_topic",
+        "catalogue",
         "catalogue_card",
         "catalogue_count", "catalogue_erratum", "catalogue_volume", "audit_horizon", "node",
     ]
