@@ -1,7 +1,7 @@
 import BelfryCore
 import Hummingbird
 
-/// What stands behind the question mark, by name. What is missing or empty counts as not given; of a name that stands
+/// What stands behind the question mark, by name. What is missing or empty counts as not given; of a name that is given
 /// twice the last one counts.
 struct QueryItems: Sendable {
     private var values: [String: String] = [:]
@@ -10,8 +10,9 @@ struct QueryItems: Sendable {
     init(_ query: String) {
         for item in query.split(separator: "&") {
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let value = parts.count == 2 ? String(percentDecoding: parts[1], plusIsSpace: true) : ""
-            values[String(percentDecoding: parts[0], plusIsSpace: true)] = value.isEmpty ? nil : value
+            guard parts.count == 2, !parts[1].isEmpty else { continue }
+            values[String(percentDecoding: parts[0], plusIsSpace: true)] = String(
+                percentDecoding: parts[1], plusIsSpace: true)
         }
     }
 
