@@ -1,5 +1,4 @@
 import BelfryCore
-import NIOCore
 
 extension JSONWriter {
     /// A whole number without a decimal point, another as short as it can be told.

@@ -18,8 +18,8 @@ extension UUID {
                 digits.append(character)
             }
         }
-        guard digits.count == 32, let bytes = [UInt8](hex: digits) else { return nil }
-        self.init(uuid: bytes.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
+        guard let uuid = [UInt8](hex: digits)?.withUnsafeBytes(UUID.init(bytes:)) else { return nil }
+        self = uuid
     }
 
     /// nil unless there are 16.
