@@ -95,7 +95,7 @@ extension Secrets {
     /// What the index of tokens holds for a row of `BulkTable.device`.
     fileprivate func hash(of row: [BulkValue]) -> BulkValue {
         guard case .bytes(let token) = row[BulkTable.device.place(of: "token")] else { return .null }
-        return .integer(Int64(bitPattern: tokenHash.hash(token)))
+        return .integer(hash(ofToken: token))
     }
 }
 

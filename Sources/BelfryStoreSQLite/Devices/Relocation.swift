@@ -9,7 +9,7 @@ struct Relocation {
 
     func relocate() throws {
         guard let row = try session.device(move.device, on: platform) else { return }
-        let tokenHash = Int64(bitPattern: session.secrets.tokenHash.hash(move.to.bytes))
+        let tokenHash = session.secrets.hash(ofToken: move.to.bytes)
         let holder = try TokenIndex(session: session).holder(of: move.to, tokenHash, on: platform)
         switch TokenMove(of: row.party, from: move.from, holder: holder?.party) {
         case .void: return

@@ -5,7 +5,7 @@ import GRDB
 extension SQLiteStore: DeviceStore {
     package func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device {
         let named = uuid.flatMap(secrets.naming.device(of:))
-        let tokenHash = Int64(bitPattern: secrets.tokenHash.hash(registration.token.bytes))
+        let tokenHash = secrets.hash(ofToken: registration.token.bytes)
         return try await writer.write { session in
             try Registrar(
                 session: session, platform: platform, registration: registration, named: named, tokenHash: tokenHash

@@ -11,6 +11,9 @@ struct Secrets: Sendable {
         tokenHash = SipHash(key: try Self.value("token_hash", bytes: 16, in: db))
     }
 
+    /// What the index of tokens holds for a token's bytes.
+    func hash(ofToken bytes: [UInt8]) -> Int64 { Int64(bitPattern: tokenHash.hash(bytes)) }
+
     static func make(in db: Database) throws {
         var random = SystemRandomNumberGenerator()
         for (name, bytes) in [("naming", 32), ("token_hash", 16)] {

@@ -73,7 +73,7 @@ private struct SubscriptionPlan {
             return try session.secrets.naming.device(of: uuid).flatMap { try session.device($0, on: platform.key) }
         case .token(let text):
             guard let token = try? DeviceToken(text, for: platform.kind) else { return nil }
-            let hash = Int64(bitPattern: session.secrets.tokenHash.hash(token.bytes))
+            let hash = session.secrets.hash(ofToken: token.bytes)
             return try TokenIndex(session: session).holder(of: token, hash, on: platform.key)
         }
     }
