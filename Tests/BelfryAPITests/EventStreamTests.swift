@@ -136,6 +136,39 @@ import Testing
         }
     }
 
+    @Test func `however many pushes other nodes accept between two looks, each is told of once`() async throws {
+        try await Newsstand.open(stretch: 3) { stand in
+            for _ in 1...5 { _ = try await stand.push(isHinted: false) }
+            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
+            for round in [7, 1, 0, 8] {
+                paper.forget()
+                var pushes: [Push] = []
+                for _ in 0..<round { pushes.append(try await stand.push(isHinted: false)) }
+                await stand.waitForLookers()
+                stand.clock.advance(by: .seconds(1))
+                for push in pushes { await paper.read(until: push.receiptID.uuidString.lowercased()) }
+                #expect(paper.text.components("event: accepted") == round, "\(paper.text)")
+            }
+        }
+    }
+
+    @Test func `an open push is followed however many came after it`() async throws {
+        try await Newsstand.open(stretch: 3) { stand in
+            try await stand.register(2)
+            let push = try await stand.push(isHinted: false)
+            try await stand.spread()
+            let page = try await stand.claim()
+            for _ in 1...5 { _ = try await stand.push(on: [], isHinted: false) }
+            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
+            try await stand.settle(page, isHinted: false)
+            await stand.waitForLookers()
+            stand.clock.advance(by: .seconds(1))
+            await paper.read(until: "event: settled")
+            #expect(paper.text.contains(push.receiptID.uuidString.lowercased()))
+            #expect(!paper.text.contains("event: accepted"))
+        }
+    }
+
     @Test func `there are no more readers than there may be, and one that goes makes room`() async throws {
         try await Newsstand.open(readersMax: 2) { stand in
             var readers = [
@@ -182,11 +215,12 @@ private struct Newsstand {
     let platform: Platform
 
     static func open(
-        ringMax: Int = 100, readersMax: Int = 100, _ body: (Newsstand) async throws -> Void
+        ringMax: Int = 100, readersMax: Int = 100, stretch: Int = 100, _ body: (Newsstand) async throws -> Void
     ) async throws {
         var options = EventHub.Options()
         options.ringMax = ringMax
         options.readersMax = readersMax
+        options.stretch = stretch
         let stand = try await Newsstand(options)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await stand.hub.run() }
@@ -210,11 +244,11 @@ private struct Newsstand {
         }
     }
 
-    func push(isHinted: Bool = true) async throws -> Push {
+    func push(on platforms: [Platform]? = nil, isHinted: Bool = true) async throws -> Push {
         let push = try await store.accept(
             NewPush(
                 receiptID: UUID(), applicationKey: application.key, content: .init(body: "x"),
-                audience: .list(.active), platformKeys: [platform.key], lane: .normal))
+                audience: .list(.active), platformKeys: (platforms ?? [platform]).map(\.key), lane: .normal))
         if isHinted { hub.noticed(push.head) }
         return push
     }
@@ -227,8 +261,15 @@ private struct Newsstand {
     }
 
     func settleAll(isHinted: Bool = true) async throws {
-        let claim = PageClaim(pagesMax: 4, roomElsewhere: 4, lease: .seconds(60))
-        for page in try await store.claimPages(claim) {
+        try await settle(claim(), isHinted: isHinted)
+    }
+
+    func claim() async throws -> [Page] {
+        try await store.claimPages(PageClaim(pagesMax: 4, roomElsewhere: 4, lease: .seconds(60)))
+    }
+
+    func settle(_ pages: [Page], isHinted: Bool) async throws {
+        for page in pages {
             let push = try await store.load(page)?.push
             let answers = page.answers.map { _ in Answer.accepted }
             _ = try await store.settle(Settlement(page: page, answers: answers, retryAt: nil))

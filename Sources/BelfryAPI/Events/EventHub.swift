@@ -21,8 +21,8 @@ package final class EventHub: Witness {
         package var memory = Duration.seconds(60)
         /// How often open pushes, and those accepted since, are looked at without a hint.
         package var look = Duration.seconds(1)
-        /// How many of an application's newest pushes such a look takes in.
-        package var newestMax = 100
+        /// How many of an application's pushes such a look reads at once, newest first, until it meets one that it knows.
+        package var stretch = 100
         /// How long a stream may be silent. Below the time-outs that proxies have.
         package var heartbeat = Duration.seconds(15)
 
@@ -115,8 +115,15 @@ package final class EventHub: Witness {
 
     private func lookForNew(_ application: Key<BelfryCore.Application>) async {
         do {
-            let newest = try await store.newestPushes(of: application, limit: options.newestMax)
-            _ = state.withLock { $0.rooms[application]?.found(newest) }
+            var newest: [UUID] = []
+            var before: Key<Push>?
+            repeat {
+                let stretch = try await store.pushes(of: application, before: before, limit: options.stretch)
+                newest += stretch.map(\.receiptID)
+                before = stretch.count == options.stretch ? stretch.last?.key : nil
+            } while before != nil && newest.count < options.openMax
+                && state.withLock { $0.rooms[application]?.knowsNone(of: newest) } == true
+            state.withLock { $0.rooms[application]?.found(newest) }
         } catch {
             logger.debug("new pushes could not be looked for", metadata: ["error": "\(error)"])
         }
@@ -138,7 +145,7 @@ extension EventHub {
             guard !state.isClosed, state.readers.count < options.readersMax else { return nil }
             state.lastReader += 1
             state.readers[state.lastReader] = continuation
-            var room = state.rooms[application] ?? Newsroom(options, past: [])
+            var room = state.rooms[application] ?? Newsroom(options, newest: [], open: [])
             room.readers.insert(state.lastReader)
             room.leftAt = nil
             state.rooms[application] = room
@@ -160,11 +167,12 @@ extension EventHub {
     /// Unless there is one. Nobody reads in it yet.
     private func openRoom(for application: Key<BelfryCore.Application>) async throws {
         guard state.withLock({ $0.rooms[application] == nil }) else { return }
-        let past = try await store.receipts(of: application, before: nil, limit: options.newestMax)
+        let newest = try await store.receipts(of: application, before: nil, limit: options.stretch)
+        let open = try await store.openReceipts(of: application, limit: options.openMax)
         let now = clock.now
         state.withLock { state in
             guard state.rooms[application] == nil else { return }
-            state.rooms[application] = Newsroom(options, past: past)
+            state.rooms[application] = Newsroom(options, newest: newest, open: open)
             state.rooms[application]?.leftAt = now
         }
     }

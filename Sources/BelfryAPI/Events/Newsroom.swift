@@ -20,13 +20,13 @@ struct Newsroom {
     /// When the last reader went; nil while there is one.
     var leftAt: Instant?
 
-    /// - Parameter past: the newest that are there already. What happened to them so far is no news.
-    init(_ options: EventHub.Options, past: [Receipt]) {
+    /// What happened so far to those that are there already is no news.
+    init(_ options: EventHub.Options, newest: [Receipt], open: [Receipt]) {
         ring = EventRing(countMax: options.ringMax)
         known = Generations(countMax: options.openMax * 2)
         openMax = options.openMax
-        newest = Set(past.map(\.push.receiptID))
-        for receipt in past { remember(receipt) }
+        self.newest = Set(newest.map(\.push.receiptID))
+        for receipt in newest + open { remember(receipt) }
     }
 
     /// More pushes at once than are followed are heard of at their next change.
@@ -38,9 +38,12 @@ struct Newsroom {
         for push in open { noticed(push) }
     }
 
+    /// Whether all of them were accepted since the newest were asked for.
+    func knowsNone(of pushes: [UUID]) -> Bool { newest.isDisjoint(with: pushes) }
+
     /// What was accepted since the newest were asked for, by whomever.
     mutating func found(_ newest: [UUID]) {
-        for push in newest where !self.newest.contains(push) { noticed(push) }
+        for push in newest where !self.newest.contains(push) && known.value(for: push) == nil { noticed(push) }
         self.newest = Set(newest)
     }
 

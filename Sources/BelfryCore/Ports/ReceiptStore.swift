@@ -4,8 +4,10 @@ package import FoundationEssentials
 package protocol ReceiptStore: Sendable {
     /// The application's pushes, newest first, before `before`.
     func receipts(of application: Key<Application>, before: Key<Push>?, limit: Int) async throws -> [Receipt]
-    /// The receipt ids of the application's newest pushes.
-    func newestPushes(of application: Key<Application>, limit: Int) async throws -> [UUID]
+    /// Those of the application's pushes that are not settled, newest first.
+    func openReceipts(of application: Key<Application>, limit: Int) async throws -> [Receipt]
+    /// The application's pushes without what became of them, newest first, before `before`.
+    func pushes(of application: Key<Application>, before: Key<Push>?, limit: Int) async throws -> [PushHead]
     /// What became of a push on each platform, deleted ones too; `pending` holds those that still wait. Reads all pages
     /// of the push.
     func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]]

@@ -14,9 +14,20 @@ extension PostgresStore: ReceiptStore {
         }
     }
 
-    package func newestPushes(of application: Key<Application>, limit: Int) async throws -> [UUID] {
+    package func openReceipts(of application: Key<Application>, limit: Int) async throws -> [Receipt] {
+        let now = clock.now
+        return try await read { db in
+            let pushes = try db.prepared(ReceiptStatements.open).all(application, limit, as: PushHead.init)
+            return try pushes.compactMap { try db.receipt(of: $0, at: now) }
+        }
+    }
+
+    package func pushes(
+        of application: Key<Application>, before: Key<Push>?, limit: Int
+    ) async throws -> [PushHead] {
         try await glance { db in
-            try db.prepared(ReceiptStatements.newestIDs).all(application, limit) { $0.uuid(0) }.compactMap(\.self)
+            try db.prepared(ReceiptStatements.newest).all(
+                application, before ?? Key(.max), limit, as: PushHead.init)
         }
     }
 
@@ -68,9 +79,14 @@ enum ReceiptStatements {
          LIMIT $3
         """
 
-    /// Walks `push_application` backwards.
-    static let newestIDs = """
-        SELECT receipt_id /* receipts.newest_ids */ FROM push WHERE application_id = $1 ORDER BY id DESC LIMIT $2
+    /// Walks `push_progress_open` backwards, past the open pushes of other applications.
+    static let open = """
+        SELECT push.id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms
+               /* receipts.open */
+          FROM push_progress JOIN push ON push.id = push_progress.push_id
+         WHERE settled_at_ms IS NULL AND application_id = $1
+         ORDER BY push_progress.push_id DESC
+         LIMIT $2
         """
 
     /// Walks `page_device`.

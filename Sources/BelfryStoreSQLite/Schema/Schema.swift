@@ -27,6 +27,7 @@ enum Schema {
         migrator.registerMigration(Migration0013.identifier) { try $0.execute(sql: Migration0013.sql) }
         migrator.registerMigration(Migration0014.identifier) { try $0.execute(sql: Migration0014.sql) }
         migrator.registerMigration(Migration0015.identifier) { try $0.execute(sql: Migration0015.sql) }
+        migrator.registerMigration(Migration0016.identifier) { try $0.execute(sql: Migration0016.sql) }
         return migrator
     }()
 

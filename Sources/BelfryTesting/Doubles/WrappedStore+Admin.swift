@@ -32,8 +32,13 @@ extension WrappedStore {
     ) async throws -> [Receipt] {
         try await base.receipts(of: application, before: before, limit: limit)
     }
-    package func newestPushes(of application: Key<Application>, limit: Int) async throws -> [UUID] {
-        try await base.newestPushes(of: application, limit: limit)
+    package func openReceipts(of application: Key<Application>, limit: Int) async throws -> [Receipt] {
+        try await base.openReceipts(of: application, limit: limit)
+    }
+    package func pushes(
+        of application: Key<Application>, before: Key<Push>?, limit: Int
+    ) async throws -> [PushHead] {
+        try await base.pushes(of: application, before: before, limit: limit)
     }
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
         try await base.answerCounts(of: push)

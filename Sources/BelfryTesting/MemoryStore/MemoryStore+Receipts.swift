@@ -13,8 +13,15 @@ extension MemoryStore {
         }
     }
 
-    package func newestPushes(of application: Key<Application>, limit: Int) async throws -> [UUID] {
-        try await receipts(of: application, before: nil, limit: limit).map(\.push.receiptID)
+    package func openReceipts(of application: Key<Application>, limit: Int) async throws -> [Receipt] {
+        let all = try await receipts(of: application, before: nil, limit: .max)
+        return Array(all.filter { $0.settledAt == nil }.prefix(limit))
+    }
+
+    package func pushes(
+        of application: Key<Application>, before: Key<Push>?, limit: Int
+    ) async throws -> [PushHead] {
+        try await receipts(of: application, before: before, limit: limit).map(\.push)
     }
 
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {

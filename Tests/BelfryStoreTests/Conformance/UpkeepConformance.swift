@@ -81,8 +81,33 @@ import Testing
             #expect(newest.map(\.push) == [pushes[4], pushes[3], pushes[2]])
             let rest = try await store.receipts(of: scene.application.key, before: newest.last?.push.key, limit: 3)
             #expect(rest.map(\.push) == [pushes[1], pushes[0]])
-            let ids = try await store.newestPushes(of: scene.application.key, limit: 3)
-            #expect(ids == newest.map(\.push.receiptID))
+            for (before, heads) in [(nil, [4, 3, 2]), (pushes[2].key, [1, 0]), (pushes[0].key, [])] {
+                let found = try await store.pushes(of: scene.application.key, before: before, limit: 3)
+                #expect(found == heads.map { pushes[$0] })
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `an application's open pushes are listed newest first, until they settle`(engine: Engine) async throws {
+        try await Scene.play(on: engine) { scene in
+            let store = scene.store
+            try await scene.register("a")
+            let stranger = try await store.create(.named("weather"))
+            let (spread, nobodys) = (try await scene.push(), try await scene.push(on: []))
+            try await scene.spread()
+            let last = try await scene.push()
+            _ = try await scene.push(on: [], of: stranger)
+            #expect(try await store.receipt(nobodys.receiptID)?.state == .settled)
+            let open = try await store.openReceipts(of: scene.application.key, limit: 3)
+            #expect(open.map(\.push) == [last.head, spread.head])
+            #expect(open.map(\.state) == [.spreading, .delivering])
+            #expect(try await store.openReceipts(of: scene.application.key, limit: 1).map(\.push) == [last.head])
+            for page in try await scene.claim(1) {
+                #expect(try await store.settle(Settlement(page: page, answers: [.accepted], retryAt: nil)))
+            }
+            #expect(try await store.openReceipts(of: scene.application.key, limit: 3).map(\.push) == [last.head])
+            #expect(try await store.openReceipts(of: stranger.key, limit: 3).isEmpty)
         }
     }
 

@@ -84,7 +84,7 @@ import Testing
         Plan(RetentionStatements.forgetPages, "bigint, bigint", "using page_device", sorts: true),
         Plan(RetentionStatements.forgetAudit, "bigint, bigint", "using audit_at", sorts: true),
         Plan(ReceiptStatements.newest, "bigint, bigint, bigint", "Index Scan Backward using push_application"),
-        Plan(ReceiptStatements.newestIDs, "bigint, bigint", "Index Scan Backward using push_application"),
+        Plan(ReceiptStatements.open, "bigint, bigint", "Index Only Scan Backward using push_progress_open"),
         Plan(ReceiptStatements.pageHolding, "bigint, bigint, bigint", "Backward using page_device"),
         Plan(ReceiptStatements.pages, "bigint, bigint, bigint, bigint", "using page_device"),
         Plan(AdminKeyStatements.ofTenant, "bigint, bigint, bigint", "using admin_key_tenant"),
