@@ -264,11 +264,11 @@ private struct Newsstand {
         try await settle(claim(), isHinted: isHinted)
     }
 
-    func claim() async throws -> [Page] {
+    func claim() async throws -> [BelfryCore.Page] {
         try await store.claimPages(PageClaim(pagesMax: 4, roomElsewhere: 4, lease: .seconds(60)))
     }
 
-    func settle(_ pages: [Page], isHinted: Bool) async throws {
+    func settle(_ pages: [BelfryCore.Page], isHinted: Bool) async throws {
         for page in pages {
             let push = try await store.load(page)?.push
             let answers = page.answers.map { _ in Answer.accepted }

@@ -53,7 +53,7 @@ import Testing
         (ScheduleStatements.ended, "USING INDEX schedule_application (application_id=? AND"),
         (ScheduleStatements.clear, "USING COVERING INDEX schedule_application (application_id=? AND ended_at_ms<?)"),
         (ReceiptStatements.newest, "USING INDEX push_application (application_id=? AND rowid<?)"),
-        (ReceiptStatements.open, "USING COVERING INDEX push_progress_open"),
+        (ReceiptStatements.open, "SCAN push_progress USING INDEX push_progress_open"),
         (ReceiptStatements.pageHolding, "INDEX page_device (push_id=? AND platform_id=? AND first_device_id<?)"),
         (ReceiptStatements.pages, "USING INDEX page_device (push_id=? AND (platform_id,first_device_id)>(?,?))"),
         (ReceiptStatements.allAnswers, "USING INDEX page_device (push_id=?)"),
