@@ -76,6 +76,28 @@ package struct AdminKey: Sendable, Hashable {
     }
 }
 
+extension AdminKey.Bounds {
+    /// As they are kept: an application's bounds name its tenant too.
+    package init(tenant: Key<Tenant>?, application: Key<Application>?) {
+        switch (tenant, application) {
+        case (let tenant?, let application?): self = .application(application, of: tenant)
+        case (let tenant?, nil): self = .tenant(tenant)
+        case (nil, _): self = .everything
+        }
+    }
+
+    package var tenant: Key<Tenant>? {
+        switch self {
+        case .everything: nil
+        case .tenant(let tenant), .application(_, let tenant): tenant
+        }
+    }
+
+    package var application: Key<Application>? {
+        if case .application(let application, _) = self { application } else { nil }
+    }
+}
+
 extension AdminKey.Scope {
     /// Throws unless keys of this scope may have these bounds.
     package func check(_ bounds: AdminKey.Bounds) throws(InvalidInput) {

@@ -1,5 +1,4 @@
 package import BelfryCore
-package import FoundationEssentials
 import GRDB
 
 extension SQLiteStore: ReceiptStore {

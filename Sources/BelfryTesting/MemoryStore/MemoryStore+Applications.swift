@@ -68,7 +68,7 @@ extension MemoryStore {
             }
             if contents.platforms[platform]?.parked?.cause == .credentials { try contents.resume(platform) }
         }
-        hint()
+        signals.fire()
     }
 
     package func park(_ platform: Key<Platform>, _ parking: Parking) async throws {
@@ -77,7 +77,7 @@ extension MemoryStore {
 
     package func resume(_ platform: Key<Platform>) async throws {
         try transaction { try $0.resume(platform) }
-        hint()
+        signals.fire()
     }
 }
 

@@ -20,7 +20,7 @@ extension MemoryStore {
     package func advance(_ step: WalkStep) async throws -> Bool {
         let now = clock.now
         let isDone = transaction { $0.advance(step, now: now) }
-        if isDone { hint() }
+        if isDone { signals.fire() }
         return isDone
     }
 
@@ -44,7 +44,7 @@ extension MemoryStore {
     package func settle(_ settlement: Settlement) async throws -> Bool {
         let now = clock.now
         let isDone = transaction { $0.settle(settlement, now: now) }
-        if isDone { hint() }
+        if isDone { signals.fire() }
         return isDone
     }
 

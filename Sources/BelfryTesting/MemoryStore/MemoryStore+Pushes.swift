@@ -7,7 +7,7 @@ extension MemoryStore {
         let push = try transaction { contents in
             try contents.keep(new, now: now)
         }
-        hint()
+        signals.fire()
         return push
     }
 

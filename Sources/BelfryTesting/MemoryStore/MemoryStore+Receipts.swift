@@ -1,5 +1,4 @@
 package import BelfryCore
-package import FoundationEssentials
 
 extension MemoryStore {
     package func receipts(

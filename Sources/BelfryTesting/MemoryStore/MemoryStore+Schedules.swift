@@ -13,7 +13,7 @@ extension MemoryStore {
             contents.schedules[schedule.key] = schedule
             return schedule
         }
-        if dueAt < now + Schedule.soon { hint() }
+        if dueAt < now + Schedule.soon { signals.fire() }
         return schedule
     }
 
@@ -52,7 +52,7 @@ extension MemoryStore {
             contents.schedules[key] = changed
             return changed
         }
-        if let changed, changed.dueAt < now + Schedule.soon { hint() }
+        if let changed, changed.dueAt < now + Schedule.soon { signals.fire() }
         return changed
     }
 
@@ -80,7 +80,7 @@ extension MemoryStore {
             contents = changed
             return accepted
         }
-        if accepted != nil { hint() }
+        if accepted != nil { signals.fire() }
         return accepted
     }
 

@@ -30,7 +30,7 @@ extension MemoryStore {
             }
             contents.remove(platform, now: now)
         }
-        hint()
+        signals.fire()
     }
 
     private func change(_ application: Key<Application>, _ change: (Application) -> Application) throws {

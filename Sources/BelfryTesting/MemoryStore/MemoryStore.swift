@@ -6,7 +6,7 @@ import Synchronization
 /// Plain rather than fast: each method is one change of `Contents` under one lock, so each is a transaction.
 package final class MemoryStore: Store {
     private let held: Mutex<Contents>
-    private let subscribers = Mutex(Subscribers())
+    let signals = Hints()
     let clock: any WallClock
 
     package init(clock: any WallClock, contents: Contents = Contents()) {
@@ -28,12 +28,7 @@ package final class MemoryStore: Store {
         guard violations.isEmpty else { throw Violations(found: violations) }
     }
 
-    package func hints() -> AsyncStream<Void> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let number = subscribers.withLock { $0.add(continuation) }
-        continuation.onTermination = { [weak self] _ in self?.subscribers.withLock { $0.remove(number) } }
-        return stream
-    }
+    package func hints() -> AsyncStream<Void> { signals.stream() }
 
     func transaction<Result: Sendable>(_ body: (inout sending Contents) throws -> sending Result) rethrows -> Result {
         let now = clock.now
@@ -41,10 +36,6 @@ package final class MemoryStore: Store {
             contents.buryExpiredTopics(at: now)
             return try body(&contents)
         }
-    }
-
-    func hint() {
-        for continuation in subscribers.withLock({ $0.all }) { continuation.yield() }
     }
 }
 
@@ -55,20 +46,4 @@ package struct Violations: Error, CustomStringConvertible {
     package init(found: [String]) { self.found = found }
 
     package var description: String { found.joined(separator: "\n") }
-}
-
-private struct Subscribers {
-    private var continuations: [Int: AsyncStream<Void>.Continuation] = [:]
-    private var count = 0
-
-    /// In the order they came, so that a run can be repeated.
-    var all: [AsyncStream<Void>.Continuation] { continuations.sorted { $0.key < $1.key }.map(\.value) }
-
-    mutating func add(_ continuation: AsyncStream<Void>.Continuation) -> Int {
-        count += 1
-        continuations[count] = continuation
-        return count
-    }
-
-    mutating func remove(_ number: Int) { continuations[number] = nil }
 }

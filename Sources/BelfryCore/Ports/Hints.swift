@@ -1,16 +1,21 @@
 import Synchronization
 
-/// Tells everybody who listens that something may have fallen due. Signals that nobody took yet count as one.
-final class Hints: Sendable {
+/// Tells everybody who listens that something may have fallen due, in the order they came, so that a simulation can be
+/// repeated. Signals that nobody took yet count as one. For stores.
+package final class Hints: Sendable {
     private struct State {
         var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
         var nextID = 0
         var isClosed = false
+
+        var inOrder: [AsyncStream<Void>.Continuation] { listeners.sorted { $0.key < $1.key }.map(\.value) }
     }
 
     private let state = Mutex(State())
 
-    func stream() -> AsyncStream<Void> {
+    package init() {}
+
+    package func stream() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let id = state.withLock { state -> Int? in
             guard !state.isClosed else { return nil }
@@ -28,14 +33,14 @@ final class Hints: Sendable {
         return stream
     }
 
-    func fire() {
-        for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
+    package func fire() {
+        for listener in state.withLock({ $0.inOrder }) { listener.yield() }
     }
 
-    func close() {
+    package func close() {
         let listeners = state.withLock { state in
             state.isClosed = true
-            return Array(state.listeners.values)
+            return state.inOrder
         }
         for listener in listeners { listener.finish() }
     }
