@@ -105,6 +105,10 @@ struct DemoClient: Sendable {
 
             The server stays up; end it with Ctrl-C. Try next:
 
+              # what happens to pushes, as it happens; in a terminal of its own
+              curl -N -H "Authorization: Bearer $(cat \(dataDirectory)/admin.key)" \\
+                \(base)/admin/v1/apps/\(application.application.uuid.lowercased)/events
+
               # a push to a topic
               curl -u \(sender) \(base)/v1/push \\
                 -d '{"message":{"body":"Hello"},"target":{"topics":["dairy"]}}'
@@ -114,7 +118,7 @@ struct DemoClient: Sendable {
                 -d '{"message":{"body":"Hello you"},"target":{"devices":["\(addressee.lowercased)"]}}'
 
               # what became of it, with the receipt_id that was answered
-              belfry receipt --data-directory \(dataDirectory) RECEIPT_ID
+              \(CommandLine.arguments[0]) receipt --data-directory \(dataDirectory) RECEIPT_ID
 
               # a device of your own
               curl -u \(app(.ios)) \(base)/v1/registration \\
