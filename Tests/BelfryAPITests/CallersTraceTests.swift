@@ -1,6 +1,11 @@
+import BelfryCore
+import BelfryTesting
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
+import HummingbirdTesting
 import Logging
+import NIOCore
 import Testing
 
 @testable import BelfryAPI
@@ -51,5 +56,44 @@ import Testing
             let reply = try await stand.send(.get, "/trace", through: router, headers: [header: value])
             #expect(reply.text == said)
         }
+    }
+
+    @Test func `of an accepted push the log names trace, receipt and key, whichever door it came by`() async throws {
+        let stand = try await Stand()
+        let sender = Stand.User.basic(stand.application.uuid.uuidString, Stand.apiKey)
+        let body = #"{"message":{"body":"Hello"},"target":{"topics":["dairy"]}}"#
+        var lines = try await logged(stand.router(), "/v1/push", sender, body)
+        let admin = try await AdminStand()
+        let estate = try await admin.estate("Bakery")
+        let router = FrontDoor.router(clock: admin.clock)
+        admin.routes.add(to: router)
+        let path = "/admin/v1/apps/\(estate.application.uuid.lowercased)"
+        let testPush = "\(path)/devices/\(estate.device.uuid.lowercased)/test-push"
+        lines += try await logged(router, "\(path)/pushes", "Bearer \(admin.operator)", body)
+        lines += try await logged(router, testPush, "Bearer \(admin.operator)", "{}")
+        #expect(lines.count == 3)
+        for (receipt, line) in lines {
+            #expect(line.contains("trace.id=\(Self.trace)"), "\(line)")
+            #expect(line.contains("push.receipt_id=\(receipt)"), "\(line)")
+            #expect(line.contains(/push\.key=[1-9]/), "\(line)")
+        }
+    }
+
+    /// What is logged of a push that is sent within the trace, beside its receipt id.
+    private func logged(
+        _ router: Router<APIContext>, _ path: String, _ authorization: String, _ body: String
+    ) async throws -> [(receipt: String, line: String)] {
+        let book = LogBook()
+        var logger = book.logger
+        logger.logLevel = .debug
+        let app = Hummingbird.Application(router: router, logger: logger)
+        let reply = try await app.test(.router) { client in
+            var headers: HTTPFields = [.authorization: authorization]
+            headers[try #require(HTTPField.Name("traceparent"))] = "00-\(Self.trace)-\(Self.span)-01"
+            return try Reply(
+                try await client.execute(uri: path, method: .post, headers: headers, body: ByteBuffer(string: body)))
+        }
+        let receipt = try #require(reply["receipt_id"]?.stringValue, "\(reply)")
+        return book.lines(atLeast: .debug).filter { $0.hasPrefix("push accepted") }.map { (receipt, $0) }
     }
 }

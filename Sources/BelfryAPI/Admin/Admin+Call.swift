@@ -1,6 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 import Hummingbird
+import Logging
 
 extension Admin {
     /// A request to the admin API, by somebody who is known.
@@ -11,6 +12,7 @@ extension Admin {
         /// Where the request came from, as far as it is known.
         let address: String?
         let bodyBytesMax: Int
+        let logger: Logger
 
         /// The UUID in a part of the path; nil when it is no UUID.
         func uuid(_ part: String) -> UUID? { parameters.get(part).flatMap(UUID.init(uuidString:)) }

@@ -30,6 +30,27 @@ extension Admin {
         let office: Office
         let clock: any WallClock
         let witness: any Witness
+        private let accepted = AcceptedPushes()
+
+        init(store: any Store, office: Office, clock: any WallClock, witness: any Witness) {
+            self.store = store
+            self.office = office
+            self.clock = clock
+            self.witness = witness
+        }
+
+        /// Accepts a push, and answers with its receipt id.
+        func send(
+            _ order: Order, for application: Application, _ change: AuditedChange, _ call: Call
+        ) async throws -> Response {
+            let push = try await store.audited(change) {
+                try await PushDesk(store: store, witness: witness).send(order, for: application.key)
+            }
+            accepted.note(push, call.logger)
+            var json = JSONWriter()
+            json.object { $0.uuid("receipt_id", push.receiptID) }
+            return .created(json.buffer)
+        }
 
         /// A path that names nothing: its handler asks `Call.require` itself.
         func open(

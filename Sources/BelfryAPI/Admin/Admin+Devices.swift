@@ -70,12 +70,7 @@ extension Admin {
             let order = Order(
                 content: Push.Content(body: text), target: try Target(devices: [device.uuid]), lane: .urgent)
             let change = call.change("device.test_push", device.uuid.lowercased, of: Permission.Subject(application))
-            let push = try await desk.store.audited(change) {
-                try await PushDesk(store: desk.store, witness: desk.witness).send(order, for: application.key)
-            }
-            var json = JSONWriter()
-            json.object { $0.uuid("receipt_id", push.receiptID) }
-            return .created(json.buffer)
+            return try await desk.send(order, for: application, change, call)
         }
     }
 

@@ -1,16 +1,11 @@
 import BelfryCore
 import FoundationEssentials
 import Hummingbird
-import Metrics
 
 extension Admin {
     /// Pushes and their receipts: `/admin/v1/apps/:app_uuid/pushes` and `/admin/v1/pushes/:receipt_id`.
     struct Pushes: Sendable {
         let desk: Desk
-        private let accepted = Dictionary(
-            uniqueKeysWithValues: Lane.allCases.map { ($0, Counter(metric: .pushes, [("lane", "\($0)")])) })
-
-        init(desk: Desk) { self.desk = desk }
 
         var routes: [Route] {
             [
@@ -46,13 +41,7 @@ extension Admin {
                 return try await schedule(order, at: dueAt, call, application)
             }
             let change = call.change("push.create", application, ["target": order.target.summary])
-            let push = try await desk.store.audited(change) {
-                try await PushDesk(store: desk.store, witness: desk.witness).send(order, for: application.key)
-            }
-            accepted[push.lane]?.increment()
-            var json = JSONWriter()
-            json.object { $0.uuid("receipt_id", push.receiptID) }
-            return .created(json.buffer)
+            return try await desk.send(order, for: application, change, call)
         }
 
         private func devices(of channels: [String]?, _ application: Application) async throws -> [UUID]? {

@@ -59,7 +59,7 @@ package struct AdminRoutes: Sendable {
                 try await route.answer(
                     Admin.Call(
                         request: request, parameters: context.parameters, key: key, address: address,
-                        bodyBytesMax: bodyBytesMax))
+                        bodyBytesMax: bodyBytesMax, logger: context.logger))
             }
             guard request.method == .post else { return try await answer(request) }
             return try await once.run(

@@ -61,8 +61,8 @@ package struct PCFRoutes: Sendable {
         serve(
             "v1/push", on: router,
             [
-                .post: asApplication(isRepeatable: true) { request, application in
-                    try await pushes.create(request, for: application)
+                .post: asApplication(isRepeatable: true) { request, application, context in
+                    try await pushes.create(request, for: application, context.logger)
                 }
             ])
         addSchedules(to: router)
@@ -93,11 +93,18 @@ package struct PCFRoutes: Sendable {
     func asApplication(
         isRepeatable: Bool = false, _ handler: @escaping @Sendable (Request, Application) async throws -> Response
     ) -> Handler {
+        asApplication(isRepeatable: isRepeatable) { request, application, _ in try await handler(request, application) }
+    }
+
+    func asApplication(
+        isRepeatable: Bool = false,
+        _ handler: @escaping @Sendable (Request, Application, APIContext) async throws -> Response
+    ) -> Handler {
         { [authenticator, once] request, context in
             let application = try await authenticator.application(of: request, context)
-            guard request.method == .post else { return try await handler(request, application) }
+            guard request.method == .post else { return try await handler(request, application, context) }
             return try await once.run(request, context, by: Principal(application), isRepeatable: isRepeatable) {
-                try await handler($0, application)
+                try await handler($0, application, context)
             }
         }
     }

@@ -1,7 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 import Hummingbird
-import Metrics
+import Logging
 
 extension PCFv1 {
     /// What senders ask for at `/v1/push`.
@@ -9,8 +9,7 @@ extension PCFv1 {
         private let desk: PushDesk
         private let clock: any WallClock
         private let options: Options
-        private let accepted = Dictionary(
-            uniqueKeysWithValues: Lane.allCases.map { ($0, Counter(metric: .pushes, [("lane", "\($0)")])) })
+        private let accepted = AcceptedPushes()
 
         init(desk: PushDesk, clock: any WallClock, options: Options) {
             self.desk = desk
@@ -18,7 +17,7 @@ extension PCFv1 {
             self.options = options
         }
 
-        func create(_ request: Request, for application: Application) async throws -> Response {
+        func create(_ request: Request, for application: Application, _ logger: Logger) async throws -> Response {
             let body = try PushRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
             let now = clock.now
             // What is due soon goes at once, and so does what was due in the past.
@@ -28,7 +27,7 @@ extension PCFv1 {
                 return Self.reply { json in json.string("schedule_id", schedule.key.id) }
             }
             let push = try await desk.send(body.order, for: application.key)
-            accepted[push.lane]?.increment()
+            accepted.note(push, logger)
             return Self.reply { json in json.uuid("receipt_id", push.receiptID) }
         }
 

@@ -26,7 +26,8 @@ package final class LogBook: Sendable {
         }
 
         func log(event: LogEvent) {
-            let details = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            let all = metadata.merging(event.metadata ?? [:]) { $1 }
+            let details = all.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             book.lines.withLock {
                 $0.append((event.level, ([event.message.description] + details).joined(separator: " ")))
             }
