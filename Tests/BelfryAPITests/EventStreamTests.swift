@@ -169,6 +169,44 @@ import Testing
         }
     }
 
+    @Test func `of more open pushes than are followed the older ones have their turn, and are no news`() async throws {
+        try await Newsstand.open(openMax: 2) { stand in
+            try await stand.register(1)
+            var pushes: [Push] = []
+            for _ in 1...4 { pushes.append(try await stand.push(isHinted: false)) }
+            try await stand.spread()
+            let pages = try await stand.claim().sorted { $0.pushKey > $1.pushKey }
+            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
+            for (page, push) in zip(pages, pushes.reversed()) {
+                try await stand.settle([page], isHinted: false)
+                await stand.waitForLookers()
+                stand.clock.advance(by: .seconds(1))
+                let id = push.receiptID.uuidString.lowercased()
+                await paper.read(until: #""receipt_id":"\#(id)","state":"settled""#)
+            }
+            #expect(!paper.text.contains("event: accepted"))
+            #expect(paper.text.components("event: settled") == 4)
+        }
+    }
+
+    @Test func `what a store in trouble could not tell is asked for again`() async throws {
+        try await Newsstand.open { stand in
+            try await stand.register(1)
+            _ = try await stand.push(isHinted: false)
+            try await stand.spread()
+            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
+            try await stand.settleAll(isHinted: false)
+            stand.store.isBlind = true
+            await stand.waitForLookers()
+            stand.clock.advance(by: .seconds(1))
+            while stand.store.refusals == 0 { await Task.yield() }
+            stand.store.isBlind = false
+            await stand.waitForLookers()
+            stand.clock.advance(by: .seconds(1))
+            await paper.read(until: "event: settled")
+        }
+    }
+
     @Test func `there are no more readers than there may be, and one that goes makes room`() async throws {
         try await Newsstand.open(readersMax: 2) { stand in
             var readers = [
@@ -209,18 +247,20 @@ import Testing
 /// A hub on a store in memory, with a clock that is moved by hand.
 private struct Newsstand {
     let clock = HandClock()
-    let store: MemoryStore
+    let store: BlinkingStore
     let hub: EventHub
     let application: BelfryCore.Application
     let platform: Platform
 
     static func open(
-        ringMax: Int = 100, readersMax: Int = 100, stretch: Int = 100, _ body: (Newsstand) async throws -> Void
+        ringMax: Int = 100, readersMax: Int = 100, stretch: Int = 100, openMax: Int = 100,
+        _ body: (Newsstand) async throws -> Void
     ) async throws {
         var options = EventHub.Options()
         options.ringMax = ringMax
         options.readersMax = readersMax
         options.stretch = stretch
+        options.openMax = openMax
         let stand = try await Newsstand(options)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await stand.hub.run() }
@@ -230,7 +270,7 @@ private struct Newsstand {
     }
 
     private init(_ options: EventHub.Options) async throws {
-        store = MemoryStore(clock: clock)
+        store = BlinkingStore(over: MemoryStore(clock: clock))
         hub = EventHub(store: store, clock: clock, logger: LogBook().logger, options: options)
         application = try await store.create(.test(GlassVault()))
         platform = try await store.create(.test(.ios, of: application))
@@ -280,6 +320,30 @@ private struct Newsstand {
     /// Until the hub sleeps, so that the clock can wake it.
     func waitForLookers() async {
         while clock.sleepers == 0 { await Task.yield() }
+    }
+}
+
+/// Tells no receipt while it is blind.
+private final class BlinkingStore: WrappedStore {
+    let base: any Store
+    private let state = Mutex((isBlind: false, refusals: 0))
+
+    init(over base: any Store) { self.base = base }
+
+    var isBlind: Bool {
+        get { state.withLock { $0.isBlind } }
+        set { state.withLock { $0.isBlind = newValue } }
+    }
+
+    var refusals: Int { state.withLock { $0.refusals } }
+
+    func receipt(_ receiptID: UUID) async throws -> Receipt? {
+        let isBlind = state.withLock { state in
+            if state.isBlind { state.refusals += 1 }
+            return state.isBlind
+        }
+        guard !isBlind else { throw StoreError.unavailable("it blinks") }
+        return try await base.receipt(receiptID)
     }
 }
 

@@ -44,6 +44,8 @@ package final class EventHub: Witness {
         var rooms: [Key<BelfryCore.Application>: Newsroom] = [:]
         var readers: [Int: AsyncStream<Void>.Continuation] = [:]
         var lastReader = 0
+        /// Rooms for whose application it is time to look without a hint.
+        var unlooked: Set<Key<BelfryCore.Application>> = []
         var isClosed = false
     }
 
@@ -66,8 +68,8 @@ package final class EventHub: Witness {
     /// Works until it is cancelled or closed.
     package func run() async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in self.calls { await self.readReceipts() } }
-            group.addTask { await self.lookNowAndThen() }
+            group.addTask { for await _ in self.calls { await self.read() } }
+            group.addTask { await self.callNowAndThen() }
             await group.next()
             group.cancelAll()
         }
@@ -83,38 +85,46 @@ package final class EventHub: Witness {
         call.finish()
     }
 
-    private func readReceipts() async {
-        while let push = state.withLock({ $0.nextChanged() }) {
+    /// One after the other, so that no receipt is told of behind a later one.
+    private func read() async {
+        while let application = state.withLock({ $0.unlooked.popFirst() }) { await look(at: application) }
+        while let (application, push) = state.withLock({ $0.nextChanged() }) {
             do {
                 guard let receipt = try await store.receipt(push) else { continue }
-                let readers = state.withLock { $0.saw(receipt) }
-                for reader in readers { reader.yield() }
+                wake(state.withLock { $0.tell(application) { $0.saw([receipt]) } })
             } catch {
-                // The push is looked at again while it is open.
                 logger.debug("a receipt could not be read for its readers", metadata: ["error": "\(error)"])
+                // At the next call.
+                return state.withLock { $0.rooms[application]?.noticed(push) ?? () }
             }
         }
     }
 
-    private func lookNowAndThen() async {
+    private func callNowAndThen() async {
         var beatAt = clock.now
         while (try? await clock.sleep(for: options.look)) != nil {
             let now = clock.now
             let isBeat = beatAt + options.heartbeat <= now
             if isBeat { beatAt = now }
-            let (readers, applications) = state.withLock { state in
+            let readers = state.withLock { state in
                 state.forgetRooms(left: now + (.zero - options.memory))
-                for key in state.rooms.keys { state.rooms[key]?.lookAgain() }
-                return (isBeat ? Array(state.readers.values) : [], Array(state.rooms.keys))
+                state.unlooked = Set(state.rooms.keys)
+                return isBeat ? Array(state.readers.values) : []
             }
-            for application in applications { await lookForNew(application) }
             call.yield()
-            for reader in readers { reader.yield() }
+            wake(readers)
         }
     }
 
-    private func lookForNew(_ application: Key<BelfryCore.Application>) async {
+    private func wake(_ readers: [AsyncStream<Void>.Continuation]) {
+        for reader in readers { reader.yield() }
+    }
+
+    /// Looks at the open pushes of an application, and for those that were accepted since.
+    private func look(at application: Key<BelfryCore.Application>) async {
         do {
+            let open = try await store.openReceipts(of: application, limit: options.openMax)
+            wake(state.withLock { $0.tell(application) { $0.looked(at: open) } })
             var newest: [UUID] = []
             var before: Key<Push>?
             repeat {
@@ -125,7 +135,7 @@ package final class EventHub: Witness {
                 && state.withLock { $0.rooms[application]?.knowsNone(of: newest) } == true
             state.withLock { $0.rooms[application]?.found(newest) }
         } catch {
-            logger.debug("new pushes could not be looked for", metadata: ["error": "\(error)"])
+            logger.debug("pushes could not be looked at for their readers", metadata: ["error": "\(error)"])
         }
     }
 }
@@ -201,18 +211,22 @@ extension EventHub {
 }
 
 extension EventHub.State {
-    mutating func nextChanged() -> UUID? {
+    mutating func nextChanged() -> (application: Key<BelfryCore.Application>, push: UUID)? {
         for key in rooms.keys {
-            if let push = rooms[key]?.nextChanged() { return push }
+            if let push = rooms[key]?.nextChanged() { return (key, push) }
         }
         return nil
     }
 
-    /// Returns the readers to wake.
-    mutating func saw(_ receipt: Receipt) -> [AsyncStream<Void>.Continuation] {
-        let key = receipt.push.applicationKey
-        guard rooms[key]?.saw(receipt) == true else { return [] }
-        return rooms[key]?.readers.compactMap { readers[$0] } ?? []
+    /// Returns the readers to wake, if there is news.
+    mutating func tell(
+        _ application: Key<BelfryCore.Application>, _ news: (inout Newsroom) -> Bool
+    ) -> [AsyncStream<Void>.Continuation] {
+        guard var room = rooms[application] else { return [] }
+        rooms[application] = nil
+        let isNews = news(&room)
+        rooms[application] = room
+        return isNews ? room.readers.compactMap { readers[$0] } : []
     }
 
     mutating func forgetRooms(left limit: Instant) {

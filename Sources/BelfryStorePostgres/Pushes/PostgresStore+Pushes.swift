@@ -83,30 +83,66 @@ extension WriteSession {
 }
 
 extension Connection {
-    func receipt(of push: PushHead, at now: Instant) throws -> Receipt? {
-        try prepared(PushStatements.progress).first(push.key, now) { row in
-            let devices = Int(row.integer(1))
-            var counts = try tally(of: push.key)
-            let pending = devices - counts.values.reduce(0, +)
-            if pending > 0 { counts[.pending] = pending }
-            return Receipt(
-                push: push, isSpread: row.integer(0) == 0, counts: counts,
-                settledAt: row.integerIfAny(3).map(Instant.init(milliseconds:)),
-                firstAnswerAt: row.integerIfAny(2).map(Instant.init(milliseconds:)),
-                parked: try prepared(PushStatements.parkings).all(push.key) { Parking($0, from: 0) }.compactMap(\.self),
-                damagedPages: Int(row.integer(4)), damagedWalks: Int(row.integer(5)))
+    func receipt(of push: PushHead, at now: Instant) throws -> Receipt? { try receipts(of: [push], at: now).first }
+
+    /// In the order of the pushes, without those that are gone. Three trips, however many there are.
+    ///
+    /// The progress is read first: what settles meanwhile must not be told as settled with the counts of before.
+    func receipts(of pushes: [PushHead], at now: Instant) throws -> [Receipt] {
+        guard !pushes.isEmpty else { return [] }
+        let keys = PostgresArray(pushes.map(\.key))
+        let progress = try prepared(PushStatements.progress).all(keys, now, as: PushProgress.init)
+        let tallies = try tallies(of: keys)
+        var parkings: [Key<Push>: [Parking]] = [:]
+        try prepared(PushStatements.parkings).each(keys) { row in
+            if let parking = Parking(row, from: 1) { parkings[Key(row.integer(0)), default: []].append(parking) }
+        }
+        let byPush = Dictionary(uniqueKeysWithValues: progress.map { ($0.push, $0) })
+        return pushes.compactMap { push in
+            byPush[push.key]?.receipt(of: push, counts: tallies[push.key] ?? [:], parked: parkings[push.key] ?? [])
         }
     }
 
-    private func tally(of push: Key<Push>) throws -> [Answer: Int] {
-        var counts: [Answer: Int] = [:]
-        try prepared(TallyStatements.all).each(push) { row in
-            guard let answer = UInt8(exactly: row.integer(0)).flatMap(Answer.init(code:)) else {
-                throw StoreError.unavailable("the tally of push \(push) is damaged")
+    private func tallies(of pushes: PostgresArray<Key<Push>>) throws -> [Key<Push>: [Answer: Int]] {
+        var tallies: [Key<Push>: [Answer: Int]] = [:]
+        try prepared(TallyStatements.all).each(pushes) { row in
+            guard let answer = UInt8(exactly: row.integer(1)).flatMap(Answer.init(code:)) else {
+                throw StoreError.unavailable("the tally of push \(row.integer(0)) is damaged")
             }
-            counts[answer] = Int(row.integer(1))
+            tallies[Key(row.integer(0)), default: [:]][answer] = Int(row.integer(2))
         }
-        return counts
+        return tallies
+    }
+}
+
+/// How far a push has come, from the columns of `PushStatements.progress`.
+private struct PushProgress {
+    let push: Key<Push>
+    let isSpread: Bool
+    let devices: Int
+    let firstAnswerAt: Instant?
+    let settledAt: Instant?
+    let damagedPages: Int
+    let damagedWalks: Int
+
+    init(_ row: Row) {
+        push = Key(row.integer(0))
+        isSpread = row.integer(1) == 0
+        devices = Int(row.integer(2))
+        firstAnswerAt = row.integerIfAny(3).map(Instant.init(milliseconds:))
+        settledAt = row.integerIfAny(4).map(Instant.init(milliseconds:))
+        damagedPages = Int(row.integer(5))
+        damagedWalks = Int(row.integer(6))
+    }
+
+    /// - Parameter counts: of the devices that have their answer.
+    func receipt(of push: PushHead, counts: [Answer: Int], parked: [Parking]) -> Receipt {
+        var counts = counts
+        let pending = devices - counts.values.reduce(0, +)
+        if pending > 0 { counts[.pending] = pending }
+        return Receipt(
+            push: push, isSpread: isSpread, counts: counts, settledAt: settledAt, firstAnswerAt: firstAnswerAt,
+            parked: parked, damagedPages: damagedPages, damagedWalks: damagedWalks)
     }
 }
 
@@ -160,24 +196,26 @@ enum PushStatements {
 
     /// Its walks are asked for in the order of their primary key, so that no other index is walked.
     static let progress = """
-        SELECT open_walk_count, device_count, first_answer_at_ms, settled_at_ms,
+        SELECT push_id, open_walk_count, device_count, first_answer_at_ms, settled_at_ms,
                (SELECT count(*) FROM damaged_page
-                 WHERE push_id = $1 AND (SELECT is_open FROM page WHERE id = page_id)),
+                 WHERE damaged_page.push_id = push_progress.push_id
+                   AND (SELECT is_open FROM page WHERE id = page_id)),
                (SELECT count(*)
-                  FROM (SELECT is_claimed, due_at_ms FROM walk WHERE push_id = $1 ORDER BY platform_id OFFSET 0) AS own
+                  FROM (SELECT is_claimed, due_at_ms FROM walk
+                         WHERE walk.push_id = push_progress.push_id ORDER BY platform_id OFFSET 0) AS own
                  WHERE NOT is_claimed AND due_at_ms > $2) /* pushes.progress */
           FROM push_progress
-         WHERE push_id = $1
+         WHERE push_id = ANY ($1)
         """
 
     /// Looks at the push's pages only for platforms that are parked.
     static let parkings = """
-        SELECT parked_cause, parked_detail, parked_since_ms /* pushes.parkings */
-          FROM platform
-         WHERE application_id = (SELECT application_id FROM push WHERE id = $1) AND parked_cause IS NOT NULL
-           AND (EXISTS (SELECT 1 FROM walk WHERE push_id = $1 AND platform_id = platform.id)
-                OR EXISTS (SELECT 1 FROM page WHERE push_id = $1 AND platform_id = platform.id AND is_open))
-         ORDER BY id
+        SELECT push.id, parked_cause, parked_detail, parked_since_ms /* pushes.parkings */
+          FROM push JOIN platform ON platform.application_id = push.application_id
+         WHERE push.id = ANY ($1) AND parked_cause IS NOT NULL
+           AND (EXISTS (SELECT 1 FROM walk WHERE push_id = push.id AND platform_id = platform.id)
+                OR EXISTS (SELECT 1 FROM page WHERE push_id = push.id AND platform_id = platform.id AND is_open))
+         ORDER BY push.id, platform.id
         """
 
     /// Writes what a step of a walk found. Comes after the pages.
@@ -200,7 +238,7 @@ enum PushStatements {
 
 enum TallyStatements {
     static let all = """
-        SELECT answer, device_count /* tallies.all */ FROM tally WHERE push_id = $1
+        SELECT push_id, answer, device_count /* tallies.all */ FROM tally WHERE push_id = ANY ($1)
         """
 
     static let add = """

@@ -9,7 +9,7 @@ extension PostgresStore: ReceiptStore {
         return try await read { db in
             let pushes = try db.prepared(ReceiptStatements.newest).all(
                 application, before ?? Key(.max), limit, as: PushHead.init)
-            return try pushes.compactMap { try db.receipt(of: $0, at: now) }
+            return try db.receipts(of: pushes, at: now)
         }
     }
 
@@ -17,7 +17,7 @@ extension PostgresStore: ReceiptStore {
         let now = clock.now
         return try await read { db in
             let pushes = try db.prepared(ReceiptStatements.open).all(application, limit, as: PushHead.init)
-            return try pushes.compactMap { try db.receipt(of: $0, at: now) }
+            return try db.receipts(of: pushes, at: now)
         }
     }
 
