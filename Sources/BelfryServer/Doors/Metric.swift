@@ -10,6 +10,16 @@ enum Metric {
         Counter(label: "belfry_connections_refused_total", dimensions: [("door", door), ("reason", reason)])
     }
 
+    /// - Parameter direction: `in` or `out`.
+    static func bufferedBytes(_ listener: String, _ direction: String) -> Meter {
+        Meter(label: "belfry_connections_buffered_bytes", dimensions: [("door", listener), ("direction", direction)])
+    }
+
+    /// How late a loop comes to what is due.
+    static func eventLoopLag(_ loop: Int) -> Metrics.Timer {
+        Metrics.Timer(label: "belfry_event_loop_lag_seconds", dimensions: [("loop", String(loop))])
+    }
+
     static func certificateDays(_ door: String) -> Meter {
         Meter(label: "belfry_tls_certificate_days", dimensions: [("door", door)])
     }

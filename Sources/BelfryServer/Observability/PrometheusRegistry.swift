@@ -23,7 +23,8 @@ package final class PrometheusRegistry: MetricsFactory {
     }
 
     package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        find(label, dimensions) { SummarySeries(unit: 1e9) }
+        HistogramSeries.names.contains(label)
+            ? find(label, dimensions) { HistogramSeries() } : find(label, dimensions) { SummarySeries(unit: 1e9) }
     }
 
     package func destroyCounter(_ handler: any CounterHandler) {}
@@ -68,6 +69,12 @@ struct SeriesName: Hashable, Comparable {
         self.metric = metric
         let pairs = dimensions.map { "\($0.0)=\"\($0.1.escapedForPrometheus)\"" }
         labels = pairs.isEmpty ? "" : "{" + pairs.joined(separator: ",") + "}"
+    }
+
+    /// The labels with one more.
+    func labels(and label: String, _ value: String) -> String {
+        let last = "\(label)=\"\(value)\"}"
+        return labels.isEmpty ? "{" + last : labels.dropLast() + "," + last
     }
 
     static func < (left: Self, right: Self) -> Bool {
