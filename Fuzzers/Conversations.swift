@@ -45,7 +45,8 @@ private let door: HTTPDoor<CallbackResponder<APIContext>> = {
     return HTTPDoor(
         responder: CallbackResponder { request, _ in try await handle(request) },
         census: Census(door: "fuzzer", limits: .init(total: .max, perAddress: .max, isProxy: { _ in false })),
-        certificate: nil, patience: PatienceConfiguration(settings), heads: heads)
+        certificate: nil, patience: PatienceConfiguration(settings), heads: heads,
+        buffered: BufferedBytes(listener: "fuzzer", outboundMax: 1 << 30))
 }()
 
 /// Answers hold nothing of what was asked, so that each can be told from the next.

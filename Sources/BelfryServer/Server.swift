@@ -123,7 +123,7 @@ package struct Server: Sendable {
             CredentialsWatch(store: premises.store, credentials: intake, clock: clock, logger: logger),
             listener("http", configuration.http, certificates.http, router.buildResponder(), doorway),
         ]
-        services += certificates.all
+        services += certificates.all + [EventLoopProbe(group: MultiThreadedEventLoopGroup.singleton)]
         // Event streams do not end by themselves, so they are ended before the doors close.
         services += [EventDesk(hub: events), departure]
         if let stop { services.append(Doorbell(stop: stop)) }
@@ -167,7 +167,8 @@ package struct Server: Sendable {
                 total: configuration.connections.totalMax, perAddress: configuration.connections.perAddressMax,
                 isProxy: { proxies.contains($0) }))
         let door = HTTPDoor(
-            responder: responder, census: census, certificate: certificate, patience: patience, heads: heads)
+            responder: responder, census: census, certificate: certificate, patience: patience, heads: heads,
+            buffered: BufferedBytes(listener: name, outboundMax: configuration.connections.unreadBytesMax))
         return door.server(
             configuration: .init(address: .hostname(address.host, port: address.port)),
             onServerRunning: { channel in

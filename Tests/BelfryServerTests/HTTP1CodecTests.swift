@@ -9,7 +9,7 @@ import Testing
 
 /// What answers look like on the wire. Source: RFC 9112 §6 and §7.1.
 @Suite struct HTTP1CodecTests {
-    private static let stream: [AnswerPart] = [
+    private static let stream: [ResponsePart] = [
         .head(HTTPResponse(status: .ok, headerFields: [.contentType: "a/b"])), .body(ByteBuffer()),
         .body(ByteBuffer(string: "twenty-six characters long")), .body(ByteBuffer(string: "!")), .end,
     ]
@@ -28,7 +28,7 @@ import Testing
     @Test func `an answer to HEAD tells the length of what it leaves out`() throws {
         let head = HTTPResponse(status: .ok, headerFields: [.contentLength: "17"])
         #expect(
-            try Self.write([.whole(head, ByteBuffer())]) == ["HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n"])
+            try Self.write([.bodiless(head)]) == ["HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n"])
     }
 
     @Test(arguments: [HTTPResponse.Status.noContent, .notModified])
@@ -70,7 +70,7 @@ import Testing
 
     /// What leaves for each part.
     private static func write(
-        _ parts: [AnswerPart], after request: HTTPRequestHead? = nil, _ look: (HTTPRequest) -> Void = { _ in }
+        _ parts: [ResponsePart], after request: HTTPRequestHead? = nil, _ look: (HTTPRequest) -> Void = { _ in }
     ) throws -> [String] {
         let channel = EmbeddedChannel(handler: HTTP1Codec(isSecure: false))
         if let request {

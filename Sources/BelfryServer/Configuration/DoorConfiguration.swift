@@ -29,10 +29,13 @@ package struct ConnectionConfiguration: Sendable {
     package var totalMax: Int
     /// `http.connections.address.max`, 1...1,000,000, default 5,000: of one address.
     package var perAddressMax: Int
+    /// `http.unread.mib`, 1...65,536, default 256: of responses that clients have not taken, for all connections together.
+    package var unreadBytesMax: Int
 
     init(_ settings: Settings) {
         totalMax = settings.int("http.connections.max", default: 10_000, in: 1...1_000_000)
         perAddressMax = settings.int("http.connections.address.max", default: 5_000, in: 1...1_000_000)
+        unreadBytesMax = settings.int("http.unread.mib", default: 256, in: 1...65_536) << 20
     }
 }
 

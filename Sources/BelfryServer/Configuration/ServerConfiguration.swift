@@ -78,6 +78,9 @@ package struct ServerConfiguration: Sendable {
         var environment = environment
         // These are for the commands, not for the server.
         for name in ["BELFRY_CONFIG_FILE", "BELFRY_SERVER", "BELFRY_ADMIN_KEY"] { environment[name] = nil }
+        #if DEBUG
+        environment["BELFRY_PLANTED_FAULT"] = nil
+        #endif
         let given = flags.map { (AbsoluteConfigKey(ConfigKey($0.key)), ConfigValue(stringLiteral: $0.value)) }
         var providers: [any ConfigProvider] = [
             InMemoryProvider(name: "flags", values: Dictionary(uniqueKeysWithValues: given)),

@@ -10,7 +10,7 @@ import NIOHTTPTypesHTTP1
 final class HTTP1Codec: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPRequestPart
-    typealias OutboundIn = AnswerPart
+    typealias OutboundIn = ResponsePart
     typealias OutboundOut = ByteBuffer
 
     private let isSecure: Bool
@@ -24,12 +24,19 @@ final class HTTP1Codec: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(var head):
-            if head.version == .http1_0 || head.version == .http0_9 { adapt(&head) }
+            if head.version == .http1_0 || head.version == .http0_9 {
+                adapt(&head)
+            } else if head.headers["host"].count != 1 {
+                // Two servers behind one another must not take it for two different hosts. Source: RFC 9112 §3.2.
+                return context.fireErrorCaught(HTTPParserError.unknown)
+            }
+            // The parser reads nothing behind a request for another protocol, and this server speaks no other.
+            if head.asksForAnotherProtocol { head.headers.replaceOrAdd(name: "Connection", value: "close") }
             do {
                 let request = try HTTPRequest(head, secure: isSecure, splitCookie: false)
                 context.fireChannelRead(wrapInboundOut(.head(request)))
             } catch {
-                context.fireErrorCaught(error)
+                context.fireErrorCaught(HTTPParserError.unknown)
             }
         case .body(let bytes): context.fireChannelRead(wrapInboundOut(.body(bytes)))
         case .end: context.fireChannelRead(wrapInboundOut(.end(nil)))
@@ -37,8 +44,18 @@ final class HTTP1Codec: ChannelDuplexHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        context.write(wrapOutboundOut(bytes(of: unwrapOutboundIn(data))), promise: promise)
+        let part = unwrapOutboundIn(data)
+        // A long body is not copied: many connections may be sent the same one.
+        guard case .whole(let head, let body) = part, body.readableBytes >= Self.copiedMax, head.status.hasBody else {
+            return context.write(wrapOutboundOut(bytes(of: part)), promise: promise)
+        }
+        isChunked = false
+        context.write(wrapOutboundOut(ByteBuffer(head: head, bodyLength: body.readableBytes)), promise: nil)
+        context.write(wrapOutboundOut(body), promise: promise)
     }
+
+    /// Shorter bodies leave in one buffer with their head, which costs less than two.
+    private static let copiedMax = 16_384
 
     /// Has the connection closed behind its first answer, and leaves out what such a client cannot mean.
     /// Source: RFC 9112 §9.3, RFC 9110 §10.1.1.
@@ -48,15 +65,17 @@ final class HTTP1Codec: ChannelDuplexHandler {
         head.headers.remove(name: "Expect")
     }
 
-    private func bytes(of part: AnswerPart) -> ByteBuffer {
+    private func bytes(of part: ResponsePart) -> ByteBuffer {
         switch part {
         case .whole(let head, let body):
             isChunked = false
-            let length = head.headerFields.contains(.contentLength) ? nil : body.readableBytes
-            return ByteBuffer(head: head, bodyLength: length, isChunked: false, followedBy: body)
+            return ByteBuffer(head: head, bodyLength: body.readableBytes, followedBy: body)
+        case .bodiless(let head):
+            isChunked = false
+            return ByteBuffer(head: head)
         case .head(let head):
             isChunked = !isOld && head.status.hasBody && !head.headerFields.contains(.contentLength)
-            return ByteBuffer(head: head, bodyLength: nil, isChunked: isChunked)
+            return ByteBuffer(head: head, isChunked: isChunked)
         case .body(let body): return isChunked ? ByteBuffer(chunk: body) : body
         case .end: return isChunked ? ByteBuffer(string: "0\r\n\r\n") : ByteBuffer()
         }
@@ -64,9 +83,10 @@ final class HTTP1Codec: ChannelDuplexHandler {
 }
 
 extension ByteBuffer {
-    /// - Parameter bodyLength: told if the answer has a body and its head does not say.
+    /// - Parameter bodyLength: told if the response has a body and its head does not say; nil where it is not known, or where
+    ///   there is no body.
     fileprivate init(
-        head: HTTPResponse, bodyLength: Int?, isChunked: Bool, followedBy body: ByteBuffer = ByteBuffer()
+        head: HTTPResponse, bodyLength: Int? = nil, isChunked: Bool = false, followedBy body: ByteBuffer = ByteBuffer()
     ) {
         var text: [UInt8] = []
         text.reserveCapacity(512)
@@ -78,7 +98,9 @@ extension ByteBuffer {
             text.append(contentsOf: field.value.utf8)
             text.append(contentsOf: "\r\n".utf8)
         }
-        if hasBody, let bodyLength { text.append(contentsOf: "Content-Length: \(bodyLength)\r\n".utf8) }
+        if hasBody, let bodyLength, !head.headerFields.contains(.contentLength) {
+            text.append(contentsOf: "Content-Length: \(bodyLength)\r\n".utf8)
+        }
         if isChunked { text.append(contentsOf: "Transfer-Encoding: chunked\r\n".utf8) }
         text.append(contentsOf: "\r\n".utf8)
         self = ByteBufferAllocator().buffer(capacity: text.count + body.readableBytes)
@@ -95,6 +117,11 @@ extension ByteBuffer {
         writeImmutableBuffer(chunk)
         writeStaticString("\r\n")
     }
+}
+
+extension HTTPRequestHead {
+    /// Source: RFC 9110 §7.8 and §9.3.6; a server may go on in HTTP/1.1.
+    fileprivate var asksForAnotherProtocol: Bool { method == .CONNECT || headers.contains(name: "Upgrade") }
 }
 
 extension HTTPResponse.Status {

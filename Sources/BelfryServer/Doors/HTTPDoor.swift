@@ -16,6 +16,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     let certificate: Certificate?
     let patience: PatienceConfiguration
     let heads: HeadConfiguration
+    let buffered: BufferedBytes
     private let dates = HTTPDates()
 
     /// A connection, and what is to be known of its end.
@@ -36,23 +37,37 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
                 return Connection(channel: channel, isOver: channel.closeFuture) { channel.close(promise: nil) }
             }
             channel.closeFuture.whenComplete { [census] _ in census.left(address) }
-            try furnish(pipeline, logger)
-            let conversation = Conversation(on: channel, responder: responder, dates: dates, logger: logger)
-            try pipeline.addHandler(conversation)
-            let bound = NIOLoopBound(conversation, eventLoop: channel.eventLoop)
-            return Connection(channel: channel, isOver: conversation.isOver) {
+            try limitReading(channel)
+            let gate = InboundGate(buffered: buffered)
+            try furnish(pipeline, gate)
+            let connection = HTTPConnectionHandler(
+                on: channel, behind: gate, buffered: buffered, responder: responder, dates: dates, logger: logger)
+            try pipeline.addHandler(connection)
+            let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
+            return Connection(channel: channel, isOver: connection.isOver) {
                 channel.eventLoop.execute { bound.value.callOff() }
             }
         }
     }
 
-    private func furnish(_ pipeline: ChannelPipeline.SynchronousOperations, _ logger: Logger) throws {
+    /// What one look at the connection reads at most, and what the system keeps of it when nothing is read: both are memory that
+    /// a client can fill. The system doubles the second. Source: socket(7), SO_RCVBUF.
+    private func limitReading(_ channel: any Channel) throws {
+        try channel.syncOptions?.setOption(
+            ChannelOptions.recvAllocator,
+            value: AdaptiveRecvByteBufferAllocator(minimum: 1_024, initial: 4_096, maximum: 16_384))
+        try channel.syncOptions?.setOption(ChannelOptions.socketOption(.so_rcvbuf), value: 131_072)
+    }
+
+    private func furnish(_ pipeline: ChannelPipeline.SynchronousOperations, _ gate: InboundGate) throws {
         if let certificate {
             try pipeline.addHandlers(PlainSpeech(), NIOSSLServerHandler(context: certificate.context))
         }
         let parser = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: heads.limits)
+        // The parser takes in all it is given, unless it has stopped; then it is given nothing. The limit stands behind that.
+        let decoder = ByteToMessageHandler(parser, maximumBufferSize: 2 * heads.bytesMax)
         try pipeline.addHandlers(
-            ByteToMessageHandler(parser), HTTP1Codec(isSecure: certificate != nil), Patience(patience))
+            gate, decoder, HTTP1Codec(isSecure: certificate != nil), ConnectionTimeouts(patience))
     }
 
     func handle(value connection: Connection, logger: Logger) async {

@@ -8,11 +8,11 @@ import NIOHTTPTypes
 ///
 /// One timer for each connection, set at most once in the time of the shorter patience however many requests come.
 /// See `BadInputTests`, "a client that sends its body byte by byte is closed".
-final class Patience: ChannelDuplexHandler, RemovableChannelHandler {
+final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
-    typealias OutboundIn = AnswerPart
-    typealias OutboundOut = AnswerPart
+    typealias OutboundIn = ResponsePart
+    typealias OutboundOut = ResponsePart
 
     /// With a client that asks for nothing.
     private let idle: TimeAmount
@@ -57,7 +57,7 @@ final class Patience: ChannelDuplexHandler, RemovableChannelHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
-        case .whole: write(context, data, promise) { handler, context in handler.answered(context) }
+        case .whole, .bodiless: write(context, data, promise) { handler, context in handler.answered(context) }
         case .head(let head):
             isStreaming = head.headerFields[.contentType] == "text/event-stream"
             if isStreaming { dueAt = nil }
@@ -75,7 +75,7 @@ final class Patience: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func write(
         _ context: ChannelHandlerContext, _ data: NIOAny, _ promise: EventLoopPromise<Void>?,
-        then done: @escaping @Sendable (Patience, ChannelHandlerContext) -> Void
+        then done: @escaping @Sendable (ConnectionTimeouts, ChannelHandlerContext) -> Void
     ) {
         let written = promise ?? context.eventLoop.makePromise()
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)

@@ -3,8 +3,8 @@ import Hummingbird
 import HummingbirdCore
 import NIOCore
 
-/// Writes an answer to a connection: in one piece, or part by part where its length is not known yet.
-struct Reply: ResponseBodyWriter {
+/// Writes a response to a connection: in one piece, or part by part where its length is not known yet.
+struct ResponseWriter: ResponseBodyWriter {
     private let channel: any Channel
     /// Nothing was written yet; nil when the head was.
     private var whole: (head: HTTPResponse, body: ByteBuffer)?
@@ -12,21 +12,21 @@ struct Reply: ResponseBodyWriter {
     init(_ head: HTTPResponse, on channel: any Channel, isStream: Bool) {
         self.channel = channel
         whole = isStream ? nil : (head, ByteBuffer())
-        if isStream { channel.writeAndFlush(AnswerPart.head(head), promise: nil) }
+        if isStream { channel.writeAndFlush(ResponsePart.head(head), promise: nil) }
     }
 
     /// The client takes each part of a stream before the next is made.
     mutating func write(_ buffer: ByteBuffer) async throws {
         guard whole == nil else { return whole?.body.append(buffer) ?? () }
-        try await channel.writeAndFlush(AnswerPart.body(buffer))
+        try await channel.writeAndFlush(ResponsePart.body(buffer))
     }
 
-    /// - Parameter trailers: not written; no answer has any.
+    /// - Parameter trailers: not written; no response has any.
     consuming func finish(_ trailers: HTTPFields?) async throws {
         if let (head, body) = whole {
-            channel.writeAndFlush(AnswerPart.whole(head, body), promise: nil)
+            channel.writeAndFlush(ResponsePart.whole(head, body), promise: nil)
         } else {
-            channel.writeAndFlush(AnswerPart.end, promise: nil)
+            channel.writeAndFlush(ResponsePart.end, promise: nil)
         }
     }
 }

@@ -2,38 +2,42 @@ import Hummingbird
 import HummingbirdCore
 import NIOCore
 
-/// The body of a request that is answered while it is read, no faster than whoever answers takes it.
-struct Upload {
+/// The body of a request that is answered while it is read, no faster than its handler takes it.
+struct RequestBodyStream {
     private typealias Producer = NIOThrowingAsyncSequenceProducer<
         ByteBuffer, any Error, NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark, Demand
     >
 
-    /// Whether reading has to wait until `onDemand` is called, on the event loop.
-    private(set) var isFull = false
     private let source: Producer.Source
 
     private init(source: Producer.Source) { self.source = source }
 
-    /// What is read goes nowhere from when nobody holds the body any more.
+    /// What is read is dropped once no handler holds the body any more.
     ///
-    /// - Parameter onBegin: called on the event loop when somebody asks for the first piece.
+    /// - Parameters:
+    ///   - onBegin: called on the event loop when the first piece is asked for.
+    ///   - onDemand: called on the event loop when the body takes more again, after it was full.
     static func begin(
         on loop: any EventLoop, onBegin: (@Sendable () -> Void)? = nil, onDemand: @escaping @Sendable () -> Void
-    ) -> (upload: Upload, body: RequestBody) {
+    ) -> (stream: RequestBodyStream, body: RequestBody) {
         let producer = Producer.makeSequence(
             elementType: ByteBuffer.self, failureType: (any Error).self,
-            backPressureStrategy: .init(lowWatermark: 2, highWatermark: 8), finishOnDeinit: true,
+            backPressureStrategy: .init(lowWatermark: 8, highWatermark: 32), finishOnDeinit: true,
             delegate: Demand(loop: loop, onDemand: onDemand))
         let pieces = producer.sequence
-        guard let onBegin else { return (Upload(source: producer.source), RequestBody(asyncSequence: pieces)) }
+        guard let onBegin else {
+            return (RequestBodyStream(source: producer.source), RequestBody(asyncSequence: pieces))
+        }
         let announced = Announced(base: pieces) { loop.execute(onBegin) }
-        return (Upload(source: producer.source), RequestBody(asyncSequence: announced))
+        return (RequestBodyStream(source: producer.source), RequestBody(asyncSequence: announced))
     }
 
-    mutating func yield(_ bytes: ByteBuffer) { isFull = source.yield(bytes) == .stopProducing }
+    /// Whether the body takes more.
+    enum Appetite { case produceMore, stopProducing }
 
-    /// Somebody waits for more.
-    mutating func refill() { isFull = false }
+    func yield(_ bytes: ByteBuffer) -> Appetite {
+        source.yield(bytes) == .stopProducing ? .stopProducing : .produceMore
+    }
 
     /// - Parameter error: why the rest does not come; nil at the end of the body.
     func finish(_ error: (any Error)? = nil) {

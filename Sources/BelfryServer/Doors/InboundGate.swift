@@ -1,0 +1,106 @@
+import BelfryCore
+import NIOCore
+
+/// Holds back what a client sends while its requests wait for their responses, and hands on the rest in small slices.
+///
+/// The parser takes all that it is given, and 64 KiB of the shortest requests are some 10 MB once they are parsed. So it is given
+/// a slice at a time, and nothing is read from the connection before the last slice is gone.
+final class InboundGate: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = Never
+
+    enum Mode { case open, held, discarding }
+
+    /// Fired at once when the client has sent all that it will; `ChannelEvent.inputClosed` follows behind what is held back.
+    struct ClientFinished: Sendable {}
+
+    /// The most bytes that are parsed before it is asked whether more are wanted: some fifty of the shortest requests.
+    static let sliceBytes = 1_024
+
+    private let buffered: BufferedBytes
+    private var mode = Mode.open
+    private var pending = ByteBuffer()
+    private var isPassing = false
+    private var isReadWanted = false
+    private var isInputClosed = false
+    private var context: ChannelHandlerContext?
+    /// What this connection has told `buffered`.
+    private var counted = 0
+
+    init(buffered: BufferedBytes) { self.buffered = buffered }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        pending = ByteBuffer()
+        count()
+    }
+
+    func turn(to mode: Mode) {
+        guard mode != self.mode else { return }
+        self.mode = mode
+        if mode != .held { pass() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard mode != .discarding else { return }
+        pending.append(unwrapInboundIn(data))
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if mode == .held { count() } else { pass() }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        isReadWanted = true
+        resumeReading()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case ChannelEvent.inputClosed = event else { return context.fireUserInboundEventTriggered(event) }
+        isInputClosed = true
+        context.fireUserInboundEventTriggered(ClientFinished())
+        tellOfTheEnd()
+    }
+
+    /// Hands on what is wanted. The end of a read is told of even when nothing was left to hand on, since what was held back may
+    /// have ended in the middle of a request.
+    private func pass() {
+        guard !isPassing, let context else { return }
+        isPassing = true
+        repeat {
+            while mode == .open, let slice = nextSlice() { context.fireChannelRead(wrapInboundOut(slice)) }
+            context.fireChannelReadComplete()
+        } while mode == .open && pending.readableBytes > 0
+        isPassing = false
+        if mode == .discarding || pending.readableBytes == 0 { pending = ByteBuffer() }
+        count()
+        tellOfTheEnd()
+        resumeReading()
+    }
+
+    private func nextSlice() -> ByteBuffer? {
+        let isHoldingBack = !PlantedFaults.contains("back-pressure")
+        let count = isHoldingBack ? min(pending.readableBytes, Self.sliceBytes) : pending.readableBytes
+        return count > 0 ? pending.readSlice(length: count) : nil
+    }
+
+    private func tellOfTheEnd() {
+        guard isInputClosed, pending.readableBytes == 0, !isPassing else { return }
+        isInputClosed = false
+        context?.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    }
+
+    private func resumeReading() {
+        guard isReadWanted, mode != .held, pending.readableBytes == 0, !isPassing else { return }
+        isReadWanted = false
+        context?.read()
+    }
+
+    private func count() {
+        buffered.inbound(changedBy: pending.readableBytes - counted)
+        counted = pending.readableBytes
+    }
+}

@@ -1,0 +1,89 @@
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import BelfryServer
+
+/// What a connection holds of what a client sent, and when it reads on.
+@Suite struct InboundGateTests {
+    private let gate = InboundGate(buffered: BufferedBytes(listener: "test", outboundMax: 1))
+    private let inner = Inner()
+    private let channel: EmbeddedChannel
+
+    init() throws {
+        channel = EmbeddedChannel(handlers: [gate, inner])
+        try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
+    }
+
+    private func receive(_ count: Int) {
+        channel.pipeline.fireChannelRead(ByteBuffer(repeating: 0x61, count: count))
+        channel.pipeline.fireChannelReadComplete()
+    }
+
+    @Test func `what is wanted is handed on in slices`() {
+        receive(2_500)
+        #expect(inner.slices == [1_024, 1_024, 452])
+        #expect(inner.readCompletes == 1)
+    }
+
+    @Test func `what comes while nothing is wanted waits, and nothing more is read`() {
+        inner.onRead = { [gate] in gate.turn(to: .held) }
+        receive(2_500)
+        #expect(inner.slices == [1_024])
+        channel.pipeline.read()
+        #expect(!inner.isOpen(for: channel))
+        inner.onRead = {}
+        gate.turn(to: .open)
+        #expect(inner.slices == [1_024, 1_024, 452])
+    }
+
+    @Test func `the end of the input is told of at once, and again behind what is held back`() {
+        gate.turn(to: .held)
+        receive(10)
+        channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(inner.events == ["finished"])
+        gate.turn(to: .open)
+        #expect(inner.slices == [10])
+        #expect(inner.events == ["finished", "closed"])
+    }
+
+    @Test func `what nobody wants is dropped as it comes`() {
+        gate.turn(to: .discarding)
+        receive(1_000_000)
+        #expect(inner.slices == [])
+        channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(inner.events == ["finished", "closed"])
+    }
+
+    @Test func `a request of which the end is still to come is told of when the gate opens`() {
+        gate.turn(to: .held)
+        gate.turn(to: .open)
+        #expect(inner.readCompletes == 1)
+    }
+
+    /// What stands behind the gate.
+    private final class Inner: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        var slices: [Int] = []
+        var readCompletes = 0
+        var events: [String] = []
+        var onRead: () -> Void = {}
+
+        func isOpen(for channel: EmbeddedChannel) -> Bool { slices.count > 1 }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            slices.append(unwrapInboundIn(data).readableBytes)
+            onRead()
+        }
+
+        func channelReadComplete(context: ChannelHandlerContext) { readCompletes += 1 }
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            switch event {
+            case is InboundGate.ClientFinished: events.append("finished")
+            case ChannelEvent.inputClosed: events.append("closed")
+            default: break
+            }
+        }
+    }
+}
