@@ -1,0 +1,20 @@
+#if DEBUG
+import Foundation
+#endif
+
+/// Defences that a debug build leaves out, so that a test can show that the hostile tests fail without them.
+///
+/// The environment variable `BELFRY_PLANTED_FAULT` names them, separated by commas: `json-depth` reads JSON of any depth.
+/// A release build has no such variable: nothing is ever left out there.
+package enum PlantedFaults {
+    #if DEBUG
+    /// Read once, because it is asked for at every JSON text.
+    private static let names = Set(
+        (ProcessInfo.processInfo.environment["BELFRY_PLANTED_FAULT"] ?? "").split(separator: ",").map(String.init))
+
+    package static func contains(_ name: String) -> Bool { names.contains(name) }
+    #else
+    /// False, always.
+    @inlinable package static func contains(_ name: String) -> Bool { false }
+    #endif
+}
