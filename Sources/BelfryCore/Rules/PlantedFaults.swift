@@ -1,5 +1,5 @@
 #if DEBUG
-import Foundation
+import FoundationEssentials
 #endif
 
 /// Defences that a debug build leaves out, so that a test can show that the hostile tests fail without them.

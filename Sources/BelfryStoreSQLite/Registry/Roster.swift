@@ -56,7 +56,7 @@ extension Application {
     /// From the columns of `ApplicationStatements.all`.
     init(_ row: Columns) throws {
         guard let uuid = row.withBlob(1, { UUID(bytes: $0) }) else {
-            throw StoreError.unavailable("application \(row.integer(0)) is damaged")
+            throw StoreError.damaged("application \(row.integer(0))")
         }
         self.init(
             key: Key(row.integer(0)), uuid: uuid, name: row.text(2), apiKeyHash: row.blob(3),
@@ -72,7 +72,7 @@ extension Platform {
             let uuid = row.withBlob(1, { UUID(bytes: $0) }),
             let kind = PlatformKind(rawValue: row.text(3)),
             let mode = Mode(rawValue: row.text(4))
-        else { throw StoreError.unavailable("platform \(row.integer(0)) is damaged") }
+        else { throw StoreError.damaged("platform \(row.integer(0))") }
         self.init(
             key: Key(row.integer(0)), uuid: uuid, applicationKey: Key(row.integer(2)), kind: kind, mode: mode,
             name: row.text(5), secretHash: row.blob(6), credentials: Sealed(bytes: row.blob(7)),
