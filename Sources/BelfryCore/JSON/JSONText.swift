@@ -6,7 +6,7 @@ package enum JSONNumberStyle: Sendable {
     case short
 }
 
-/// JSON text, canonical: compact, the members of objects in the order of their keys' bytes. The same value makes the same
+/// JSON text, canonical: compact, the members of objects in the order of their keys. The same value makes the same
 /// bytes. `JSONReader` reads what is written in the exact style back as an equal value.
 extension [UInt8] {
     package mutating func append(json value: JSONValue, numbers style: JSONNumberStyle) {
@@ -29,7 +29,7 @@ extension [UInt8] {
 
     private mutating func append(json members: [String: JSONValue], numbers style: JSONNumberStyle) {
         append(UInt8(ascii: "{"))
-        for (index, member) in members.sorted(by: { $0.key.utf8Precedes($1.key) }).enumerated() {
+        for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
             if index > 0 { append(UInt8(ascii: ",")) }
             append(jsonString: member.key)
             append(UInt8(ascii: ":"))
@@ -79,11 +79,6 @@ extension [UInt8] {
 
 extension UInt8 {
     fileprivate var needsEscape: Bool { self < 0x20 || self == 0x22 || self == 0x5C }
-}
-
-extension String {
-    /// By bytes: an order by characters would cost normalization for each comparison.
-    fileprivate func utf8Precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 }
 
 extension JSONValue {

@@ -27,7 +27,7 @@ package final class DamagedRows: Sendable {
     /// - Parameter rows: the next rows behind a position, up to so many; a value is nil where it cannot be read.
     package static func stretch<Position, Value>(
         of limit: Int, after start: Position, _ rows: (Position, Int) throws -> [(position: Position, value: Value?)]
-    ) throws -> [Value] {
+    ) rethrows -> [Value] {
         var found: [Value] = []
         var position = start
         while found.count < limit {

@@ -51,9 +51,14 @@ final class Roster: Sendable {
 }
 
 extension Roster.Entries {
-    init(of db: Connection) throws {
-        let applications = try db.prepared(ApplicationStatements.all).all(as: Application.init)
-        let platforms = try db.prepared(PlatformStatements.all).all(as: Platform.init)
+    /// Without those that cannot be read: the others need not suffer for them.
+    init(of db: Connection, _ damaged: DamagedRows) throws {
+        let applications = try db.prepared(ApplicationStatements.all).all { row in
+            try damaged.readable("application \(row.integer(0))") { try Application(row) }
+        }.compactMap(\.self)
+        let platforms = try db.prepared(PlatformStatements.all).all { row in
+            try damaged.readable("platform \(row.integer(0))") { try Platform(row) }
+        }.compactMap(\.self)
         self.applications = applications
         applicationByUUID = Dictionary(uniqueKeysWithValues: applications.map { ($0.uuid, $0) })
         self.platforms = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })

@@ -37,7 +37,7 @@ import Testing
         #expect(String(decoding: value.encoded, as: UTF8.self) == text)
     }
 
-    @Test func `members are in the order of their bytes, and strings have the escapes that they need`() {
+    @Test func `members are in the order of their keys, and strings have the escapes that they need`() {
         let value = JSONValue.object([
             "z": .null, "a": .string("\"\\\u{8}\u{9}\u{A}\u{C}\u{D}\u{1}\u{1F}/ü🎉"), "B": .bool(true), "é": .array([]),
             "aa": .object([:]),
