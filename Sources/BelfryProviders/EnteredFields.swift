@@ -24,7 +24,7 @@ struct EnteredFields {
     /// A JSON document, entered as a text or as an object.
     func documentIfAny(_ field: String) throws(InvalidInput) -> String? {
         guard let document = values[field], case .object = document else { return try textIfAny(field) }
-        return String(decoding: try document.encoded(field: field), as: UTF8.self)
+        return String(decoding: document.encoded, as: UTF8.self)
     }
 
     func textIfAny(_ field: String) throws(InvalidInput) -> String? {

@@ -20,6 +20,7 @@ package final class PostgresStore: Sendable {
     let pushes = PushShelf()
     private let topicBook = TopicBook()
     let signals = Hints()
+    let damagedRows: DamagedRows
     let registrations = RegistrationDesk()
     private let claims = Atomic(0)
     /// What other nodes know this one by.
@@ -101,6 +102,9 @@ package final class PostgresStore: Sendable {
         self.librarian = librarian
         self.secrets = secrets
         self.logger = logger
+        damagedRows = DamagedRows { row, fault in
+            logger.error("a damaged row was left out", metadata: ["row": "\(row)", "fault": "\(fault)"])
+        }
         databaseClock = clock == nil ? DatabaseClock(now) : nil
         self.clock = clock ?? databaseClock ?? DatabaseClock(now)
         crier = try Crier(

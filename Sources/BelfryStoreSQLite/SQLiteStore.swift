@@ -14,6 +14,7 @@ package final class SQLiteStore: Sendable {
     let secrets: Secrets
     let pushes: PushShelf
     let signals: Hints
+    let damagedRows: DamagedRows
     private let watch: Watch?
     private let checkpoints: Checkpoints
     let librarian: Librarian
@@ -60,6 +61,9 @@ package final class SQLiteStore: Sendable {
         self.librarian = librarian
         self.secrets = secrets
         self.clock = clock
+        damagedRows = DamagedRows { row, fault in
+            logger.error("a damaged row was left out", metadata: ["row": "\(row)", "fault": "\(fault)"])
+        }
         let roster = Roster()
         let signals = Hints()
         let pushes = PushShelf()

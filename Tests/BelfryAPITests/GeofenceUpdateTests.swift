@@ -85,7 +85,7 @@ import Testing
         }
         #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(answer)")
         let start = try #require(answer.firstRange(of: "\r\n\r\n")).upperBound
-        let json = try JSONDecoder().decode(JSONValue.self, from: Data(answer[start...].utf8))
+        let json = try JSONValue(json: answer[start...].utf8)
         #expect(try StrictSDK.read(json).geofences == [geofence])
     }
 }

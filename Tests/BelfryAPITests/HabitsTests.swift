@@ -28,7 +28,7 @@ import Testing
 
     private func body(of answer: String) throws -> JSONValue {
         let body = try #require(answer.components(behind: "\r\n\r\n"))
-        return try JSONDecoder().decode(JSONValue.self, from: Data(body.utf8))
+        return try JSONValue(json: body.utf8)
     }
 
     @Test func `an android SDK's chunked POST and PUT to a doubled slash`() async throws {

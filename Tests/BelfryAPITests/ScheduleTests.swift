@@ -32,15 +32,13 @@ import Testing
         #expect(id.count == 16 && id.allSatisfy(\.isHexDigit))
         let shown = try await send(.get, id, of: stand)
         #expect(shown.status == 200)
-        let expected = try JSONDecoder().decode(
-            JSONValue.self,
-            from: Data(
-                """
+        let expected = try JSONValue(
+            json: """
                 {"schedule_id":"\(id)","scheduled_for":1500000900000,"push":{"scheduleAt":1500000900000,"scheduleIn":0,
                 "expiryTime":1500009999999,"message":{"body":"Hi \\"you\\"","custom":{"ios":{"badge":1,
                 "extra":{"deep":[1,2.5,null,true,{"a":"b"}]}}}},"target":{"topics":["news"],"platforms":["ios"],
                 "devices":[],"custom_user_ids":["Ann"],"interactive-only":true,"platform":""}}}
-                """.utf8))
+                """.utf8)
         #expect(shown.json == expected)
         #expect(try await stand.send(.get, "/v1/schedules", as: .sender).json == .array([expected]))
     }
@@ -88,7 +86,7 @@ import Testing
         let reply = try await send(.put, id, of: stand, body)
         #expect(reply.status == 200, "\(reply)")
         #expect(try await send(.get, id, of: stand).json == reply.json)
-        let expected = try JSONDecoder().decode(JSONValue.self, from: Data(value.utf8))
+        let expected = try JSONValue(json: value.utf8)
         #expect((reply[key] ?? reply["push"]?[key]) == expected)
         #expect(reply["push"]?["scheduleAt"] == reply["scheduled_for"])
         for other in ["message", "target", "expiryTime"] where other != key {

@@ -9,9 +9,10 @@ import Testing
     private static func payload(
         _ custom: String?, body: String? = nil, kind: PlatformKind = .android, receiptID: UUID? = nil
     ) throws -> AndroidPayload {
-        let members = try custom.map { try JSONDecoder().decode([String: JSONValue].self, from: Data($0.utf8)) }
+        var members: [String: JSONValue] = [:]
+        if let custom, case .object(let parts) = try JSONValue(json: custom.utf8) { members = parts }
         return try AndroidPayload(
-            Push.Content(body: body, custom: members ?? [:]), kind: kind, receiptID: receiptID, sentAt: sentAt)
+            Push.Content(body: body, custom: members), kind: kind, receiptID: receiptID, sentAt: sentAt)
     }
 
     @Test func `values become strings`() throws {

@@ -6,7 +6,7 @@ import Testing
 /// `message.apns` of the admin API: what each push type takes, and how the rest is refused.
 @Suite struct ApplePushTests {
     private static func json(_ text: String) throws -> JSONValue {
-        try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+        try JSONValue(json: text.utf8)
     }
 
     private static func push(_ text: String) throws -> ApplePush { try ApplePush(try json(text)) }
@@ -296,8 +296,8 @@ import Testing
 
     @Test func `a push that was kept comes back as it was`() throws {
         let content = Push.Content(body: "b", apple: try Self.push(Self.start))
-        #expect(try JSONDecoder().decode(Push.Content.self, from: JSONEncoder().encode(content)) == content)
+        #expect(try Push.Content(stored: Array(content.storedText.utf8)) == content)
         let old = #"{"body":"b","custom":{}}"#
-        #expect(try JSONDecoder().decode(Push.Content.self, from: Data(old.utf8)) == Push.Content(body: "b"))
+        #expect(try Push.Content(stored: Array(old.utf8)) == Push.Content(body: "b"))
     }
 }

@@ -5,7 +5,7 @@ import Testing
 /// Source: PCF Push API, "Custom Fields for iOS Pushes" and "Complete Examples".
 @Suite struct IOSPayloadTests {
     private static func json(_ text: String) throws -> JSONValue {
-        try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+        try JSONValue(json: text.utf8)
     }
 
     private static func payload(_ ios: String?, body: String? = nil, receiptID: UUID? = nil) throws -> IOSPayload {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct OtherPayloadsTests {
     private static func content(_ key: String, _ json: String, body: String? = nil) throws -> Push.Content {
-        Push.Content(body: body, custom: [key: try JSONDecoder().decode(JSONValue.self, from: Data(json.utf8))])
+        Push.Content(body: body, custom: [key: try JSONValue(json: json.utf8)])
     }
 
     private static let head = #"<?xml version="1.0" encoding="utf-8"?>"#

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct WindowsTemplateTests {
     private static func content(_ key: String, _ json: String) throws -> Push.Content {
-        Push.Content(body: nil, custom: [key: try JSONDecoder().decode(JSONValue.self, from: Data(json.utf8))])
+        Push.Content(body: nil, custom: [key: try JSONValue(json: json.utf8)])
     }
 
     @Test(arguments: [

@@ -51,7 +51,7 @@ extension ServerTests.GeofenceTests {
             }
             let told = try #require(house.simulator.ledger.token(tokens[0])?.lastRequest)
             #expect(told.header("apns-push-type") == "background" && told.header("apns-priority") == "5")
-            let payload = try JSONDecoder().decode(JSONValue.self, from: Data(told.payload.utf8))
+            let payload = try JSONValue(json: told.payload.utf8)
             #expect(payload["pivotal.push.geofence_update_available"] == .bool(true))
             #expect(payload["aps"] == .object(["content-available": .integer(1)]))
             #expect(tokens.allSatisfy { house.simulator.ledger.token($0)?.told == 1 })

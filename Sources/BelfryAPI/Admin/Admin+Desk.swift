@@ -141,6 +141,11 @@ extension Admin {
             return thing
         }
 
+        /// nil where the row is there and cannot be read: it can be deleted all the same.
+        func unlessDamaged<Thing>(_ read: () async throws -> Thing) async throws -> Thing? {
+            do { return try await read() } catch StoreError.damaged { return nil }
+        }
+
         private func owner(_ key: Key<Application>, of thing: String) async throws -> Application {
             guard let application = try await store.application(key) else { throw APIError.missing(thing) }
             return application

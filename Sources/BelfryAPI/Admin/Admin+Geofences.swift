@@ -54,11 +54,10 @@ extension Admin {
         }
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
-            let geofence = try await found(call, application)
-            let change = call.change("geofence.delete", application, ["geofence": "\(geofence.key)"])
-            _ = try await desk.store.audited(change) {
-                try await desk.store.delete(geofence.key, of: application.key)
-            }
+            guard let key: Key<Geofence> = call.key("geofence_id") else { throw APIError.missing("geofence") }
+            _ = try await desk.unlessDamaged { try await found(call, application) }
+            let change = call.change("geofence.delete", application, ["geofence": "\(key)"])
+            _ = try await desk.store.audited(change) { try await desk.store.delete(key, of: application.key) }
             return Response(status: .noContent)
         }
 

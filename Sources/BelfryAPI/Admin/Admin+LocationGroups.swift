@@ -52,9 +52,10 @@ extension Admin {
         }
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
-            let group = try await found(call, application)
-            let change = call.change("location_group.delete", application, ["name": group.name])
-            _ = try await desk.store.audited(change) { try await desk.store.delete(group.key, of: application.key) }
+            guard let key: Key<LocationGroup> = call.key("group_id") else { throw APIError.missing("location group") }
+            let group = try await desk.unlessDamaged { try await found(call, application) }
+            let change = call.change("location_group.delete", application, ["name": group?.name ?? "\(key)"])
+            _ = try await desk.store.audited(change) { try await desk.store.delete(key, of: application.key) }
             return Response(status: .noContent)
         }
 

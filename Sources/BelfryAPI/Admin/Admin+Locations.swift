@@ -55,10 +55,14 @@ extension Admin {
         }
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
-            guard let key: Key<Location> = call.key("location_id"),
-                let location = try await desk.store.location(key, of: application.key)
-            else { throw APIError.missing("location") }
-            let change = call.change("location.delete", application, ["name": location.place.name])
+            guard let key: Key<Location> = call.key("location_id") else { throw APIError.missing("location") }
+            let location = try await desk.unlessDamaged {
+                guard let location = try await desk.store.location(key, of: application.key) else {
+                    throw APIError.missing("location")
+                }
+                return location
+            }
+            let change = call.change("location.delete", application, ["name": location?.place.name ?? "\(key)"])
             _ = try await desk.store.audited(change) { try await desk.store.delete(key, of: application.key) }
             return Response(status: .noContent)
         }

@@ -56,11 +56,12 @@ extension Admin {
         }
 
         private func cancel(_ call: Call, _ application: Application) async throws -> Response {
-            let schedule = try await found(call, application)
-            let change = call.change("schedule.cancel", application, ["schedule": schedule.key.id])
-            guard schedule.ending == nil else { throw Self.tooLate }
+            let key = try key(call)
+            let schedule = try await desk.unlessDamaged { try await found(call, application) }
+            guard schedule?.ending == nil else { throw Self.tooLate }
+            let change = call.change("schedule.cancel", application, ["schedule": key.id])
             let isCancelled = try await desk.store.audited(change) {
-                try await desk.store.cancel(schedule.key, of: application.key)
+                try await desk.store.cancel(key, of: application.key)
             }
             guard isCancelled else { throw Self.tooLate }
             return Response(status: .noContent)
@@ -69,10 +70,17 @@ extension Admin {
         private static let tooLate = APIError(.conflict, "The schedule does not wait any more")
 
         private func found(_ call: Call, _ application: Application) async throws -> Schedule {
-            guard let key = call.parameters.get("schedule_id").flatMap(Key<Schedule>.init(id:)),
-                let schedule = try await desk.store.schedule(key, of: application.key)
-            else { throw APIError.missing("schedule") }
+            guard let schedule = try await desk.store.schedule(try key(call), of: application.key) else {
+                throw APIError.missing("schedule")
+            }
             return schedule
+        }
+
+        private func key(_ call: Call) throws -> Key<Schedule> {
+            guard let key = call.parameters.get("schedule_id").flatMap(Key<Schedule>.init(id:)) else {
+                throw APIError.missing("schedule")
+            }
+            return key
         }
     }
 }

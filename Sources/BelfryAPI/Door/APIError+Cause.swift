@@ -30,6 +30,9 @@ extension APIError {
         case .notEmpty(let what): self.init(.conflict, what)
         case .unavailable:
             self.init(.serviceUnavailable, "The database cannot be used at present", headers: [.retryAfter: "5"])
+        case .damaged:
+            self.init(
+                .internalServerError, "What is stored of it cannot be read; the server's log says which row and why")
         case .overloaded(let retryAfter):
             let seconds = max(1, (retryAfter.milliseconds + 999) / 1_000)
             self.init(

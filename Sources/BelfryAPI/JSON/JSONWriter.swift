@@ -23,7 +23,8 @@ struct JSONWriter {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    mutating func write(_ double: Double) { bytes.append(contentsOf: String(double).utf8) }
+    /// A whole number without a decimal point, another as short as it can be told.
+    mutating func write(_ double: Double) { bytes.append(json: double, .short) }
 
     mutating func write(_ integer: Int64) { bytes.append(contentsOf: String(integer).utf8) }
 
@@ -129,27 +130,9 @@ struct JSONWriter {
         needsComma = true
     }
 
-    mutating func quoted(_ value: String) {
-        write("\"")
-        let start = bytes.count
-        bytes.append(contentsOf: value.utf8)
-        if bytes[start...].contains(where: \.needsEscape) {
-            bytes.removeSubrange(start...)
-            for byte in value.utf8 { escaped(byte) }
-        }
-        write("\"")
-    }
+    mutating func quoted(_ value: String) { bytes.append(jsonString: value) }
 
-    private mutating func escaped(_ byte: UInt8) {
-        switch byte {
-        case UInt8(ascii: "\""): write(#"\""#)
-        case UInt8(ascii: "\\"): write(#"\\"#)
-        case 0x00...0x1F:
-            write(#"\u00"#)
-            hexDigits(byte)
-        default: bytes.append(byte)
-        }
-    }
+    mutating func write(_ value: JSONValue) { bytes.append(json: value, numbers: .short) }
 
     /// The 36 characters of a UUID, in lower case as the original service wrote them.
     private mutating func write(_ value: UUID) {
@@ -168,6 +151,5 @@ struct JSONWriter {
 }
 
 extension UInt8 {
-    fileprivate var needsEscape: Bool { self < 0x20 || self == 0x22 || self == 0x5C }
     fileprivate var hexDigit: UInt8 { self < 10 ? 0x30 + self : 0x57 + self }
 }

@@ -1,7 +1,7 @@
 /// What a sender wrote for Apple's devices in particular: a push type, its headers, and the payload in Apple's own words.
 ///
 /// One that exists is one APNs has no formal reason to refuse, but for its size, which is known once it is rendered.
-package struct ApplePush: Sendable, Hashable, Codable {
+package struct ApplePush: Sendable, Hashable {
     package let type: Kind
     /// nil for the usual one of the type.
     package let priority: Priority?
@@ -13,7 +13,7 @@ package struct ApplePush: Sendable, Hashable, Codable {
     package let payload: [String: JSONValue]
 
     /// The values of `apns-push-type`. Source: Apple, "Sending notification requests to APNs".
-    package enum Kind: String, Sendable, Hashable, CaseIterable, Codable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
         case alert, background, voip, complication
         case fileProvider = "fileprovider"
         case location, mdm
@@ -23,7 +23,7 @@ package struct ApplePush: Sendable, Hashable, Codable {
     }
 
     /// The values of `apns-priority`.
-    package enum Priority: Int64, Sendable, Hashable, CaseIterable, Codable {
+    package enum Priority: Int64, Sendable, Hashable, CaseIterable {
         case immediate = 10
         case considerate = 5
         case low = 1
@@ -71,6 +71,15 @@ package struct ApplePush: Sendable, Hashable, Codable {
         self.isStored = isStored ?? !type.isCall
         self.payload = try ApplePayloadRules.checked(payload, of: type, field: "\(field).payload")
         try check(field)
+    }
+
+    /// What was checked before.
+    init(unchecked type: Kind, priority: Priority?, collapseID: String?, isStored: Bool, payload: [String: JSONValue]) {
+        self.type = type
+        self.priority = priority
+        self.collapseID = collapseID
+        self.isStored = isStored
+        self.payload = payload
     }
 
     private func check(_ field: String) throws(InvalidInput) {

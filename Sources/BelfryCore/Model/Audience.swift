@@ -25,24 +25,30 @@ package enum PostingList: Sendable, Hashable {
     case devices([Key<Device>])
 }
 
-// An audience is written with its push, in prefix notation: ["all:2", "any:2", "topic:news", "topic:town hall", "interactive"].
-// As the compiler would spell a thousand topics, reading them takes 16 ms.
+// An audience is stored with its push, in prefix notation: ["all:2", "any:2", "topic:news", "topic:town hall", "interactive"].
 
-extension Audience: Codable {
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        var words = try container.decode([String].self)[...]
-        guard let audience = Audience(&words), words.isEmpty else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no audience")
+extension Audience {
+    /// Far above what a target makes.
+    private static let depthMax = 16
+
+    /// From what a store keeps. Throws `InvalidInput` when that is no audience.
+    package init(stored text: [UInt8]) throws(InvalidInput) {
+        var words: [String] = []
+        try JSONReader.list(text) { reader, index throws(InvalidInput) in
+            words.append(try reader.string("audience[\(index)]") ?? "")
+        }
+        var rest = words[...]
+        guard let audience = Audience(&rest, depth: 1), rest.isEmpty else {
+            throw InvalidInput(field: "audience", "makes no sense")
         }
         self = audience
     }
 
-    package func encode(to encoder: any Encoder) throws {
+    /// As a store keeps it.
+    package var storedText: String {
         var words: [String] = []
         append(to: &words)
-        var container = encoder.singleValueContainer()
-        try container.encode(words)
+        return JSONValue.strings(words).storedText
     }
 
     private func append(to words: inout [String]) {
@@ -58,8 +64,8 @@ extension Audience: Codable {
     }
 
     /// Takes from the front what belongs to it; nil when that is no audience.
-    private init?(_ words: inout ArraySlice<String>) {
-        guard let word = words.popFirst() else { return nil }
+    private init?(_ words: inout ArraySlice<String>, depth: Int) {
+        guard depth <= Self.depthMax, let word = words.popFirst() else { return nil }
         if let list = PostingList(word: word) {
             self = .list(list)
             return
@@ -68,7 +74,7 @@ extension Audience: Codable {
         guard let count = rest.flatMap({ Int($0) }), 0...words.count ~= count else { return nil }
         var parts: [Audience] = []
         for _ in 0..<count {
-            guard let part = Audience(&words) else { return nil }
+            guard let part = Audience(&words, depth: depth + 1) else { return nil }
             parts.append(part)
         }
         switch name {

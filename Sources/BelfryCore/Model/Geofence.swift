@@ -22,7 +22,7 @@ package struct Geofence: Sendable, Hashable {
 }
 
 /// What a geofence is to be: where, when, on which devices, and what it shows.
-package struct GeofencePlan: Sendable, Hashable {
+package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
     /// Each once, in the order they were given. Never empty.
     package let locations: [Key<Location>]
     package let trigger: Trigger
@@ -37,6 +37,20 @@ package struct GeofencePlan: Sendable, Hashable {
 
     package enum Trigger: String, Sendable, Hashable, CaseIterable {
         case enter, exit
+    }
+
+    /// What was judged when it was accepted.
+    package init(
+        stored locations: [Key<Location>], trigger: Trigger, platform: GeofencePlatform, tags: [String],
+        data: GeofenceData, startsAt: Instant, expiresAt: Instant
+    ) {
+        self.locations = locations
+        self.trigger = trigger
+        self.platform = platform
+        self.tags = tags
+        self.data = data
+        self.startsAt = startsAt
+        self.expiresAt = expiresAt
     }
 
     /// The most regions that one device watches. Source: PCF SDK release notes, 100 on Android, 20 on iOS.
@@ -65,6 +79,29 @@ package struct GeofencePlan: Sendable, Hashable {
         guard expiresAt > startsAt else {
             throw InvalidInput(field: "expiry_time", "has to be after start_time and after 0")
         }
+    }
+}
+
+/// A geofence without what it shows and where: all that its start, its end and its deletion need. It can be read where
+/// the rest is damaged.
+package struct GeofenceHead: Sendable, Hashable, GeofencePeriod {
+    package let key: Key<Geofence>
+    package let applicationKey: Key<Application>
+    package let platform: GeofencePlatform
+    package let startsAt: Instant
+    package let expiresAt: Instant
+    package let phase: GeofencePhase
+
+    package init(
+        key: Key<Geofence>, applicationKey: Key<Application>, platform: GeofencePlatform, startsAt: Instant,
+        expiresAt: Instant, phase: GeofencePhase
+    ) {
+        self.key = key
+        self.applicationKey = applicationKey
+        self.platform = platform
+        self.startsAt = startsAt
+        self.expiresAt = expiresAt
+        self.phase = phase
     }
 }
 

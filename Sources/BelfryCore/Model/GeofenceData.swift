@@ -6,7 +6,7 @@
 package struct GeofenceData: Sendable, Hashable {
     package let parts: [String: JSONValue]
 
-    /// As JSON.
+    /// As it is stored.
     package static let bytesMax = 8_192
 
     package init(_ parts: [String: JSONValue]) throws(InvalidInput) {
@@ -20,11 +20,19 @@ package struct GeofenceData: Sendable, Hashable {
                 }
         }
         self.parts = checked
-        let bytes = try JSONValue.object(checked).encoded(field: "data").count
-        guard bytes <= Self.bytesMax else {
-            throw InvalidInput(field: "data", "is \(bytes) bytes, the limit is \(Self.bytesMax)")
-        }
+        try JSONValue.object(checked).checkStored("data", bytesMax: Self.bytesMax)
     }
+
+    /// From what a store keeps, which was judged when it was accepted. Throws `InvalidInput` when that is no object.
+    package init(stored text: [UInt8]) throws(InvalidInput) {
+        guard case .object(let parts) = try JSONValue(json: text) else {
+            throw InvalidInput(field: "data", "is no object")
+        }
+        self.parts = parts
+    }
+
+    /// As a store keeps it.
+    package var storedText: String { JSONValue.object(parts).storedText }
 
     /// A local notification of iOS. Keys that we do not know are kept.
     private static func notification(_ value: JSONValue) throws(InvalidInput) -> JSONValue {

@@ -29,6 +29,17 @@ package struct Place: Sendable, Hashable {
     package static let nameBytesMax = 255
     package static let radiusMin = 10.0
 
+    /// What was judged when it was accepted. Throws `InvalidInput` on what no JSON could say.
+    package init(stored name: String, latitude: Double, longitude: Double, radius: Double) throws(InvalidInput) {
+        guard latitude.isFinite, longitude.isFinite, radius.isFinite else {
+            throw InvalidInput(field: "place", "is \(latitude), \(longitude), \(radius)")
+        }
+        self.name = name
+        self.latitude = latitude
+        self.longitude = longitude
+        self.radius = radius
+    }
+
     package init(name: String, latitude: Double, longitude: Double, radius: Double) throws(InvalidInput) {
         guard !name.isEmpty else { throw InvalidInput(field: "name", "is empty") }
         guard name.utf8.count <= Self.nameBytesMax else {

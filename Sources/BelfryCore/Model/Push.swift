@@ -7,7 +7,7 @@ package struct Push: Sendable, Hashable {
     package let audience: Audience
 
     /// The words of a push, and each platform's own.
-    package struct Content: Sendable, Hashable, Codable {
+    package struct Content: Sendable, Hashable {
         /// The text for every platform that has none of its own.
         package let body: String?
         /// What the sender wrote for a platform, by the sender's key: `ios`, `android`, `windows8`, ...

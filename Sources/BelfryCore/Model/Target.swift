@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 /// Whom a push is meant for, as its sender names them. `Targeting` finds out who that is at the time of sending.
-package struct Target: Sendable, Hashable, Codable {
+package struct Target: Sendable, Hashable {
     /// These and no others, whatever else was named; nil where devices were not named one by one.
     package let devices: [UUID]?
     /// In lower case. A device needs one of them, or one of the custom user ids.
@@ -43,9 +43,18 @@ package struct Target: Sendable, Hashable, Codable {
     }
 
     private init(platforms: [PlatformKind]?, isInteractiveOnly: Bool) {
-        devices = nil
-        topics = []
-        customUserIDs = []
+        self.init(
+            unchecked: nil, topics: [], customUserIDs: [], platforms: platforms, isInteractiveOnly: isInteractiveOnly)
+    }
+
+    /// What was checked before.
+    init(
+        unchecked devices: [UUID]?, topics: [String], customUserIDs: [String], platforms: [PlatformKind]?,
+        isInteractiveOnly: Bool
+    ) {
+        self.devices = devices
+        self.topics = topics
+        self.customUserIDs = customUserIDs
         self.platforms = platforms
         self.isInteractiveOnly = isInteractiveOnly
     }

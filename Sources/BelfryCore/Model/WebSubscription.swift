@@ -16,8 +16,9 @@ package struct WebSubscription: Sendable, Hashable {
     /// From the subscription's JSON. Members that are not needed, such as `expirationTime`, are left out.
     package init(json: some Collection<UInt8>) throws(InvalidInput) {
         let field = "registration_token"
-        guard let read = try? JSONDecoder().decode(JSONValue.self, from: Data(json)), case .object(let members) = read
-        else { throw InvalidInput(field: field, "is no Web Push subscription: it has to be a JSON object") }
+        guard case .object(let members)? = try? JSONValue(json: json) else {
+            throw InvalidInput(field: field, "is no Web Push subscription: it has to be a JSON object")
+        }
         guard let endpoint = members["endpoint"]?.stringValue, endpoint.hasPrefix("https://"),
             endpoint.utf8.allSatisfy({ 0x21...0x7E ~= $0 }), let url = URL(string: endpoint), url.host != nil,
             endpoint.utf8.count <= Self.endpointBytesMax

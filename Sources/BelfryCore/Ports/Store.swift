@@ -198,8 +198,17 @@ package enum StoreError: Error, Sendable, Hashable {
     case notEmpty(String)
     /// The database cannot be written or read: a full disk, a read-only file, damage.
     case unavailable(String)
+    /// A row is there and makes no sense: its kind and number, and what is wrong with it. Other rows are not concerned.
+    case damaged(_ row: String, _ fault: String = "its columns contradict one another")
     /// More work waits than the store takes; the caller may come again.
     case overloaded(retryAfter: Duration)
+}
+
+extension StoreError {
+    /// Reads a row, and says which one it is when it makes no sense.
+    package static func reading<Value>(_ row: @autoclosure () -> String, _ read: () throws -> Value) throws -> Value {
+        do { return try read() } catch let error as InvalidInput { throw StoreError.damaged(row(), "\(error)") }
+    }
 }
 
 extension StoreError: CustomStringConvertible {
@@ -208,6 +217,7 @@ extension StoreError: CustomStringConvertible {
         case .unknown(let thing): "there is no \(thing)"
         case .notEmpty(let why): why
         case .unavailable(let why): "the database cannot be used: \(why)"
+        case .damaged(let row, let fault): "\(row) is damaged: \(fault)"
         case .overloaded(let wait): "more work waits than the database takes, come again in \(wait)"
         }
     }

@@ -33,15 +33,13 @@ package struct AndroidPayload: Sendable, Hashable {
             guard !Self.isReserved(key, on: kind) else {
                 throw InvalidInput(field: "\(field).\(key)", "is reserved: the server or the provider writes it")
             }
-            data[key] = try value.flat(field: "\(field).\(key)")
+            data[key] = value.flat
         }
         if data["message"] == nil { data["message"] = content.body }
         if data[Self.heartbeat] != nil { data[Self.heartbeatToDevice] = String(sentAt.milliseconds) }
         data["receiptId"] = receiptID?.lowercased
         self.data = data
-        collapseKey = try members["collapse_key"].flatMap { value throws(InvalidInput) in
-            value.isNull ? nil : try value.flat(field: "\(field).collapse_key")
-        }
+        collapseKey = members["collapse_key"].flatMap { $0.isNull ? nil : $0.flat }
         let bytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
         guard bytes <= Self.bytesMax else {
             throw InvalidInput(
@@ -91,8 +89,8 @@ extension Push.Content {
 
 extension JSONValue {
     /// As a string: a text as it is, anything else as it is written in JSON.
-    fileprivate func flat(field: String) throws(InvalidInput) -> String {
+    fileprivate var flat: String {
         if case .string(let text) = self { return text }
-        return String(decoding: try encoded(field: field), as: UTF8.self)
+        return String(decoding: encoded, as: UTF8.self)
     }
 }

@@ -9,24 +9,31 @@ package enum GeofencePhase: Int64, Sendable, Hashable, CaseIterable {
     /// It has expired.
     case over = 2
 
-    package init(of plan: GeofencePlan, at now: Instant) {
+    package init(of plan: some GeofencePeriod, at now: Instant) {
         self = plan.expiresAt <= now ? .over : plan.startsAt <= now ? .active : .waiting
     }
 
     /// The phase that follows from this one as time passes.
-    package func advanced(of plan: GeofencePlan, at now: Instant) -> GeofencePhase {
+    package func advanced(of plan: some GeofencePeriod, at now: Instant) -> GeofencePhase {
         let next = GeofencePhase(of: plan, at: now)
         return next.rawValue > rawValue ? next : self
     }
 
     /// When the phase ends by itself.
-    package func end(of plan: GeofencePlan) -> Instant? {
+    package func end(of plan: some GeofencePeriod) -> Instant? {
         switch self {
         case .waiting: plan.startsAt
         case .active: plan.expiresAt
         case .over: nil
         }
     }
+}
+
+/// Something with a start and an end.
+package protocol GeofencePeriod {
+    /// `zero` is at once.
+    var startsAt: Instant { get }
+    var expiresAt: Instant { get }
 }
 
 /// The numbers by which devices ask for what changed since they last came.

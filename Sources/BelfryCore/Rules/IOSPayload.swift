@@ -20,7 +20,7 @@ package struct IOSPayload: Sendable, Hashable {
     package init(_ content: Push.Content, for use: AppleTokenUse = .app, receiptID: UUID?) throws(InvalidInput) {
         if let apple = content.apple {
             type = apple.type
-            bytes = try Self.root(of: apple, body: content.body, receiptID: receiptID).encoded(field: "message.apns")
+            bytes = try Self.root(of: apple, body: content.body, receiptID: receiptID).encoded
             try check("message.apns.payload", limit: type.payloadBytesMax(for: use))
             return
         }
@@ -30,7 +30,7 @@ package struct IOSPayload: Sendable, Hashable {
         var root = try Self.extra(custom["extra"])
         root["aps"] = .object(aps)
         if let receiptID { root["receiptId"] = .string(receiptID.lowercased) }
-        bytes = try JSONValue.object(root).encoded(field: "message")
+        bytes = JSONValue.object(root).encoded
         let isSilent = aps["alert"] == nil && aps["badge"] == nil && aps["sound"] == nil
         type = isSilent && aps["content-available"] == .integer(1) ? .background : .alert
         try check("message", limit: Self.bytesMax)
@@ -168,16 +168,5 @@ extension JSONValue {
         guard case .object(var members) = self, members["body"] == nil, members["loc-key"] == nil else { return self }
         members["body"] = .string(body)
         return .object(members)
-    }
-
-    /// Compact, with sorted keys: the same value makes the same bytes.
-    package func encoded(field: String) throws(InvalidInput) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        do {
-            return Array(try encoder.encode(self))
-        } catch {
-            throw InvalidInput(field: field, "cannot be written as JSON: \(error)")
-        }
     }
 }

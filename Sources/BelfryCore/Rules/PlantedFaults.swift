@@ -1,10 +1,11 @@
 #if DEBUG
-import Foundation
+import FoundationEssentials
 #endif
 
 /// Defences that a debug build leaves out, so that a test can show that the hostile tests fail without them.
 ///
-/// The environment variable `BELFRY_PLANTED_FAULT` names them, separated by commas: `json-depth` reads JSON of any depth.
+/// The environment variable `BELFRY_PLANTED_FAULT` names them, separated by commas: `json-depth` reads JSON of any depth, `back-pressure`
+/// takes in and answers whatever a client sends, whether or not it reads.
 /// A release build has no such variable: nothing is ever left out there.
 package enum PlantedFaults {
     #if DEBUG

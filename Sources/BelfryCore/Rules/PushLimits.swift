@@ -3,6 +3,9 @@ package enum PushLimits {
     package static let devicesMax = 4_096
     package static let customUserIDsMax = 4_096
     package static let topicsMax = 1_024
+    /// What a push says, body and custom parts and all, as it is stored. Ours: no provider takes more than 5,120 bytes, and
+    /// each of a dozen platforms may have a part of its own.
+    package static let contentBytesMax = 65_536
 }
 
 extension Lane {

@@ -3,8 +3,9 @@ package import FoundationEssentials
 extension Push.Content {
     /// Renders the content once for each kind of platform, so that what a provider would refuse is refused at the door.
     ///
-    /// Throws `InvalidInput` with the field that a kind cannot take, or with the size that it makes.
+    /// Throws `InvalidInput` with the field that a kind cannot take, or with the size that it makes, stored or rendered.
     package func check(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) {
+        try checkStored()
         if let apple, !kinds.contains(where: \.isApple) {
             let known = apple.tokenUses.map { PlatformKind.apple($0).rawValue }.sorted().joined(separator: " or ")
             throw InvalidInput(

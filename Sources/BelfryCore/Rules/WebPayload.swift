@@ -16,7 +16,7 @@ package struct WebPayload: Sendable, Hashable {
         }
         if members["body"] == nil, let body = content.body { members["body"] = .string(body) }
         if let receiptID { members["receiptId"] = .string(receiptID.lowercased) }
-        bytes = try JSONValue.object(members).encoded(field: "message")
+        bytes = JSONValue.object(members).encoded
         guard bytes.count <= Self.bytesMax else {
             throw InvalidInput(
                 field: "message", "makes a web payload of \(bytes.count) bytes, Web Push takes \(Self.bytesMax)")

@@ -22,7 +22,7 @@ package struct Windows8Payload: Sendable, Hashable {
         let field = "message.custom.windows8"
         let fields = try custom.members("template_fields", in: field)
         switch try custom.text("type", in: field) {
-        case "raw": try self.init(.raw, bytes: JSONValue.object(fields).encoded(field: "\(field).template_fields"))
+        case "raw": try self.init(.raw, bytes: JSONValue.object(fields).encoded)
         case "badge":
             guard let value = fields["badge_value_integer"] ?? fields["badge_value_string"] else { return nil }
             try self.init(.badge, XML.element("badge", ["value": value.plainText]))

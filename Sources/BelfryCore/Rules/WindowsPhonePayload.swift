@@ -23,7 +23,7 @@ package struct WindowsPhonePayload: Sendable, Hashable {
         let field = "message.custom.windowsPhone"
         let fields = try custom.members("template_fields", in: field)
         switch try custom.text("template", in: field) {
-        case "raw": try self.init(.raw, bytes: JSONValue.object(fields).encoded(field: "\(field).template_fields"))
+        case "raw": try self.init(.raw, bytes: JSONValue.object(fields).encoded)
         case "toast": try self.init(.toast, Self.toast(content.body, fields))
         case "tile": try self.init(.tile, Self.tile(nil, content.body, fields))
         case "flipTile": try self.init(.tile, Self.tile("FlipTile", content.body, fields))

@@ -51,7 +51,7 @@ extension HMSMessage {
             try self.init(notification: notification, timeToLive: timeToLive)
             return
         }
-        let object = try JSONValue.object(payload.data.mapValues { .string($0) }).encoded(field: "message")
+        let object = JSONValue.object(payload.data.mapValues { .string($0) }).encoded
         let data = String(decoding: object, as: UTF8.self)
         if isHarmonyOS {
             try self.init(background: data, timeToLive: timeToLive)

@@ -29,7 +29,7 @@ struct WebhookProvider: PostingProvider {
         let devices = recipients.map { recipient in
             WebhookPage.Device(messageID: ids.uuid(for: recipient.device).lowercased, token: recipient.text)
         }
-        let page = WebhookPage(push: try push.json.encoded(field: "message"), devices: devices)
+        let page = WebhookPage(push: push.json.encoded, devices: devices)
         let answer = await client.send(page, within: options.deadline)
         return Outcome.table(answer, devices: devices.count, sentAt: sentAt)
     }

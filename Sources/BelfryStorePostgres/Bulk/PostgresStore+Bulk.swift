@@ -122,7 +122,7 @@ extension Secrets {
 extension BulkValue {
     fileprivate var number: Int64 {
         get throws {
-            guard case .integer(let number) = self else { throw StoreError.unavailable("a row's key is damaged") }
+            guard case .integer(let number) = self else { throw StoreError.damaged("a row", "its key is no number") }
             return number
         }
     }
@@ -186,7 +186,7 @@ enum BulkStatements {
         case .integer(let number): text += kind == .flag ? (number == 0 ? "false" : "true") : "\(number)"
         case .real(let number): text += "\(number)"
         case .bytes(let bytes): text += kind == .uuid ? "\"\(bytes.hex)\"" : "\"\\\\x\(bytes.hex)\""
-        case .text(let words): text += String(decoding: try JSONEncoder().encode(words), as: UTF8.self)
+        case .text(let words): text += JSONValue.string(words).storedText
         }
     }
 

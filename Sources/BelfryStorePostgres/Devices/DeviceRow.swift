@@ -22,7 +22,7 @@ extension DeviceRow {
     /// From the columns of `DeviceStatements.byKey` and its like.
     init(_ row: Row) throws {
         guard let reach = Reach(rawValue: row.integer(1)) else {
-            throw StoreError.unavailable("device \(row.integer(0)) is damaged")
+            throw StoreError.damaged("device \(row.integer(0))")
         }
         self.init(
             key: Key(row.integer(0)), platform: Key(row.integer(11)), reach: reach,

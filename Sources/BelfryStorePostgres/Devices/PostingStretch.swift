@@ -40,7 +40,7 @@ extension Row {
     /// The devices of a stretch.
     func postings(_ column: Int32) throws -> [Key<Device>] {
         guard let devices = withBlob(column, { DeviceList.decode($0) }) else {
-            throw StoreError.unavailable("a posting list is damaged")
+            throw StoreError.damaged("a posting list")
         }
         return devices
     }

@@ -14,7 +14,9 @@ struct Relocation {
             PostgresArray(moves.map { _ in platform }), PostgresArray(hashes)
         ) { Key<Device>($0.integer(0)) }
         let keys = Set(holding + moves.map(\.device)).sorted()
-        let found = try session.prepared(DeviceStatements.hold).all(PostgresArray(keys), as: DeviceRow.init)
+        let found = try session.prepared(DeviceStatements.hold).all(PostgresArray(keys)) { row in
+            try readable { try DeviceRow(row) }
+        }.compactMap(\.self)
         var rows = Dictionary(
             uniqueKeysWithValues: found.lazy.filter { $0.platform == platform }.map { ($0.key, $0) })
         var postings = PostingChanges()

@@ -32,10 +32,11 @@ extension PostgresStore: DirectoryStore {
     ) async throws -> Value {
         var platforms: [Platform] = []
         for key in search.platforms { if let platform = try await platform(key) { platforms.append(platform) } }
-        return try await librarian.search { [platforms, secrets, now = clock.now] db, deadline in
+        return try await librarian.search { [platforms, secrets, damagedRows, now = clock.now] db, deadline in
             try body(
                 FrontDesk(
-                    db: db, search: search, platforms: platforms, secrets: secrets, now: now, deadline: deadline))
+                    db: db, search: search, platforms: platforms, secrets: secrets, now: now, deadline: deadline,
+                    damaged: damagedRows))
         }
     }
 }
@@ -48,6 +49,7 @@ private struct FrontDesk {
     let secrets: Secrets
     let now: Instant
     let deadline: ContinuousClock.Instant
+    let damaged: DamagedRows
 
     func stretch(skip: Int, limit: Int) throws -> Listing<Device> {
         if let text = try textSearch() {
@@ -68,17 +70,21 @@ private struct FrontDesk {
     }
 
     func behind(_ after: Key<Device>?, limit: Int) throws -> [Device] {
+        try DamagedRows.stretch(of: limit, after: after) { last, limit in try rows(keys(behind: last, limit: limit)) }
+    }
+
+    private func keys(behind after: Key<Device>?, limit: Int) throws -> [Key<Device>] {
         guard limit > 0 else { return [] }
         guard let text = try textSearch() else {
             var run = run(after: after)
-            return try devices(run.next(limit))
+            return try run.next(limit)
         }
         var found: [Key<Device>] = []
         try text.each(after: after) { device in
             found.append(device)
             return found.count < limit
         }
-        return try devices(found)
+        return found
     }
 
     func count() throws -> Int {
@@ -120,10 +126,18 @@ private struct FrontDesk {
         PostgresPostings(db, platform: platform.key, application: platform.applicationKey, now: now)
     }
 
-    private func devices(_ keys: [Key<Device>]) throws -> [Device] {
-        try db.prepared(DirectoryStatements.byKeys).all(PostgresArray(keys), as: DeviceRow.init).map { row in
-            row.device(naming: secrets.naming, topicNames: try db.topicNames(row.topics, at: now))
-        }
+    private func devices(_ keys: [Key<Device>]) throws -> [Device] { try rows(keys).compactMap(\.value) }
+
+    /// The devices of those that can be read, in the order of the keys.
+    private func rows(_ keys: [Key<Device>]) throws -> [(position: Key<Device>?, value: Device?)] {
+        let found = try db.prepared(DirectoryStatements.byKeys).all(PostgresArray(keys)) { row in
+            try damaged.readable("device \(row.integer(0))") { try DeviceRow(row) }
+        }.compactMap(\.self)
+        let devices = Dictionary(
+            uniqueKeysWithValues: try found.map { row in
+                (row.key, row.device(naming: secrets.naming, topicNames: try db.topicNames(row.topics, at: now)))
+            })
+        return keys.map { ($0, devices[$0]) }
     }
 }
 

@@ -126,7 +126,7 @@ struct TextSearch {
             guard
                 let devices = row.withBlob(1, { DeviceList.decode($0) }), let places = places[volume],
                 places.allSatisfy({ $0 < devices.count })
-            else { throw StoreError.unavailable("volume \(volume) of the catalogue is damaged") }
+            else { throw StoreError.damaged("volume \(volume) of the catalogue") }
             return places.map { devices[Int($0)].rawValue }
         }.flatMap(\.self)
     }

@@ -1,5 +1,4 @@
 import BelfryCore
-import FoundationEssentials
 import PostgreSQL
 
 extension Connection {
@@ -7,7 +6,7 @@ extension Connection {
         try prepared(GeofenceStatements.byKey).first(key, application) { try geofence($0) }
     }
 
-    /// From the columns of `GeofenceStatements.byKey`, `page`, `active`, `changed` and `due`.
+    /// From the columns of `GeofenceStatements.byKey`, `page`, `active` and `changed`.
     func geofence(_ row: Row) throws -> Geofence {
         let key = Key<Geofence>(row.integer(0))
         let locations = try prepared(GeofenceStatements.locations).all(key, as: Location.init)
@@ -15,29 +14,56 @@ extension Connection {
             let trigger = GeofencePlan.Trigger(rawValue: row.text(1)),
             let platform = GeofencePlatform(rawValue: row.text(2)),
             let phase = GeofencePhase(rawValue: row.integer(7))
-        else { throw StoreError.unavailable("geofence \(key) is damaged") }
-        do {
-            let plan = try GeofencePlan(
-                locations: locations.map(\.key), trigger: trigger, platform: platform,
-                tags: try JSONDecoder().decode([String].self, from: Data(row.blob(3))),
-                data: try GeofenceData(try JSONDecoder().decode([String: JSONValue].self, from: Data(row.blob(4)))),
+        else { throw StoreError.damaged("geofence \(key)") }
+        let plan = try StoreError.reading("geofence \(key)") {
+            GeofencePlan(
+                stored: locations.map(\.key), trigger: trigger, platform: platform,
+                tags: try [String](storedTags: row.blob(3)), data: try GeofenceData(stored: row.blob(4)),
                 startsAt: Instant(milliseconds: row.integer(5)), expiresAt: Instant(milliseconds: row.integer(6)))
-            return Geofence(
-                key: key, plan: plan, locations: locations, phase: phase,
-                createdAt: Instant(milliseconds: row.integer(8)), updatedAt: Instant(milliseconds: row.integer(9)))
-        } catch let error as InvalidInput {
-            throw StoreError.unavailable("geofence \(key) is damaged: \(error)")
         }
+        return Geofence(
+            key: key, plan: plan, locations: locations, phase: phase,
+            createdAt: Instant(milliseconds: row.integer(8)), updatedAt: Instant(milliseconds: row.integer(9)))
+    }
+
+    func geofenceHead(_ key: Key<Geofence>, of application: Key<Application>) throws -> GeofenceHead? {
+        try prepared(GeofenceStatements.head).first(key, application, as: GeofenceHead.init)
+    }
+}
+
+extension DamagedRows {
+    /// nil when it cannot be read.
+    func geofence(_ row: Row, in db: Connection) throws -> Geofence? {
+        try readable("geofence \(row.integer(0))") { try db.geofence(row) }
+    }
+}
+
+extension GeofenceHead {
+    /// From the columns of `GeofenceStatements.head` and `due`.
+    init(_ row: Row) throws {
+        guard let platform = GeofencePlatform(rawValue: row.text(2)),
+            let phase = GeofencePhase(rawValue: row.integer(5))
+        else { throw StoreError.damaged("geofence \(row.integer(0))") }
+        self.init(
+            key: Key(row.integer(0)), applicationKey: Key(row.integer(1)), platform: platform,
+            startsAt: Instant(milliseconds: row.integer(3)), expiresAt: Instant(milliseconds: row.integer(4)),
+            phase: phase)
+    }
+}
+
+extension [String] {
+    fileprivate init(storedTags text: [UInt8]) throws(InvalidInput) {
+        var tags: [String] = []
+        try JSONReader.list(text) { reader, index throws(InvalidInput) in
+            tags.append(try reader.string("tags[\(index)]") ?? "")
+        }
+        self = tags
     }
 }
 
 extension GeofencePlan {
     /// The columns that hold JSON.
-    func columns() throws -> (tags: String, data: String) {
-        let tags = try JSONValue.array(tags.map(JSONValue.string)).encoded(field: "tags")
-        let data = try JSONValue.object(data.parts).encoded(field: "data")
-        return (String(decoding: tags, as: UTF8.self), String(decoding: data, as: UTF8.self))
-    }
+    var columns: (tags: String, data: String) { (JSONValue.strings(tags).storedText, data.storedText) }
 }
 
 enum GeofenceStatements {
@@ -126,12 +152,17 @@ enum GeofenceStatements {
         """
 
     static let due = """
-        SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms,
-               application_id /* geofences.due */
+        SELECT id, application_id, platform, starts_at_ms, expires_at_ms, phase /* geofences.due */
           FROM geofence
          WHERE due_at_ms <= $1
          ORDER BY due_at_ms
          LIMIT $2
+        """
+
+    static let head = """
+        SELECT id, application_id, platform, starts_at_ms, expires_at_ms, phase /* geofences.head */
+          FROM geofence
+         WHERE id = $1 AND application_id = $2
         """
 
     static let wasShown = """

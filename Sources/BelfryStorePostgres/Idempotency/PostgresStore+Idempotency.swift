@@ -47,7 +47,7 @@ extension PostgresStore: IdempotencyStore {
 extension IdempotencyRecord {
     fileprivate init(_ row: Row) throws {
         guard let seed = row.uuid(1) else {
-            throw StoreError.unavailable("a record of an Idempotency-Key is damaged")
+            throw StoreError.damaged("a record of an Idempotency-Key")
         }
         let state: State =
             row.isNull(4)

@@ -25,7 +25,7 @@ extension PostgresStore: NodeStore {
 
 extension Node {
     fileprivate init(_ row: Row, now: Instant) throws {
-        guard let uuid = row.uuid(0) else { throw StoreError.unavailable("the row of a node is damaged") }
+        guard let uuid = row.uuid(0) else { throw StoreError.damaged("a node") }
         self.init(
             NodeReport(
                 uuid: uuid, host: row.text(1), version: row.text(2), pagesInAir: Int(row.integer(5)),

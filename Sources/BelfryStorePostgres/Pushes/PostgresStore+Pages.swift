@@ -66,7 +66,7 @@ extension Page {
     /// From the columns of `PageStatements.claim`, as they are after the claim.
     fileprivate init(claimed row: Row, in lane: Lane, on platform: Key<Platform>, at now: Instant) throws {
         guard let devices = row.withBlob(4, { DeviceList.decode($0) }) else {
-            throw StoreError.unavailable("page \(row.integer(0)) is damaged")
+            throw StoreError.damaged("page \(row.integer(0))")
         }
         self.init(
             key: Key(row.integer(0)), pushKey: Key(row.integer(1)), platformKey: platform, lane: lane,

@@ -4,8 +4,8 @@ import PostgreSQL
 
 extension PostgresStore: PushStore {
     package func accept(_ push: NewPush) async throws -> Push {
-        let content = try push.content.json()
-        let audience = try push.audience.json()
+        let content = push.content.storedText
+        let audience = push.audience.storedText
         return try await write { session in
             try session.accept(push, content: content, audience: audience)
         }
@@ -83,35 +83,49 @@ extension WriteSession {
 }
 
 extension Connection {
-    func receipt(of push: PushHead, at now: Instant) throws -> Receipt? { try receipts(of: [push], at: now).first }
+    func receipt(of push: PushHead, at now: Instant) throws -> Receipt? {
+        try receipts(of: [push], at: now, nil).first
+    }
 
-    /// In the order of the pushes, without those that are gone. Three trips, however many there are.
+    /// In the order of the pushes, without those that are gone, or whose counts cannot be read. Three trips, however many there are.
     ///
     /// The progress is read first: what settles meanwhile must not be told as settled with the counts of before.
-    func receipts(of pushes: [PushHead], at now: Instant) throws -> [Receipt] {
+    ///
+    /// - Parameter damaged: where it is reported that counts cannot be read; nil throws instead.
+    func receipts(of pushes: [PushHead], at now: Instant, _ damaged: DamagedRows?) throws -> [Receipt] {
         guard !pushes.isEmpty else { return [] }
         let keys = PostgresArray(pushes.map(\.key))
         let progress = try prepared(PushStatements.progress).all(keys, now, as: PushProgress.init)
-        let tallies = try tallies(of: keys)
+        let (tallies, unreadable) = try tallies(of: keys)
+        for push in unreadable {
+            let error = StoreError.damaged("the tally of push \(push)")
+            guard let damaged else { throw error }
+            damaged.note("the tally of push \(push)", error)
+        }
         var parkings: [Key<Push>: [Parking]] = [:]
         try prepared(PushStatements.parkings).each(keys) { row in
             if let parking = Parking(row, from: 1) { parkings[Key(row.integer(0)), default: []].append(parking) }
         }
         let byPush = Dictionary(uniqueKeysWithValues: progress.map { ($0.push, $0) })
-        return pushes.compactMap { push in
+        return pushes.filter { !unreadable.contains($0.key) }.compactMap { push in
             byPush[push.key]?.receipt(of: push, counts: tallies[push.key] ?? [:], parked: parkings[push.key] ?? [])
         }
     }
 
-    private func tallies(of pushes: PostgresArray<Key<Push>>) throws -> [Key<Push>: [Answer: Int]] {
+    private func tallies(
+        of pushes: PostgresArray<Key<Push>>
+    ) throws -> (counts: [Key<Push>: [Answer: Int]], unreadable: Set<Key<Push>>) {
         var tallies: [Key<Push>: [Answer: Int]] = [:]
+        var unreadable: Set<Key<Push>> = []
         try prepared(TallyStatements.all).each(pushes) { row in
-            guard let answer = UInt8(exactly: row.integer(1)).flatMap(Answer.init(code:)) else {
-                throw StoreError.unavailable("the tally of push \(row.integer(0)) is damaged")
+            let push = Key<Push>(row.integer(0))
+            if let answer = UInt8(exactly: row.integer(1)).flatMap(Answer.init(code:)) {
+                tallies[push, default: [:]][answer] = Int(row.integer(2))
+            } else {
+                unreadable.insert(push)
             }
-            tallies[Key(row.integer(0)), default: [:]][answer] = Int(row.integer(2))
         }
-        return tallies
+        return (tallies, unreadable)
     }
 }
 
@@ -143,15 +157,6 @@ private struct PushProgress {
         return Receipt(
             push: push, isSpread: isSpread, counts: counts, settledAt: settledAt, firstAnswerAt: firstAnswerAt,
             parked: parked, damagedPages: damagedPages, damagedWalks: damagedWalks)
-    }
-}
-
-extension Encodable {
-    /// As a column keeps it.
-    func json() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-        return String(decoding: try encoder.encode(self), as: UTF8.self)
     }
 }
 

@@ -6,27 +6,27 @@ extension PostgresStore: ReceiptStore {
         of application: Key<Application>, before: Key<Push>?, limit: Int
     ) async throws -> [Receipt] {
         let now = clock.now
-        return try await read { db in
-            let pushes = try db.prepared(ReceiptStatements.newest).all(
-                application, before ?? Key(.max), limit, as: PushHead.init)
-            return try db.receipts(of: pushes, at: now)
+        return try await read { [damagedRows] db in
+            let pushes = try db.pushes(of: application, before: before, limit: limit, damagedRows)
+            return try db.receipts(of: pushes, at: now, damagedRows)
         }
     }
 
     package func openReceipts(of application: Key<Application>, limit: Int) async throws -> [Receipt] {
         let now = clock.now
-        return try await read { db in
-            let pushes = try db.prepared(ReceiptStatements.open).all(application, limit, as: PushHead.init)
-            return try db.receipts(of: pushes, at: now)
+        return try await read { [damagedRows] db in
+            let pushes = try db.prepared(ReceiptStatements.open).all(application, limit) {
+                try damagedRows.pushHead($0)
+            }
+            return try db.receipts(of: pushes.compactMap(\.self), at: now, damagedRows)
         }
     }
 
     package func pushes(
         of application: Key<Application>, before: Key<Push>?, limit: Int
     ) async throws -> [PushHead] {
-        try await glance { db in
-            try db.prepared(ReceiptStatements.newest).all(
-                application, before ?? Key(.max), limit, as: PushHead.init)
+        try await glance { [damagedRows] db in
+            try db.pushes(of: application, before: before, limit: limit, damagedRows)
         }
     }
 
@@ -61,6 +61,25 @@ extension PostgresStore: ReceiptStore {
             for case let page? in pages where !search.isFull { search.look(at: page) }
             return search.result(isEnd: pages.count < ReceiptStatements.pagesMax)
         }
+    }
+}
+
+extension Connection {
+    /// Without those that cannot be read.
+    fileprivate func pushes(
+        of application: Key<Application>, before: Key<Push>?, limit: Int, _ damaged: DamagedRows
+    ) throws -> [PushHead] {
+        try DamagedRows.stretch(of: limit, after: before ?? Key(.max)) { before, limit in
+            try prepared(ReceiptStatements.newest).all(application, before, limit) { row in
+                (Key<Push>(row.integer(0)), try damaged.pushHead(row))
+            }
+        }
+    }
+}
+
+extension DamagedRows {
+    fileprivate func pushHead(_ row: Row) throws -> PushHead? {
+        try readable("push \(row.integer(0))") { try PushHead(row) }
     }
 }
 

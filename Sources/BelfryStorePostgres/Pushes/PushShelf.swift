@@ -34,9 +34,10 @@ final class PushShelf: Sendable {
 extension Push {
     /// From the columns of `PushStatements.byKey`.
     init(_ row: Row) throws {
-        self.init(
-            try PushHead(row), content: try JSONDecoder().decode(Content.self, from: Data(row.blob(7))),
-            audience: try JSONDecoder().decode(Audience.self, from: Data(row.blob(8))))
+        let head = try PushHead(row)
+        self = try StoreError.reading("push \(head.key)") {
+            Push(head, content: try Content(stored: row.blob(7)), audience: try Audience(stored: row.blob(8)))
+        }
     }
 }
 
@@ -47,7 +48,7 @@ extension PushHead {
             let receiptID = row.uuid(1),
             let lane = Lane(rawValue: row.integer(3)),
             let guarantee = Push.Guarantee(rawValue: row.integer(4))
-        else { throw StoreError.unavailable("push \(row.integer(0)) is damaged") }
+        else { throw StoreError.damaged("push \(row.integer(0))") }
         self.init(
             key: Key(row.integer(0)), receiptID: receiptID, applicationKey: Key(row.integer(2)), lane: lane,
             guarantee: guarantee, acceptedAt: Instant(milliseconds: row.integer(5)),

@@ -51,9 +51,14 @@ final class Roster: Sendable {
 }
 
 extension Roster.Entries {
-    init(of db: Connection) throws {
-        let applications = try db.prepared(ApplicationStatements.all).all(as: Application.init)
-        let platforms = try db.prepared(PlatformStatements.all).all(as: Platform.init)
+    /// Without those that cannot be read: the others need not suffer for them.
+    init(of db: Connection, _ damaged: DamagedRows) throws {
+        let applications = try db.prepared(ApplicationStatements.all).all { row in
+            try damaged.readable("application \(row.integer(0))") { try Application(row) }
+        }.compactMap(\.self)
+        let platforms = try db.prepared(PlatformStatements.all).all { row in
+            try damaged.readable("platform \(row.integer(0))") { try Platform(row) }
+        }.compactMap(\.self)
         self.applications = applications
         applicationByUUID = Dictionary(uniqueKeysWithValues: applications.map { ($0.uuid, $0) })
         self.platforms = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
@@ -66,7 +71,7 @@ extension Application {
     /// From the columns of `ApplicationStatements.all`.
     init(_ row: Row) throws {
         guard let uuid = row.uuid(1) else {
-            throw StoreError.unavailable("application \(row.integer(0)) is damaged")
+            throw StoreError.damaged("application \(row.integer(0))")
         }
         self.init(
             key: Key(row.integer(0)), uuid: uuid, name: row.text(2), apiKeyHash: row.blob(3),
@@ -82,7 +87,7 @@ extension Platform {
             let uuid = row.uuid(1),
             let kind = PlatformKind(rawValue: row.text(3)),
             let mode = Mode(rawValue: row.text(4))
-        else { throw StoreError.unavailable("platform \(row.integer(0)) is damaged") }
+        else { throw StoreError.damaged("platform \(row.integer(0))") }
         self.init(
             key: Key(row.integer(0)), uuid: uuid, applicationKey: Key(row.integer(2)), kind: kind, mode: mode,
             name: row.text(5), secretHash: row.blob(6), credentials: Sealed(bytes: row.blob(7)),

@@ -6,8 +6,8 @@ extension PostgresStore: ScheduleStore {
     package func schedule(
         _ order: Order, at dueAt: Instant, for application: Key<Application>
     ) async throws -> Schedule {
-        let content = try order.content.json()
-        let target = try order.target.json()
+        let content = order.content.storedText
+        let target = order.target.storedText
         return try await write { session in
             guard try session.exists(application) else { throw StoreError.unknown("application \(application)") }
             let now = session.now
@@ -31,48 +31,93 @@ extension PostgresStore: ScheduleStore {
     package func schedules(
         of application: Key<Application>, after: Schedule?, limit: Int
     ) async throws -> [Schedule] {
-        try await read { db in
-            try db.prepared(ScheduleStatements.waiting).all(
-                application, after?.dueAt ?? .distantPast, after?.key, limit, as: Schedule.init)
+        try await read { [damagedRows] db in
+            let start = Position(dueAt: after?.dueAt ?? .distantPast, key: after?.key)
+            return try DamagedRows.stretch(of: limit, after: start) { last, limit in
+                try db.prepared(ScheduleStatements.waiting).all(application, last.dueAt, last.key, limit) { row in
+                    (Position(row), try damagedRows.schedule(row))
+                }
+            }
         }
     }
 
     package func endedSchedules(
         of application: Key<Application>, after: Schedule?, limit: Int
     ) async throws -> [Schedule] {
-        try await read { db in
-            try db.prepared(ScheduleStatements.ended).all(
-                application, after?.ending?.at ?? .distantFuture, after?.dueAt, after?.key, limit, as: Schedule.init)
+        try await read { [damagedRows] db in
+            let start = Position(endedAt: after?.ending?.at ?? .distantFuture, dueAt: after?.dueAt, key: after?.key)
+            return try DamagedRows.stretch(of: limit, after: start) { last, limit in
+                try db.prepared(ScheduleStatements.ended).all(
+                    application, last.endedAt, last.dueAt, last.key, limit
+                ) { row in
+                    (Position(row), try damagedRows.schedule(row))
+                }
+            }
         }
     }
 
+    /// Where a list of schedules goes on.
+    private struct Position {
+        var endedAt: Instant?
+        var dueAt: Instant?
+        var key: Key<Schedule>?
+
+        init(endedAt: Instant? = nil, dueAt: Instant?, key: Key<Schedule>?) {
+            self.endedAt = endedAt
+            self.dueAt = dueAt
+            self.key = key
+        }
+
+        init(_ row: Row) {
+            self.init(
+                endedAt: row.integerIfAny(10).map(Instant.init(milliseconds:)),
+                dueAt: Instant(milliseconds: row.integer(2)), key: Key(row.integer(0)))
+        }
+    }
+
+    /// What is stored is read and written anew outside the transaction, which then sees whether it is still the same.
     package func change(
         _ key: Key<Schedule>, of application: Key<Application>, _ change: Schedule.Change
     ) async throws -> Schedule? {
-        try await write { session in
-            let schedule = try session.prepared(ScheduleStatements.hold).first(key, application, as: Schedule.init)
-            guard let schedule, schedule.ending == nil else { return nil }
+        for _ in 1...Self.changeAttemptsMax {
+            guard let schedule = try await schedule(key, of: application), schedule.ending == nil else { return nil }
             let changed = schedule.changed(by: change)
-            try session.prepared(ScheduleStatements.update).run(
-                changed.dueAt, changed.version, changed.order.expiresAt, try changed.order.content.json(),
-                try changed.order.target.json(), key)
+            if try await write(changed, over: schedule.version) { return changed }
+        }
+        throw StoreError.overloaded(retryAfter: .seconds(1))
+    }
+
+    /// Times a schedule is read again because another change came first.
+    private static let changeAttemptsMax = 16
+
+    private func write(_ changed: Schedule, over version: Int64) async throws -> Bool {
+        let content = changed.order.content.storedText
+        let target = changed.order.target.storedText
+        return try await write { session in
+            let changes = try session.prepared(ScheduleStatements.update).run(
+                changed.dueAt, changed.version, changed.order.expiresAt, content, target, changed.key, version)
+            guard changes > 0 else { return false }
             session.noteSchedule(at: changed.dueAt, now: session.now)
-            return changed
+            return true
         }
     }
 
+    /// A schedule that cannot be read can be cancelled.
     package func cancel(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Bool {
-        try await write { session in
-            let schedule = try session.prepared(ScheduleStatements.byKey).first(key, application, as: Schedule.init)
-            return try schedule.map { try session.end($0, .cancelled) } ?? false
-        }
+        try await write { try $0.cancel(key, of: application) }
     }
 
+    /// Those that cannot be read are put out of the way of the others for an hour.
     package func dueSchedules(atMost limit: Int) async throws -> [Schedule] {
         let now = clock.now
-        return try await read { db in
-            try db.prepared(ScheduleStatements.due).all(now, limit, as: Schedule.init)
+        let due = try await read { db in
+            try db.prepared(ScheduleStatements.due).all(now, limit) { row in
+                (key: Key<Schedule>(row.integer(0)), schedule: try readable { try Schedule(row) })
+            }
         }
+        let damaged = due.filter { $0.schedule == nil }.map(\.key)
+        if !damaged.isEmpty { try await write { try $0.setAside(damaged) } }
+        return due.compactMap(\.schedule)
     }
 
     package func nextScheduleDue() async throws -> Instant? {
@@ -82,8 +127,8 @@ extension PostgresStore: ScheduleStore {
     }
 
     package func release(_ schedule: Schedule, as push: NewPush) async throws -> Push? {
-        let content = try push.content.json()
-        let audience = try push.audience.json()
+        let content = push.content.storedText
+        let audience = push.audience.storedText
         return try await write { session in
             guard try session.end(schedule, .sent(receiptID: push.receiptID)) else { return nil }
             return try session.accept(push, content: content, audience: audience)
@@ -108,9 +153,33 @@ extension WriteSession {
         let ended = try prepared(ScheduleStatements.end).run(
             now, how.name, how.receiptID, how.reason, schedule.key, schedule.version)
         guard ended > 0 else { return false }
-        try prepared(ScheduleStatements.clear).send(
-            schedule.applicationKey, now + (.zero - Schedule.keptFor), Self.clearedByEach)
+        try clearSchedules(of: schedule.applicationKey)
         return true
+    }
+
+    /// Ends a schedule that waits, whatever it holds.
+    fileprivate func cancel(_ key: Key<Schedule>, of application: Key<Application>) throws -> Bool {
+        guard try prepared(ScheduleStatements.cancel).run(now, key, application) > 0 else { return false }
+        try clearSchedules(of: application)
+        return true
+    }
+
+    private func clearSchedules(of application: Key<Application>) throws {
+        try prepared(ScheduleStatements.clear).send(
+            application, now + (.zero - Schedule.keptFor), Self.clearedByEach)
+    }
+
+    fileprivate func setAside(_ schedules: [Key<Schedule>]) throws {
+        for key in schedules {
+            try prepared(ScheduleStatements.setAside).send(now + Damage.setAsideFor, key, now)
+            effects.damaged.append("schedule \(key)")
+        }
+    }
+}
+
+extension DamagedRows {
+    fileprivate func schedule(_ row: Row) throws -> Schedule? {
+        try readable("schedule \(row.integer(0))") { try Schedule(row) }
     }
 }
 
@@ -118,13 +187,14 @@ extension Schedule {
     /// From the columns that `byKey` and its like read.
     fileprivate init(_ row: Row) throws {
         guard let guarantee = Push.Guarantee(rawValue: row.integer(5)) else {
-            throw StoreError.unavailable("schedule \(row.integer(0)) is damaged")
+            throw StoreError.damaged("schedule \(row.integer(0))")
         }
-        let order = Order(
-            content: try JSONDecoder().decode(Push.Content.self, from: Data(row.blob(7))),
-            target: try JSONDecoder().decode(Target.self, from: Data(row.blob(8))),
-            lane: row.integerIfAny(4).flatMap(Lane.init(rawValue:)), guarantee: guarantee,
-            expiresAt: row.integerIfAny(6).map(Instant.init(milliseconds:)))
+        let order = try StoreError.reading("schedule \(row.integer(0))") {
+            Order(
+                content: try Push.Content(stored: row.blob(7)), target: try Target(stored: row.blob(8)),
+                lane: row.integerIfAny(4).flatMap(Lane.init(rawValue:)), guarantee: guarantee,
+                expiresAt: row.integerIfAny(6).map(Instant.init(milliseconds:)))
+        }
         self.init(
             key: Key(row.integer(0)), applicationKey: Key(row.integer(1)), order: order,
             dueAt: Instant(milliseconds: row.integer(2)), createdAt: Instant(milliseconds: row.integer(9)),
@@ -141,7 +211,7 @@ extension Schedule.Ending {
         case "refused": self.init(.refused(row.text(13)), at: at)
         default:
             guard let receiptID = row.uuid(12) else {
-                throw StoreError.unavailable("schedule \(row.integer(0)) is damaged")
+                throw StoreError.damaged("schedule \(row.integer(0))")
             }
             self.init(.sent(receiptID: receiptID), at: at)
         }
@@ -168,14 +238,6 @@ enum ScheduleStatements {
          WHERE id = $1 AND application_id = $2
         """
 
-    static let hold = """
-        SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
-               ended_at_ms, ending, receipt_id, reason /* schedules.hold */
-          FROM schedule
-         WHERE id = $1 AND application_id = $2
-           FOR UPDATE
-        """
-
     /// Walks `schedule_application`.
     static let waiting = """
         SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
@@ -200,13 +262,24 @@ enum ScheduleStatements {
     static let update = """
         UPDATE schedule /* schedules.update */
            SET due_at_ms = $1, version = $2, expires_at_ms = $3, content = $4, target = $5
-         WHERE id = $6
+         WHERE id = $6 AND version = $7 AND ended_at_ms IS NULL
         """
 
     static let end = """
         UPDATE schedule /* schedules.end */
            SET ended_at_ms = $1, ending = $2, receipt_id = $3, reason = $4
          WHERE id = $5 AND version = $6 AND ended_at_ms IS NULL
+        """
+
+    static let cancel = """
+        UPDATE schedule /* schedules.cancel */ SET ended_at_ms = $1, ending = 'cancelled'
+         WHERE id = $2 AND application_id = $3 AND ended_at_ms IS NULL
+        """
+
+    /// Unless it was ended or changed since.
+    static let setAside = """
+        UPDATE schedule /* schedules.set_aside */ SET due_at_ms = $1
+         WHERE id = $2 AND due_at_ms <= $3 AND ended_at_ms IS NULL
         """
 
     /// Walks `schedule_application`.

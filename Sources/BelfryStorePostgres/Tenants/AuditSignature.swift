@@ -1,5 +1,4 @@
 import BelfryCore
-import FoundationEssentials
 import PostgreSQL
 import Synchronization
 
@@ -19,9 +18,7 @@ final class AuditSignature: Sendable {
     var isKept: Bool { kept.load(ordering: .acquiring) }
 
     func write(in session: WriteSession) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let details = String(decoding: try encoder.encode(change.details), as: UTF8.self)
+        let details = JSONValue.object(change.details.mapValues(JSONValue.string)).storedText
         try session.prepared(AuditStatements.insert).send(
             session.now, change.keyID, change.address, change.action, change.subject, change.tenant,
             change.application, details)

@@ -59,7 +59,7 @@ extension AdminKey {
     /// From the columns of `AdminKeyStatements.all` and its like.
     fileprivate init(_ row: Row) throws {
         guard let scope = Scope(rawValue: row.text(3)) else {
-            throw StoreError.unavailable("admin key \(row.integer(0)) is damaged")
+            throw StoreError.damaged("admin key \(row.integer(0))")
         }
         let previous = row.integerIfAny(8).map {
             Previous(secretHash: row.blob(7), validUntil: Instant(milliseconds: $0))

@@ -1,5 +1,4 @@
 package import BelfryCore
-import FoundationEssentials
 import PostgreSQL
 
 extension PostgresStore: AuditStore {
@@ -13,19 +12,32 @@ extension PostgresStore: AuditStore {
     }
 
     package func auditLog(_ query: AuditQuery) async throws -> [AuditEntry] {
-        let before = query.before ?? Key(.max)
-        return try await read { db in
-            switch query.bounds {
-            case .everything:
-                try db.prepared(AuditStatements.all).all(
-                    before, query.limit, query.from, query.until, query.keyID, as: AuditEntry.init)
-            case .tenant(let tenant):
-                try db.prepared(AuditStatements.ofTenant).all(
-                    before, query.limit, query.from, query.until, query.keyID, tenant, as: AuditEntry.init)
-            case .application(let application, _):
-                try db.prepared(AuditStatements.ofApplication).all(
-                    before, query.limit, query.from, query.until, query.keyID, application, as: AuditEntry.init)
+        try await read { [damagedRows] db in
+            try DamagedRows.stretch(of: query.limit, after: query.before ?? Key(.max)) { before, limit in
+                try db.auditLog(query, before: before, limit: limit, damagedRows)
             }
+        }
+    }
+}
+
+extension Connection {
+    fileprivate func auditLog(
+        _ query: AuditQuery, before: Key<AuditEntry>, limit: Int, _ damaged: DamagedRows
+    ) throws -> [(position: Key<AuditEntry>, value: AuditEntry?)] {
+        func entry(_ row: Row) throws -> (position: Key<AuditEntry>, value: AuditEntry?) {
+            let key = Key<AuditEntry>(row.integer(0))
+            return (key, try damaged.readable("line \(key) of the audit log") { try AuditEntry(row) })
+        }
+        switch query.bounds {
+        case .everything:
+            return try prepared(AuditStatements.all).all(
+                before, limit, query.from, query.until, query.keyID, as: entry)
+        case .tenant(let tenant):
+            return try prepared(AuditStatements.ofTenant).all(
+                before, limit, query.from, query.until, query.keyID, tenant, as: entry)
+        case .application(let application, _):
+            return try prepared(AuditStatements.ofApplication).all(
+                before, limit, query.from, query.until, query.keyID, application, as: entry)
         }
     }
 }
@@ -33,12 +45,16 @@ extension PostgresStore: AuditStore {
 extension AuditEntry {
     /// From the columns of `AuditStatements.all` and its like.
     fileprivate init(_ row: Row) throws {
+        var details: [String: String] = [:]
+        try JSONReader.document(row.blob(8)) { reader, key throws(InvalidInput) in
+            details[key] = try reader.string(key)
+        }
         self.init(
             key: Key(row.integer(0)), at: Instant(milliseconds: row.integer(1)),
             change: AuditedChange(
                 keyID: row.textIfAny(2), address: row.textIfAny(3), action: row.text(4), subject: row.text(5),
                 tenant: row.integerIfAny(6).map { Key($0) }, application: row.integerIfAny(7).map { Key($0) },
-                details: try JSONDecoder().decode([String: String].self, from: Data(row.blob(8)))))
+                details: details))
     }
 }
 

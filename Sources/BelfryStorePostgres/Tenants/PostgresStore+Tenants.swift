@@ -53,7 +53,7 @@ extension Tenant {
     /// From the columns of `TenantStatements.list`, `byUUID` and `byKey`.
     fileprivate init(_ row: Row) throws {
         guard let uuid = row.uuid(1) else {
-            throw StoreError.unavailable("tenant \(row.integer(0)) is damaged")
+            throw StoreError.damaged("tenant \(row.integer(0))")
         }
         self.init(
             key: Key(row.integer(0)), uuid: uuid, name: row.text(2), createdAt: Instant(milliseconds: row.integer(3)))

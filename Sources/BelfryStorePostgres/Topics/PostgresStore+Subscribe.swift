@@ -7,11 +7,40 @@ extension PostgresStore {
         _ subscriptions: [Subscription], of application: Key<Application>
     ) async throws -> [Subscription.Refusal?] {
         let platforms = try await platforms(of: application)
+        let kinds = Set(platforms.map(\.kind))
+        let drafts = subscriptions.map { SubscriptionDraft($0, kinds: kinds, secrets: secrets) }
         return try await write { session in
             var plan = SubscriptionPlan(session: session, application: application, platforms: platforms)
-            let refusals = try subscriptions.map { try plan.add($0) }
+            let refusals = try drafts.map { try plan.add($0) }
             if refusals.allSatisfy({ $0 == nil }) { try plan.carryOut() }
             return refusals
+        }
+    }
+}
+
+/// A subscription with its device's name resolved for each kind of platform: parsing a token takes no time inside the write.
+private struct SubscriptionDraft: Sendable {
+    enum Name {
+        /// nil where the UUID is none of ours.
+        case device(Key<Device>?)
+        /// Without the kinds whose tokens never look like it.
+        case token([PlatformKind: (token: DeviceToken, hash: UUID)])
+    }
+
+    let device: Name
+    let topics: Set<String>
+
+    init(_ subscription: Subscription, kinds: Set<PlatformKind>, secrets: Secrets) {
+        topics = subscription.topics
+        switch subscription.device {
+        case .uuid(let uuid): device = .device(secrets.naming.device(of: uuid))
+        case .token(let text):
+            var tokens: [PlatformKind: (token: DeviceToken, hash: UUID)] = [:]
+            for kind in kinds {
+                guard let token = try? DeviceToken(text, for: kind) else { continue }
+                tokens[kind] = (token, secrets.hash(token))
+            }
+            device = .token(tokens)
         }
     }
 }
@@ -37,7 +66,7 @@ private struct SubscriptionPlan {
         now = session.now
     }
 
-    mutating func add(_ subscription: Subscription) throws -> Subscription.Refusal? {
+    mutating func add(_ subscription: SubscriptionDraft) throws -> Subscription.Refusal? {
         let found = try find(subscription.device)
         guard !found.isEmpty else { return .unknownDevice }
         for draft in found {
@@ -61,7 +90,7 @@ private struct SubscriptionPlan {
         try postings.write(in: session)
     }
 
-    private func find(_ name: Subscription.Name) throws -> [Draft] {
+    private func find(_ name: SubscriptionDraft.Name) throws -> [Draft] {
         try platforms.compactMap { platform in
             guard let row = try find(name, on: platform) else { return nil }
             return Draft(
@@ -69,14 +98,13 @@ private struct SubscriptionPlan {
         }
     }
 
-    private func find(_ name: Subscription.Name, on platform: Platform) throws -> DeviceRow? {
+    private func find(_ name: SubscriptionDraft.Name, on platform: Platform) throws -> DeviceRow? {
         switch name {
-        case .uuid(let uuid):
-            return try session.secrets.naming.device(of: uuid).flatMap { try hold($0, on: platform) }
-        case .token(let text):
-            guard let token = try? DeviceToken(text, for: platform.kind) else { return nil }
+        case .device(let device): return try device.flatMap { try hold($0, on: platform) }
+        case .token(let tokens):
+            guard let (token, hash) = tokens[platform.kind] else { return nil }
             let holder = try session.prepared(DeviceStatements.byToken).first(
-                PostgresArray([platform.key]), PostgresArray([session.secrets.hash(token)])
+                PostgresArray([platform.key]), PostgresArray([hash])
             ) { Key<Device>($0.integer(0)) }
             guard let row = try holder.flatMap({ try hold($0, on: platform) }), row.token == token else { return nil }
             return row

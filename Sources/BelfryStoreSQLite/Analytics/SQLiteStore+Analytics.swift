@@ -108,7 +108,7 @@ extension SQLiteStore: AnalyticsStore {
 extension AnalyticsKind {
     fileprivate init(_ row: Columns, at index: Int32) throws {
         guard let kind = AnalyticsKind(rawValue: row.integer(index)) else {
-            throw StoreError.unavailable("a count of events is damaged")
+            throw StoreError.damaged("a count of events")
         }
         self = kind
     }

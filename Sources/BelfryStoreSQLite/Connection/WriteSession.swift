@@ -101,7 +101,8 @@ final class WriteSession: @unchecked Sendable {
     /// nil when there is no such platform, or no longer.
     func stand(of platform: Key<Platform>) throws -> Stand? {
         if let stands { return stands[platform] }
-        let rows = try prepared(PlatformStatements.all).all(as: Platform.init)
+        let rows = try prepared(PlatformStatements.all).all { row in try readable { try Platform(row) } }
+            .compactMap(\.self)
         let stands = Dictionary(
             uniqueKeysWithValues: rows.map {
                 ($0.key, Stand(application: $0.applicationKey, isParked: $0.parked != nil))

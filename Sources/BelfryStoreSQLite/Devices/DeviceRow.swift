@@ -19,7 +19,7 @@ extension DeviceRow {
     /// From the columns of `DeviceStatements.byKey` and `byToken`.
     init(_ row: Columns) throws {
         guard let reach = Reach(rawValue: row.integer(1)) else {
-            throw StoreError.unavailable("device \(row.integer(0)) is damaged")
+            throw StoreError.damaged("device \(row.integer(0))")
         }
         self.init(
             key: Key(row.integer(0)), reach: reach, registeredAt: Instant(milliseconds: row.integer(2)),

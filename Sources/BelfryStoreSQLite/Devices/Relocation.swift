@@ -8,7 +8,7 @@ struct Relocation {
     let move: Settlement.Move
 
     func relocate() throws {
-        guard let row = try session.device(move.device, on: platform) else { return }
+        guard let row = try readable({ try session.device(move.device, on: platform) }) ?? nil else { return }
         let tokenHash = session.secrets.hash(ofToken: move.to.bytes)
         let holder = try TokenIndex(session: session).holder(of: move.to, tokenHash, on: platform)
         switch TokenMove(of: row.party, from: move.from, holder: holder?.party) {

@@ -42,7 +42,7 @@ extension Stretch {
     init(_ row: Columns) throws {
         let first = row.integer(0)
         guard let others = row.isNull(1) ? [] : row.withBlob(1, { DeviceList.decode($0) }) else {
-            throw StoreError.unavailable("a posting list is damaged at device \(first)")
+            throw StoreError.damaged("a posting list", "at device \(first)")
         }
         self.init([first] + others.map { first + $0.rawValue })
     }

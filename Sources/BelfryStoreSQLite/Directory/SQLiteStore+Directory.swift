@@ -32,9 +32,11 @@ extension SQLiteStore: DirectoryStore {
         var platforms: [Platform] = []
         for key in search.platforms { if let platform = try await platform(key) { platforms.append(platform) } }
         let desk = {
-            @Sendable [platforms, secrets, now = clock.now] (db: Database, deadline: ContinuousClock.Instant) in
+            @Sendable [platforms, secrets, damagedRows, now = clock.now]
+            (db: Database, deadline: ContinuousClock.Instant) in
             FrontDesk(
-                db: db, search: search, platforms: platforms, naming: secrets.naming, now: now, deadline: deadline)
+                db: db, search: search, platforms: platforms, naming: secrets.naming, now: now, deadline: deadline,
+                damaged: damagedRows)
         }
         guard search.text != nil else { return try await read { db in try body(desk(db, .now)) } }
         return try await librarian.search { db, deadline in try body(desk(db, deadline)) }
@@ -49,6 +51,7 @@ private struct FrontDesk {
     let naming: DeviceNaming
     let now: Instant
     let deadline: ContinuousClock.Instant
+    let damaged: DamagedRows
 
     func stretch(skip: Int, limit: Int) throws -> Listing<Device> {
         if let text = try textSearch() {
@@ -70,9 +73,13 @@ private struct FrontDesk {
     }
 
     func behind(_ after: Key<Device>?, limit: Int) throws -> [Device] {
+        try DamagedRows.stretch(of: limit, after: after) { last, limit in try rows(keys(behind: last, limit: limit)) }
+    }
+
+    private func keys(behind after: Key<Device>?, limit: Int) throws -> [Key<Device>] {
         guard let text = try textSearch() else {
             var run = try run(after: after)
-            return try devices(run.next(limit))
+            return try run.next(limit)
         }
         var found: [Key<Device>] = []
         guard limit > 0 else { return [] }
@@ -80,7 +87,7 @@ private struct FrontDesk {
             found.append(device)
             return found.count < limit
         }
-        return try devices(found)
+        return found
     }
 
     func count() throws -> Int {
@@ -118,15 +125,20 @@ private struct FrontDesk {
         try SQLitePostings(db, platform: platform.key, application: platform.applicationKey, now: now)
     }
 
-    private func devices(_ keys: [Key<Device>]) throws -> [Device] {
+    private func devices(_ keys: [Key<Device>]) throws -> [Device] { try rows(keys).compactMap(\.value) }
+
+    /// The devices of those that can be read, in the order of the keys.
+    private func rows(_ keys: [Key<Device>]) throws -> [(position: Key<Device>?, value: Device?)] {
         let statement = try db.prepared(DirectoryStatements.byKey)
-        return try keys.compactMap { key in
-            let found = try statement.first(key) { row in
-                (device: try DeviceRow(row), platform: Key<Platform>(row.integer(11)))
+        return try keys.map { key in
+            let found = try damaged.readable("device \(key)") {
+                try statement.first(key) { row in
+                    (device: try DeviceRow(row), platform: Key<Platform>(row.integer(11)))
+                }
             }
-            guard let found else { return nil }
+            guard let found = found ?? nil else { return (key, nil) }
             let names = try db.topicNames(found.device.topics, at: now)
-            return found.device.device(on: found.platform, naming: naming, topicNames: names)
+            return (key, found.device.device(on: found.platform, naming: naming, topicNames: names))
         }
     }
 }

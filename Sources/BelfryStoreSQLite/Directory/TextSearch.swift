@@ -107,7 +107,7 @@ struct TextSearch {
             row.withBlob(0) { DeviceList.decode($0) }
         }
         guard let devices = devices ?? nil, places.allSatisfy({ $0 < devices.count }) else {
-            throw StoreError.unavailable("volume \(volume) of the catalogue is damaged")
+            throw StoreError.damaged("volume \(volume) of the catalogue")
         }
         return places.map { devices[Int($0)].rawValue }
     }

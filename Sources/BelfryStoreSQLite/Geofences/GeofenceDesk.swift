@@ -14,7 +14,7 @@ struct GeofenceDesk {
         try checkLimit()
         let now = now
         let phase = GeofencePhase(of: plan, at: now)
-        let (tags, data) = try plan.columns()
+        let (tags, data) = plan.columns
         try session.prepared(GeofenceStatements.insert).run(
             application, plan.trigger.rawValue, plan.platform.rawValue, tags, data, plan.startsAt, plan.expiresAt,
             phase.rawValue, phase.end(of: plan), phase == .active ? nextStamp() : nil, now)
@@ -30,7 +30,7 @@ struct GeofenceDesk {
         let phase = GeofencePhase(of: plan, at: now)
         if old.phase == .over, phase != .over { try checkLimit() }
         let isSeen = old.phase == .active || phase == .active
-        let (tags, data) = try plan.columns()
+        let (tags, data) = plan.columns
         try session.prepared(GeofenceStatements.update).run(
             plan.trigger.rawValue, plan.platform.rawValue, tags, data, plan.startsAt, plan.expiresAt, phase.rawValue,
             phase.end(of: plan), isSeen ? nextStamp() : nil, now, old.key)
@@ -42,14 +42,14 @@ struct GeofenceDesk {
     }
 
     /// What some device may have got is remembered as deleted.
-    func delete(_ geofence: Geofence) throws {
+    func delete(_ geofence: GeofenceHead) throws {
         let wasShown = try session.prepared(GeofenceStatements.wasShown).first(geofence.key) { _ in true } ?? false
         try session.prepared(GeofenceStatements.clearLocations).run(geofence.key)
         try session.prepared(GeofenceStatements.delete).run(geofence.key)
         guard wasShown else { return }
         try session.prepared(DeletionStatements.insert).run(
-            application, nextStamp(), geofence.key, geofence.plan.expiresAt)
-        if geofence.phase == .active { try notify([geofence.plan.platform]) }
+            application, nextStamp(), geofence.key, geofence.expiresAt)
+        if geofence.phase == .active { try notify([geofence.platform]) }
     }
 
     /// A location that moves changes all geofences around it.
@@ -62,12 +62,12 @@ struct GeofenceDesk {
     }
 
     /// Moves a geofence on to the phase that the time asks for. Devices are told of a start; an end they know beforehand.
-    func turn(_ geofence: Geofence) throws {
-        let phase = geofence.phase.advanced(of: geofence.plan, at: now)
+    func turn(_ geofence: GeofenceHead) throws {
+        let phase = geofence.phase.advanced(of: geofence, at: now)
         let isSeen = geofence.phase == .active || phase == .active
         try session.prepared(GeofenceStatements.turn).run(
-            phase.rawValue, phase.end(of: geofence.plan), isSeen ? nextStamp() : nil, geofence.key)
-        if phase == .active { try notify([geofence.plan.platform]) }
+            phase.rawValue, phase.end(of: geofence), isSeen ? nextStamp() : nil, geofence.key)
+        if phase == .active { try notify([geofence.platform]) }
     }
 
     private func checkLimit() throws {

@@ -13,12 +13,12 @@ extension SQLiteStore: GeofenceStore {
     package func geofences(
         of application: Key<Application>, _ query: MapQuery
     ) async throws -> Listing<Geofence> {
-        try await read { db in
+        try await read { [damagedRows] db in
             let total = try db.prepared(GeofenceStatements.count)
                 .first(application, query.changedSince) { Int($0.integer(0)) }
             let items = try db.prepared(GeofenceStatements.page)
-                .all(application, query.changedSince, query.size, query.offset) { try db.geofence($0) }
-            return Listing(items, total: total ?? 0)
+                .all(application, query.changedSince, query.size, query.offset) { try damagedRows.geofence($0, in: db) }
+            return Listing(items.compactMap(\.self), total: total ?? 0)
         }
     }
 
@@ -34,9 +34,10 @@ extension SQLiteStore: GeofenceStore {
         }
     }
 
+    /// A geofence that cannot be read can be deleted.
     package func delete(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Bool {
         try await writer.write { session in
-            guard let geofence = try session.db.geofence(key, of: application) else { return false }
+            guard let geofence = try session.db.geofenceHead(key, of: application) else { return false }
             try GeofenceDesk(session: session, application: application).delete(geofence)
             return true
         }
@@ -47,10 +48,10 @@ extension SQLiteStore: GeofenceStore {
     package func geofenceUpdates(since: Instant, on platform: Platform) async throws -> GeofenceUpdates {
         while true {
             let now = clock.now
-            let updates = try await read { db -> GeofenceUpdates? in
+            let updates = try await read { [damagedRows] db -> GeofenceUpdates? in
                 let due = try db.prepared(GeofenceStatements.nextDue).first { $0.integerIfAny(0) } ?? nil
                 if let due, due <= now.milliseconds { return nil }
-                return try db.geofenceUpdates(since: since, on: platform)
+                return try db.geofenceUpdates(since: since, on: platform, damagedRows)
             }
             if let updates { return updates }
             _ = try await turnGeofences()
@@ -59,11 +60,10 @@ extension SQLiteStore: GeofenceStore {
 
     package func turnGeofences() async throws -> Bool {
         try await writer.write { session in
-            let due = try session.prepared(GeofenceStatements.due).all(session.clock.now, Self.turnStride) { row in
-                (geofence: try session.db.geofence(row), application: Key<Application>(row.integer(10)))
-            }
-            for (geofence, application) in due {
-                try GeofenceDesk(session: session, application: application).turn(geofence)
+            let due = try session.prepared(GeofenceStatements.due)
+                .all(session.clock.now, Self.turnStride, as: GeofenceHead.init)
+            for geofence in due {
+                try GeofenceDesk(session: session, application: geofence.applicationKey).turn(geofence)
             }
             return due.count == Self.turnStride
         }
@@ -107,16 +107,20 @@ extension SQLiteStore: GeofenceStore {
 }
 
 extension Database {
-    /// What the snapshot has for a device that came last at `since`.
-    fileprivate func geofenceUpdates(since: Instant, on platform: Platform) throws -> GeofenceUpdates {
+    /// What the snapshot has for a device that came last at `since`. Geofences that cannot be read are left out.
+    fileprivate func geofenceUpdates(
+        since: Instant, on platform: Platform, _ damaged: DamagedRows
+    ) throws -> GeofenceUpdates {
         let application = platform.applicationKey
         let last = try lastGeofenceStamp(of: application)
         guard since > .zero, since <= last else {
-            let active = try prepared(GeofenceStatements.active).all(application) { try geofence($0) }
-            let shown = active.filter { $0.plan.platform.includes(platform.kind) }
+            let active = try prepared(GeofenceStatements.active).all(application) { try damaged.geofence($0, in: self) }
+            let shown = active.compactMap(\.self).filter { $0.plan.platform.includes(platform.kind) }
             return GeofenceUpdates(lastModified: last, geofences: shown, gone: [])
         }
-        let changed = try prepared(GeofenceStatements.changed).all(application, since) { try geofence($0) }
+        let changed = try prepared(GeofenceStatements.changed).all(application, since) {
+            try damaged.geofence($0, in: self)
+        }.compactMap(\.self)
         let (shown, elsewhere) = changed.split(where: { $0.plan.platform.includes(platform.kind) })
         let withdrawn = try prepared(GeofenceStatements.withdrawn).all(application, since) {
             Key<Geofence>($0.integer(0))

@@ -25,14 +25,14 @@ extension SQLiteStore {
     package func locationGroups(
         of application: Key<Application>, _ query: MapQuery
     ) async throws -> Listing<LocationGroup> {
-        try await read { db in
+        try await read { [damagedRows] db in
             let total = try db.prepared(LocationGroupStatements.count)
                 .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
             let items = try db.prepared(LocationGroupStatements.page)
                 .all(application, query.changedSince, query.keyword, query.size, query.offset) { row in
-                    try db.locationGroup(row)
+                    try damagedRows.readable("location group \(row.integer(0))") { try db.locationGroup(row) }
                 }
-            return Listing(items, total: total ?? 0)
+            return Listing(items.compactMap(\.self), total: total ?? 0)
         }
     }
 
@@ -57,7 +57,8 @@ extension SQLiteStore {
 
     package func delete(_ key: Key<LocationGroup>, of application: Key<Application>) async throws -> Bool {
         try await writer.write { session in
-            guard try session.db.locationGroup(key, of: application) != nil else { return false }
+            let isThere = try session.prepared(LocationGroupStatements.byKey).first(key, application) { _ in true }
+            guard isThere != nil else { return false }
             try session.prepared(LocationGroupStatements.clear).run(key)
             try session.prepared(LocationGroupStatements.delete).run(key)
             return true

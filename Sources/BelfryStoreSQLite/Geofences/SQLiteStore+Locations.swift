@@ -19,12 +19,14 @@ extension SQLiteStore: LocationStore {
     package func locations(
         of application: Key<Application>, _ query: MapQuery
     ) async throws -> Listing<Location> {
-        try await read { db in
+        try await read { [damagedRows] db in
             let total = try db.prepared(LocationStatements.count)
                 .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
             let items = try db.prepared(LocationStatements.page)
-                .all(application, query.changedSince, query.keyword, query.size, query.offset, as: Location.init)
-            return Listing(items, total: total ?? 0)
+                .all(application, query.changedSince, query.keyword, query.size, query.offset) { row in
+                    try damagedRows.readable("location \(row.integer(0))") { try Location(row) }
+                }
+            return Listing(items.compactMap(\.self), total: total ?? 0)
         }
     }
 
@@ -46,7 +48,8 @@ extension SQLiteStore: LocationStore {
 
     package func delete(_ key: Key<Location>, of application: Key<Application>) async throws -> Bool {
         try await writer.write { session in
-            guard try session.db.location(key, of: application) != nil else { return false }
+            let isThere = try session.prepared(LocationStatements.byKey).first(key, application) { _ in true }
+            guard isThere != nil else { return false }
             try session.checkUnused(key)
             try session.prepared(LocationStatements.delete).run(key)
             return true
@@ -92,10 +95,10 @@ extension Location {
             self.init(
                 key: Key(row.integer(0)),
                 place: try Place(
-                    name: row.text(1), latitude: row.double(2), longitude: row.double(3), radius: row.double(4)),
+                    stored: row.text(1), latitude: row.double(2), longitude: row.double(3), radius: row.double(4)),
                 createdAt: Instant(milliseconds: row.integer(5)), updatedAt: Instant(milliseconds: row.integer(6)))
         } catch {
-            throw StoreError.unavailable("location \(row.integer(0)) is damaged: \(error)")
+            throw StoreError.damaged("location \(row.integer(0))", "\(error)")
         }
     }
 }

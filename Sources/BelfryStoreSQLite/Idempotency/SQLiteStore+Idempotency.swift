@@ -46,7 +46,7 @@ extension SQLiteStore: IdempotencyStore {
 extension IdempotencyRecord {
     fileprivate init(_ row: Columns) throws {
         guard let seed = row.withBlob(1, { UUID(bytes: $0) }) else {
-            throw StoreError.unavailable("a record of an Idempotency-Key is damaged")
+            throw StoreError.damaged("a record of an Idempotency-Key")
         }
         let state: State =
             row.isNull(4)

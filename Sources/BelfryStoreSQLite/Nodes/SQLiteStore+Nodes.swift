@@ -27,7 +27,7 @@ extension SQLiteStore: NodeStore {
 extension Node {
     fileprivate init(_ row: Columns, now: Instant) throws {
         guard let uuid = row.withBlob(0, { UUID(bytes: $0) }) else {
-            throw StoreError.unavailable("the row of a node is damaged")
+            throw StoreError.damaged("a node")
         }
         self.init(
             NodeReport(

@@ -29,6 +29,22 @@ func readable<Value>(_ read: () throws -> Value) throws -> Value? {
     }
 }
 
+extension DamagedRows {
+    /// nil when the row makes no sense, which is reported. What is the database's own trouble is thrown.
+    ///
+    /// - Parameter row: its kind and number.
+    func readable<Value>(_ row: @autoclosure () -> String, _ read: () throws -> Value) throws -> Value? {
+        do {
+            return try read()
+        } catch let error as DatabaseError {
+            throw error
+        } catch {
+            note(row(), error)
+            return nil
+        }
+    }
+}
+
 extension WriteSession {
     /// Puts a page out of the way of the others; returns nil.
     func setAside(_ page: Key<Page>, now: Instant) throws -> Page? {

@@ -4,8 +4,8 @@ import GRDB
 
 extension SQLiteStore: PushStore {
     package func accept(_ push: NewPush) async throws -> Push {
-        let content = try push.content.json()
-        let audience = try push.audience.json()
+        let content = push.content.storedText
+        let audience = push.audience.storedText
         return try await writer.write { session in
             try session.accept(push, content: content, audience: audience)
         }
@@ -105,20 +105,11 @@ extension Database {
         var counts: [Answer: Int] = [:]
         try prepared(TallyStatements.all).each(push) { row in
             guard let answer = UInt8(exactly: row.integer(0)).flatMap(Answer.init(code:)) else {
-                throw StoreError.unavailable("the tally of push \(push) is damaged")
+                throw StoreError.damaged("the tally of push \(push)")
             }
             counts[answer] = Int(row.integer(1))
         }
         return counts
-    }
-}
-
-extension Encodable {
-    /// As a column keeps it.
-    func json() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-        return String(decoding: try encoder.encode(self), as: UTF8.self)
     }
 }
 

@@ -6,27 +6,27 @@ extension SQLiteStore: ReceiptStore {
         of application: Key<Application>, before: Key<Push>?, limit: Int
     ) async throws -> [Receipt] {
         let now = clock.now
-        return try await read { db in
-            let pushes = try db.prepared(ReceiptStatements.newest).all(
-                application, before ?? Key(.max), limit, as: PushHead.init)
-            return try pushes.compactMap { try db.receipt(of: $0, at: now) }
+        return try await read { [damagedRows] db in
+            let pushes = try db.pushes(of: application, before: before, limit: limit, damagedRows)
+            return try pushes.compactMap { try db.receipt(of: $0, at: now, damagedRows) }
         }
     }
 
     package func openReceipts(of application: Key<Application>, limit: Int) async throws -> [Receipt] {
         let now = clock.now
-        return try await read { db in
-            let pushes = try db.prepared(ReceiptStatements.open).all(application, limit, as: PushHead.init)
-            return try pushes.compactMap { try db.receipt(of: $0, at: now) }
+        return try await read { [damagedRows] db in
+            let pushes = try db.prepared(ReceiptStatements.open).all(application, limit) {
+                try damagedRows.pushHead($0)
+            }
+            return try pushes.compactMap(\.self).compactMap { try db.receipt(of: $0, at: now, damagedRows) }
         }
     }
 
     package func pushes(
         of application: Key<Application>, before: Key<Push>?, limit: Int
     ) async throws -> [PushHead] {
-        try await read { db in
-            try db.prepared(ReceiptStatements.newest).all(
-                application, before ?? Key(.max), limit, as: PushHead.init)
+        try await read { [damagedRows] db in
+            try db.pushes(of: application, before: before, limit: limit, damagedRows)
         }
     }
 
@@ -61,6 +61,30 @@ extension SQLiteStore: ReceiptStore {
             for case let page? in pages where !search.isFull { search.look(at: page) }
             return search.result(isEnd: pages.count < ReceiptStatements.pagesMax)
         }
+    }
+}
+
+extension Database {
+    /// Without those that cannot be read.
+    fileprivate func pushes(
+        of application: Key<Application>, before: Key<Push>?, limit: Int, _ damaged: DamagedRows
+    ) throws -> [PushHead] {
+        try DamagedRows.stretch(of: limit, after: before ?? Key(.max)) { before, limit in
+            try prepared(ReceiptStatements.newest).all(application, before, limit) { row in
+                (Key<Push>(row.integer(0)), try damaged.pushHead(row))
+            }
+        }
+    }
+
+    /// nil when its counts cannot be read.
+    fileprivate func receipt(of push: PushHead, at now: Instant, _ damaged: DamagedRows) throws -> Receipt? {
+        try damaged.readable("the tally of push \(push.key)") { try receipt(of: push, at: now) } ?? nil
+    }
+}
+
+extension DamagedRows {
+    fileprivate func pushHead(_ row: Columns) throws -> PushHead? {
+        try readable("push \(row.integer(0))") { try PushHead(row) }
     }
 }
 

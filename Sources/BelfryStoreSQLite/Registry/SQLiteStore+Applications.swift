@@ -79,7 +79,7 @@ extension SQLiteStore: ApplicationStore {
     }
 
     private func entries() async throws -> Roster.Entries {
-        try await roster.entries { try await self.read(Roster.Entries.init) }
+        try await roster.entries { try await self.read { [damagedRows] in try Roster.Entries(of: $0, damagedRows) } }
     }
 }
 

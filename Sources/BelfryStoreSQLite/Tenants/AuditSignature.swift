@@ -1,5 +1,4 @@
 import BelfryCore
-import FoundationEssentials
 import Synchronization
 
 /// The line that a change leaves in the audit log, on its way there.
@@ -18,9 +17,7 @@ final class AuditSignature: Sendable {
     var isKept: Bool { kept.load(ordering: .acquiring) }
 
     func write(in session: WriteSession) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let details = String(decoding: try encoder.encode(change.details), as: UTF8.self)
+        let details = JSONValue.object(change.details.mapValues(JSONValue.string)).storedText
         try session.prepared(AuditStatements.insert).run(
             session.clock.now, change.keyID, change.address, change.action, change.subject, change.tenant,
             change.application, details)

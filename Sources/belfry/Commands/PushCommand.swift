@@ -54,9 +54,9 @@ struct PushCommand: AsyncParsableCommand {
             bytes = data
         }
         do {
-            return try JSONDecoder().decode(JSONValue.self, from: bytes)
+            return try JSONValue(json: bytes, field: "--apns")
         } catch {
-            throw ValidationError("--apns is no JSON")
+            throw ValidationError("--apns cannot be read: \(error)")
         }
     }
 

@@ -51,7 +51,7 @@ struct AdminClient: Sendable {
         request.headers = ["Authorization": "Bearer \(key)"]
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(bytes: try JSONEncoder().encode(body)))
+            request.body = .bytes(ByteBuffer(bytes: JSONValue.object(body).encoded))
         }
         let (status, reply) = try await execute(request)
         guard (200..<300).contains(status.code) else { throw refusal(status, reply) }

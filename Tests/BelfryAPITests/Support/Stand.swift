@@ -117,7 +117,7 @@ struct Reply: CustomStringConvertible {
         status = response.status.code
         headers = response.headers
         text = String(buffer: response.body)
-        json = text.isEmpty ? .null : try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+        json = text.isEmpty ? .null : try JSONValue(json: text.utf8)
     }
 
     subscript(key: String) -> JSONValue? { json[key] }

@@ -55,7 +55,7 @@ import Testing
     private static let hello = Push.Content(body: "hello")
 
     private static func apple(_ text: String, body: String? = nil) throws -> Push.Content {
-        Push.Content(body: body, apple: try ApplePush(try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))))
+        Push.Content(body: body, apple: try ApplePush(try JSONValue(json: text.utf8)))
     }
 
     // MARK: Verdicts

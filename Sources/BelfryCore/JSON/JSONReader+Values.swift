@@ -1,8 +1,6 @@
-import BelfryCore
-
 extension JSONReader {
     /// A number, or a string that spells one as JSON does.
-    mutating func number(_ field: String) throws(InvalidInput) -> Double? {
+    package mutating func number(_ field: String) throws(InvalidInput) -> Double? {
         let value = try value(field)
         switch value {
         case .null: return nil
@@ -17,8 +15,16 @@ extension JSONReader {
         }
     }
 
+    /// Reads the one value that a text is, to its end.
+    package static func text(_ bytes: [UInt8], field: String) throws(InvalidInput) -> JSONValue {
+        var reader = JSONReader(bytes)
+        let value = try reader.value(field)
+        try reader.end()
+        return value
+    }
+
     /// Whole numbers, or strings that spell them.
-    mutating func integers(_ field: String) throws(InvalidInput) -> [Int64]? {
+    package mutating func integers(_ field: String) throws(InvalidInput) -> [Int64]? {
         if try null() { return nil }
         var integers: [Int64] = []
         try array(field) { reader, index throws(InvalidInput) in
@@ -32,7 +38,7 @@ extension JSONReader {
     }
 
     /// An object whose members are the caller's own.
-    mutating func members(_ field: String) throws(InvalidInput) -> [String: JSONValue]? {
+    package mutating func members(_ field: String) throws(InvalidInput) -> [String: JSONValue]? {
         let value = try value(field)
         switch value {
         case .null: return nil

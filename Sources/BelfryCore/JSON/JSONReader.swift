@@ -1,30 +1,30 @@
-import BelfryCore
-
-/// Reads a JSON text from front to back, straight into the values its caller wants.
+/// Reads a JSON text from front to back, straight into the values its caller wants. All JSON that callers send or that is
+/// stored is read by it.
 ///
-/// A pull parser over bytes: no tree is built, so a registration costs one pass. It is strict about the grammar
-/// (RFC 8259) and about UTF-8, and bounded in depth. Every fault is an `InvalidInput` that names the field, or the byte
-/// where the text stops being JSON; no input traps. Of a key that stands twice the last one counts.
+/// A pull parser over bytes: no tree is built, so a registration costs one pass, and a text of any shape costs time in
+/// proportion to its length. It is strict about the grammar (RFC 8259) and about UTF-8, and bounded in depth. Every fault
+/// is an `InvalidInput` that names the field, or the byte where the text stops being JSON; no input traps. Of a key that
+/// stands twice the last one counts.
 ///
 /// Why not `JSONDecoder`: docs/decisions/0004-json-at-the-door.md.
-struct JSONReader {
+package struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0
     private var depth = 0
 
     /// Far above what an app nests, far below what a stack holds.
-    static let depthMax = 64
+    package static let depthMax = 64
     /// The longest a number may be written. The longest useful ones have 25 digits.
-    static let numberBytesMax = 128
+    package static let numberBytesMax = 128
 
-    init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8]) {
         self.bytes = bytes
         // Some clients on Windows put a byte order mark before the text.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
     }
 
     /// Reads the one object that a request body is, to the end of the text.
-    static func document(
+    package static func document(
         _ bytes: [UInt8], member: (inout JSONReader, String) throws(InvalidInput) -> Void
     ) throws(InvalidInput) {
         var reader = try JSONReader(body: bytes, of: "a JSON object")
@@ -33,7 +33,7 @@ struct JSONReader {
     }
 
     /// Reads the one array that a request body is, to the end of the text.
-    static func list(
+    package static func list(
         _ bytes: [UInt8], element: (inout JSONReader, Int) throws(InvalidInput) -> Void
     ) throws(InvalidInput) {
         var reader = try JSONReader(body: bytes, of: "a JSON array")
@@ -47,7 +47,7 @@ struct JSONReader {
         guard position < bytes.count else { throw InvalidInput(field: "body", "is empty, it has to be \(type)") }
     }
 
-    private mutating func end() throws(InvalidInput) {
+    mutating func end() throws(InvalidInput) {
         skipSpace()
         guard position == bytes.count else { throw malformed("expected the end") }
     }
@@ -55,7 +55,7 @@ struct JSONReader {
     // MARK: Containers
 
     /// Calls `member` for each key, with the reader standing at its value, which `member` has to read or `skip`.
-    mutating func object(
+    package mutating func object(
         _ field: String, member: (inout JSONReader, String) throws(InvalidInput) -> Void
     ) throws(InvalidInput) {
         guard peek() == UInt8(ascii: "{") else { throw mismatch(field, "an object") }
@@ -73,7 +73,7 @@ struct JSONReader {
     }
 
     /// Calls `element` with the index of each element, with the reader standing at its value.
-    mutating func array(
+    package mutating func array(
         _ field: String, element: (inout JSONReader, Int) throws(InvalidInput) -> Void
     ) throws(InvalidInput) {
         guard peek() == UInt8(ascii: "[") else { throw mismatch(field, "an array") }
@@ -91,13 +91,13 @@ struct JSONReader {
 
     // MARK: Typed values. `null` counts as missing.
 
-    mutating func string(_ field: String) throws(InvalidInput) -> String? {
+    package mutating func string(_ field: String) throws(InvalidInput) -> String? {
         if try null() { return nil }
         guard peek() == UInt8(ascii: "\"") else { throw mismatch(field, "a string") }
         return try text(field)
     }
 
-    mutating func strings(_ field: String) throws(InvalidInput) -> [String]? {
+    package mutating func strings(_ field: String) throws(InvalidInput) -> [String]? {
         if try null() { return nil }
         guard peek() == UInt8(ascii: "[") else { throw mismatch(field, "an array of strings") }
         var strings: [String] = []
@@ -109,7 +109,7 @@ struct JSONReader {
     }
 
     /// A whole number, or a string that spells one: some senders quote their numbers.
-    mutating func integer(_ field: String) throws(InvalidInput) -> Int64? {
+    package mutating func integer(_ field: String) throws(InvalidInput) -> Int64? {
         if try null() { return nil }
         let start = position
         switch try value(field) {
@@ -132,7 +132,7 @@ struct JSONReader {
     }
 
     /// A boolean, or a string that spells one.
-    mutating func bool(_ field: String) throws(InvalidInput) -> Bool? {
+    package mutating func bool(_ field: String) throws(InvalidInput) -> Bool? {
         if try null() { return nil }
         let start = position
         switch try value(field) {
@@ -146,10 +146,10 @@ struct JSONReader {
     }
 
     /// Whether the next value is an object, for the few fields that take two types.
-    mutating func isAtObject() -> Bool { peek() == UInt8(ascii: "{") }
+    package mutating func isAtObject() -> Bool { peek() == UInt8(ascii: "{") }
 
     /// Takes a `null`, if one comes next.
-    mutating func null() throws(InvalidInput) -> Bool {
+    package mutating func null() throws(InvalidInput) -> Bool {
         guard peek() == UInt8(ascii: "n") else { return false }
         try literal("null")
         return true
@@ -157,7 +157,7 @@ struct JSONReader {
 
     // MARK: Any value
 
-    mutating func value(_ field: String) throws(InvalidInput) -> JSONValue {
+    package mutating func value(_ field: String) throws(InvalidInput) -> JSONValue {
         switch peek() {
         case UInt8(ascii: "{"):
             var members: [String: JSONValue] = [:]
@@ -182,7 +182,7 @@ struct JSONReader {
     }
 
     /// Reads a value that nobody wants.
-    mutating func skip() throws(InvalidInput) {
+    package mutating func skip() throws(InvalidInput) {
         switch peek() {
         case UInt8(ascii: "{"): try object("body") { reader, _ throws(InvalidInput) in try reader.skip() }
         case UInt8(ascii: "["): try array("body") { reader, _ throws(InvalidInput) in try reader.skip() }
@@ -194,7 +194,7 @@ struct JSONReader {
 
     private mutating func open() throws(InvalidInput) {
         depth += 1
-        guard depth <= Self.depthMax else {
+        guard depth <= Self.depthMax || PlantedFaults.contains("json-depth") else {
             throw InvalidInput(
                 field: "body", "is nested too deep at byte \(position), the limit is \(Self.depthMax) levels")
         }

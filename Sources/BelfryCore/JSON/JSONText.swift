@@ -1,0 +1,119 @@
+/// How a number that is no `integer` is spelled.
+package enum JSONNumberStyle: Sendable {
+    /// As stored: with a point or an exponent, so that it is read back as what it was.
+    case exact
+    /// As sent to devices and callers: a whole number without a point, which every reader takes for a whole number.
+    case short
+}
+
+/// JSON text, canonical: compact, the members of objects in the order of their keys. The same value makes the same
+/// bytes. `JSONReader` reads what is written in the exact style back as an equal value.
+extension [UInt8] {
+    package mutating func append(json value: JSONValue, numbers style: JSONNumberStyle) {
+        switch value {
+        case .null: append(contentsOf: "null".utf8)
+        case .bool(let bool): append(contentsOf: (bool ? "true" : "false").utf8)
+        case .integer(let integer): append(contentsOf: String(integer).utf8)
+        case .number(let number): append(json: number, style)
+        case .string(let string): append(jsonString: string)
+        case .array(let elements):
+            append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { append(UInt8(ascii: ",")) }
+                append(json: element, numbers: style)
+            }
+            append(UInt8(ascii: "]"))
+        case .object(let members): append(json: members, numbers: style)
+        }
+    }
+
+    private mutating func append(json members: [String: JSONValue], numbers style: JSONNumberStyle) {
+        append(UInt8(ascii: "{"))
+        for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+            if index > 0 { append(UInt8(ascii: ",")) }
+            append(jsonString: member.key)
+            append(UInt8(ascii: ":"))
+            append(json: member.value, numbers: style)
+        }
+        append(UInt8(ascii: "}"))
+    }
+
+    /// JSON has no word for what is not finite, and `JSONReader` reads no such number: it is written as null.
+    package mutating func append(json number: Double, _ style: JSONNumberStyle) {
+        guard number.isFinite else { return append(contentsOf: "null".utf8) }
+        let text = String(number)
+        let isShort = style == .short && text.hasSuffix(".0")
+        append(contentsOf: isShort ? text.utf8.dropLast(2) : text.utf8[...])
+    }
+
+    /// A string in quotes, with the escapes that it needs.
+    package mutating func append(jsonString text: String) {
+        append(UInt8(ascii: "\""))
+        let start = count
+        append(contentsOf: text.utf8)
+        if self[start...].contains(where: \.needsEscape) {
+            removeSubrange(start...)
+            for byte in text.utf8 { append(escaped: byte) }
+        }
+        append(UInt8(ascii: "\""))
+    }
+
+    private mutating func append(escaped byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            append(UInt8(ascii: "\\"))
+            append(byte)
+        case 0x08: append(contentsOf: #"\b"#.utf8)
+        case 0x09: append(contentsOf: #"\t"#.utf8)
+        case 0x0A: append(contentsOf: #"\n"#.utf8)
+        case 0x0C: append(contentsOf: #"\f"#.utf8)
+        case 0x0D: append(contentsOf: #"\r"#.utf8)
+        case 0x00...0x1F:
+            append(contentsOf: #"\u00"#.utf8)
+            append((byte >> 4).hexDigit)
+            append((byte & 15).hexDigit)
+        default: append(byte)
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var needsEscape: Bool { self < 0x20 || self == 0x22 || self == 0x5C }
+}
+
+extension JSONValue {
+    /// As devices and callers get it.
+    package var encoded: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(json: self, numbers: .short)
+        return bytes
+    }
+
+    /// As a store keeps it: `JSONReader` reads it back as an equal value.
+    package var storedText: String {
+        var bytes: [UInt8] = []
+        bytes.append(json: self, numbers: .exact)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// How many arrays and objects enclose the deepest value, itself included.
+    var depth: Int {
+        switch self {
+        case .array(let elements): 1 + (elements.lazy.map(\.depth).max() ?? 0)
+        case .object(let members): 1 + (members.values.lazy.map(\.depth).max() ?? 0)
+        default: 0
+        }
+    }
+
+    /// Throws unless what is stored of it is short enough, and shallow enough to be read back.
+    func checkStored(_ field: String, bytesMax: Int) throws(InvalidInput) {
+        guard depth <= JSONReader.depthMax || PlantedFaults.contains("json-depth") else {
+            throw InvalidInput(
+                field: field, "is nested \(depth) levels deep as it is stored, the limit is \(JSONReader.depthMax)")
+        }
+        let bytes = storedText.utf8.count
+        guard bytes <= bytesMax else {
+            throw InvalidInput(field: field, "is \(bytes) bytes as it is stored, the limit is \(bytesMax)")
+        }
+    }
+}

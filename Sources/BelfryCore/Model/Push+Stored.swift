@@ -1,0 +1,66 @@
+// What a push says, as stores keep it. It was judged when it was accepted, and is not judged again when it is read.
+
+extension Push.Content {
+    /// From what a store keeps. Throws `InvalidInput` when that makes no sense.
+    package init(stored text: [UInt8]) throws(InvalidInput) {
+        var body: String?
+        var custom: [String: JSONValue] = [:]
+        var apple: ApplePush?
+        try JSONReader.document(text) { reader, key throws(InvalidInput) in
+            switch key {
+            case "body": body = try reader.string("body")
+            case "custom": custom = try reader.members("custom") ?? [:]
+            case "apple": apple = try reader.null() ? nil : try ApplePush(stored: &reader)
+            default: try reader.skip()
+            }
+        }
+        self.init(body: body, custom: custom, apple: apple)
+    }
+
+    /// As a store keeps it.
+    package var storedText: String { stored.storedText }
+
+    /// Throws unless what is stored of it can be kept and read back. That counts for parts too that no platform reads.
+    package func checkStored() throws(InvalidInput) {
+        try stored.checkStored("message", bytesMax: PushLimits.contentBytesMax)
+    }
+
+    private var stored: JSONValue {
+        var members: [String: JSONValue] = ["custom": .object(custom)]
+        members["body"] = body.map(JSONValue.string)
+        members["apple"] = apple?.stored
+        return .object(members)
+    }
+}
+
+extension ApplePush {
+    fileprivate init(stored reader: inout JSONReader) throws(InvalidInput) {
+        var type: Kind?
+        var priority: Priority?
+        var collapseID: String?
+        var isStored = true
+        var payload: [String: JSONValue] = [:]
+        try reader.object("apple") { reader, key throws(InvalidInput) in
+            switch key {
+            case "type": type = try reader.string("apple.type").flatMap(Kind.init)
+            case "priority": priority = try reader.integer("apple.priority").flatMap(Priority.init)
+            case "collapseID": collapseID = try reader.string("apple.collapseID")
+            case "isStored": isStored = try reader.bool("apple.isStored") ?? true
+            case "payload": payload = try reader.members("apple.payload") ?? [:]
+            default: try reader.skip()
+            }
+        }
+        guard let type else { throw InvalidInput(field: "apple.type", "is none that is known") }
+        self.init(
+            unchecked: type, priority: priority, collapseID: collapseID, isStored: isStored, payload: payload)
+    }
+
+    fileprivate var stored: JSONValue {
+        var members: [String: JSONValue] = [
+            "type": .string(type.rawValue), "isStored": .bool(isStored), "payload": .object(payload),
+        ]
+        members["priority"] = priority.map { .integer($0.rawValue) }
+        members["collapseID"] = collapseID.map(JSONValue.string)
+        return .object(members)
+    }
+}

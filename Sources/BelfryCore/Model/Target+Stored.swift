@@ -1,0 +1,47 @@
+import FoundationEssentials
+
+// Whom a schedule is for, as stores keep it. It was judged when it was accepted, and is not judged again when it is read.
+
+extension Target {
+    /// From what a store keeps. Throws `InvalidInput` when that makes no sense.
+    package init(stored text: [UInt8]) throws(InvalidInput) {
+        var devices: [UUID]?
+        var topics: [String] = []
+        var customUserIDs: [String] = []
+        var platforms: [PlatformKind]?
+        var isInteractiveOnly = false
+        try JSONReader.document(text) { reader, key throws(InvalidInput) in
+            switch key {
+            case "devices": devices = try Self.parsed(reader.strings(key), key) { UUID(uuidString: $0) }
+            case "topics": topics = try reader.strings(key) ?? []
+            case "customUserIDs": customUserIDs = try reader.strings(key) ?? []
+            case "platforms": platforms = try Self.parsed(reader.strings(key), key) { PlatformKind(rawValue: $0) }
+            case "isInteractiveOnly": isInteractiveOnly = try reader.bool(key) ?? false
+            default: try reader.skip()
+            }
+        }
+        self.init(
+            unchecked: devices, topics: topics, customUserIDs: customUserIDs, platforms: platforms,
+            isInteractiveOnly: isInteractiveOnly)
+    }
+
+    private static func parsed<Element>(
+        _ names: [String]?, _ field: String, _ parse: (String) -> Element?
+    ) throws(InvalidInput) -> [Element]? {
+        guard let names else { return nil }
+        let elements = names.compactMap(parse)
+        guard elements.count == names.count else { throw InvalidInput(field: field, "has a name that is none") }
+        return elements
+    }
+
+    /// As a store keeps it.
+    package var storedText: String {
+        var members: [String: JSONValue] = [
+            "topics": .strings(topics), "customUserIDs": .strings(customUserIDs),
+            "isInteractiveOnly": .bool(isInteractiveOnly),
+        ]
+        members["devices"] = devices.map { .strings($0.map(\.uuidString)) }
+        members["platforms"] = platforms.map { .strings($0.map(\.rawValue)) }
+        return JSONValue.object(members).storedText
+    }
+}

@@ -1,0 +1,42 @@
+import Synchronization
+
+/// Reports rows that cannot be read, each once: a list leaves such a row out, and is asked for again and again.
+package final class DamagedRows: Sendable {
+    private let reported = Mutex<Set<String>>([])
+    private let report: @Sendable (_ row: String, _ fault: String) -> Void
+
+    /// Rows remembered; past it all are forgotten, and reported once more.
+    package static let countMax = 1_000
+
+    package init(report: @escaping @Sendable (_ row: String, _ fault: String) -> Void) { self.report = report }
+
+    /// - Parameter row: its kind and number, such as `geofence 17`.
+    package func note(_ row: String, _ error: any Error) {
+        let isNew = reported.withLock { rows in
+            if rows.count >= Self.countMax { rows.removeAll() }
+            return rows.insert(row).inserted
+        }
+        guard isNew else { return }
+        if case .damaged(_, let fault)? = error as? StoreError { return report(row, fault) }
+        report(row, "\(error)")
+    }
+
+    /// Reads a stretch of a list, and goes on where rows that cannot be read leave it short: a list that is shorter than
+    /// asked for has ended.
+    ///
+    /// - Parameter rows: the next rows behind a position, up to so many; a value is nil where it cannot be read.
+    package static func stretch<Position, Value>(
+        of limit: Int, after start: Position, _ rows: (Position, Int) throws -> [(position: Position, value: Value?)]
+    ) rethrows -> [Value] {
+        var found: [Value] = []
+        var position = start
+        while found.count < limit {
+            let wanted = limit - found.count
+            let next = try rows(position, wanted)
+            found += next.compactMap(\.value)
+            guard next.count == wanted, let last = next.last else { break }
+            position = last.position
+        }
+        return found
+    }
+}
