@@ -82,8 +82,8 @@ package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
     }
 }
 
-/// A geofence without what it shows and where: all that its start, its end and its deletion need. It can be read where
-/// the rest is damaged.
+/// A geofence without what it shows and where: all that its start, its end and its deletion need. It can be read whatever
+/// is damaged.
 package struct GeofenceHead: Sendable, Hashable, GeofencePeriod {
     package let key: Key<Geofence>
     package let applicationKey: Key<Application>
@@ -91,17 +91,23 @@ package struct GeofenceHead: Sendable, Hashable, GeofencePeriod {
     package let startsAt: Instant
     package let expiresAt: Instant
     package let phase: GeofencePhase
+    /// When it is to be looked at next; nil when it is over.
+    package let dueAt: Instant?
 
+    /// - Parameters:
+    ///   - platform: nil, when it cannot be read, counts as all: more devices are told than need to be.
+    ///   - phase: nil, when it cannot be read, counts as waiting, which the time ends.
     package init(
-        key: Key<Geofence>, applicationKey: Key<Application>, platform: GeofencePlatform, startsAt: Instant,
-        expiresAt: Instant, phase: GeofencePhase
+        key: Key<Geofence>, applicationKey: Key<Application>, platform: GeofencePlatform?, startsAt: Instant,
+        expiresAt: Instant, phase: GeofencePhase?, dueAt: Instant?
     ) {
         self.key = key
         self.applicationKey = applicationKey
-        self.platform = platform
+        self.platform = platform ?? .all
         self.startsAt = startsAt
         self.expiresAt = expiresAt
-        self.phase = phase
+        self.phase = phase ?? .waiting
+        self.dueAt = dueAt
     }
 }
 

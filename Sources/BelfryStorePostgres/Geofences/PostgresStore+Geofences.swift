@@ -74,8 +74,8 @@ extension PostgresStore: GeofenceStore {
             for (key, application) in due {
                 // Another node may have turned it before the map was locked.
                 guard
-                    let geofence = try session.db.geofenceHead(key, of: application),
-                    geofence.phase.advanced(of: geofence, at: session.now) != geofence.phase
+                    let geofence = try session.db.geofenceHead(key, of: application), let dueAt = geofence.dueAt,
+                    dueAt <= session.now
                 else { continue }
                 try GeofenceDesk(session: session, application: application).turn(geofence)
             }

@@ -40,14 +40,12 @@ extension DamagedRows {
 
 extension GeofenceHead {
     /// From the columns of `GeofenceStatements.head` and `due`.
-    init(_ row: Columns) throws {
-        guard let platform = GeofencePlatform(rawValue: row.text(2)),
-            let phase = GeofencePhase(rawValue: row.integer(5))
-        else { throw StoreError.damaged("geofence \(row.integer(0))") }
+    init(_ row: Columns) {
         self.init(
-            key: Key(row.integer(0)), applicationKey: Key(row.integer(1)), platform: platform,
-            startsAt: Instant(milliseconds: row.integer(3)), expiresAt: Instant(milliseconds: row.integer(4)),
-            phase: phase)
+            key: Key(row.integer(0)), applicationKey: Key(row.integer(1)),
+            platform: GeofencePlatform(rawValue: row.text(2)), startsAt: Instant(milliseconds: row.integer(3)),
+            expiresAt: Instant(milliseconds: row.integer(4)), phase: GeofencePhase(rawValue: row.integer(5)),
+            dueAt: row.integerIfAny(6).map(Instant.init(milliseconds:)))
     }
 }
 
@@ -150,7 +148,7 @@ enum GeofenceStatements {
         """
 
     static let due = """
-        SELECT id, application_id, platform, starts_at_ms, expires_at_ms, phase /* geofences.due */
+        SELECT id, application_id, platform, starts_at_ms, expires_at_ms, phase, due_at_ms /* geofences.due */
           FROM geofence
          WHERE due_at_ms <= ?1
          ORDER BY due_at_ms
@@ -158,7 +156,7 @@ enum GeofenceStatements {
         """
 
     static let head = """
-        SELECT id, application_id, platform, starts_at_ms, expires_at_ms, phase /* geofences.head */
+        SELECT id, application_id, platform, starts_at_ms, expires_at_ms, phase, due_at_ms /* geofences.head */
           FROM geofence
          WHERE id = ?1 AND application_id = ?2
         """

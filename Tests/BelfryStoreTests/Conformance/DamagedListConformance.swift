@@ -91,6 +91,28 @@ import Testing
         }
     }
 
+    @Test(arguments: Hull.allCases, [("platform", "'toaster'"), ("phase", "7"), ("starts_at_ms", "4000000000000")])
+    func `a geofence whose columns contradict one another ends and is deleted all the same`(
+        hull: Hull, damage: (column: String, value: String)
+    ) async throws {
+        try await hull.wreck { wreck in
+            let (scene, store) = (wreck.scene, wreck.store)
+            let location = try await scene.locate()
+            let damaged = try await scene.fence([location], startsIn: .seconds(10), expiresIn: .seconds(20))
+            let sound = try await scene.fence([location])
+            try await wreck.run(hull.withoutChecks(of: "geofence", "geofence_\(damage.column)_check"))
+            try await wreck.run(
+                hull.withoutChecks(of: "geofence", "geofence_check")
+                    + "UPDATE geofence SET \(damage.column) = \(damage.value) WHERE id = \(damaged.key)")
+            scene.clock.advance(by: .seconds(11))
+            #expect(try await scene.updates().geofences.map(\.key).contains(sound.key))
+            scene.clock.advance(by: .seconds(11))
+            #expect(try await scene.updates().geofences == [sound])
+            #expect(try await store.delete(damaged.key, of: scene.application.key))
+            #expect(try await store.geofences(of: scene.application.key, MapQuery()) == Listing([sound], total: 1))
+        }
+    }
+
     @Test(arguments: Hull.allCases)
     func `a geofence with the most data that is taken is read again, however its numbers are spelt`(
         hull: Hull
@@ -205,6 +227,14 @@ extension DamagedListConformance {
 }
 
 extension Hull {
+    /// A disk that lies knows no constraints.
+    fileprivate func withoutChecks(of table: String, _ constraint: String) -> String {
+        switch self {
+        case .sqlite: "PRAGMA ignore_check_constraints = 1;"
+        case .postgres: "ALTER TABLE \(table) DROP CONSTRAINT IF EXISTS \(constraint);"
+        }
+    }
+
     fileprivate var infinity: String {
         switch self {
         case .sqlite: "9e999"
