@@ -48,11 +48,12 @@ extension Admin {
                 switch name {
                 case "body": body = try reader.string("message.body")
                 case "apns":
-                    let value = try reader.value("message.apns")
+                    let value = try reader.value("message.apns", bytesMax: PushLimits.contentWrittenBytesMax)
                     apple = value.isNull ? nil : try ApplePush(value)
                 default:
                     try reader.object("message.custom") { reader, platform throws(InvalidInput) in
-                        custom[platform] = try reader.value("message.custom.\(platform)")
+                        custom[platform] = try reader.value(
+                            "message.custom.\(platform)", bytesMax: PushLimits.contentWrittenBytesMax)
                     }
                 }
             }

@@ -89,7 +89,8 @@ extension PCFv1 {
             if try reader.null() { return [:] }
             var custom: [String: JSONValue] = [:]
             try reader.object("message.custom") { reader, key throws(InvalidInput) in
-                let value = try reader.value("message.custom")
+                let value = try reader.value(
+                    "message.custom.\(key)", bytesMax: PushLimits.contentWrittenBytesMax)
                 try check(value, of: key)
                 custom[key] = value.isNull ? nil : value
             }

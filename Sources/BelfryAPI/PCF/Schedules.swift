@@ -12,8 +12,9 @@ extension PCFv1 {
         static let notFound = APIError(
             .notFound, "No push waits under this id: it is unknown, or it was sent, cancelled or has expired")
 
-        /// How many are read at once: each may name 4,096 devices.
-        private static let pageSize = 32
+        /// How many are read at once. Each may name 4,096 devices and hold 64 KiB of content, and a client that does not read its
+        /// answer has them all in memory.
+        private static let pageSize = 8
 
         /// All of them, in an answer that is written while it is read, since it may be of any length.
         func list(for application: Application) async throws -> Response {

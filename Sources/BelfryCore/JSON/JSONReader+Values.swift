@@ -38,8 +38,12 @@ extension JSONReader {
     }
 
     /// An object whose members are the caller's own.
-    package mutating func members(_ field: String) throws(InvalidInput) -> [String: JSONValue]? {
-        let value = try value(field)
+    ///
+    /// - Parameter bytesMax: how long its text may be.
+    package mutating func members(
+        _ field: String, bytesMax: Int = PushLimits.contentWrittenBytesMax
+    ) throws(InvalidInput) -> [String: JSONValue]? {
+        let value = try value(field, bytesMax: bytesMax)
         switch value {
         case .null: return nil
         case .object(let members): return members

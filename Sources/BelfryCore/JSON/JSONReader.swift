@@ -11,6 +11,8 @@ package struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0
     private var depth = 0
+    /// Where a value begins that is bounded in length, and the bound.
+    private var bounded: (start: Int, bytesMax: Int)?
 
     /// Far above what an app nests, far below what a stack holds.
     package static let depthMax = 64
@@ -157,7 +159,23 @@ package struct JSONReader {
 
     // MARK: Any value
 
+    /// As `value`, of a text that is bounded in length. Many small values take far more memory and time than their text.
+    package mutating func value(_ field: String, bytesMax: Int) throws(InvalidInput) -> JSONValue {
+        skipSpace()
+        bounded = (position, bytesMax)
+        defer { bounded = nil }
+        let value = try value(field)
+        try checkLength(field)
+        return value
+    }
+
+    private func checkLength(_ field: String) throws(InvalidInput) {
+        guard let bounded, position - bounded.start > bounded.bytesMax else { return }
+        throw InvalidInput(field: field, "is written in more than \(bounded.bytesMax) bytes, which is the limit")
+    }
+
     package mutating func value(_ field: String) throws(InvalidInput) -> JSONValue {
+        try checkLength(field)
         switch peek() {
         case UInt8(ascii: "{"):
             var members: [String: JSONValue] = [:]

@@ -9,7 +9,7 @@ extension Push.Content {
         try JSONReader.document(text) { reader, key throws(InvalidInput) in
             switch key {
             case "body": body = try reader.string("body")
-            case "custom": custom = try reader.members("custom") ?? [:]
+            case "custom": custom = try reader.members("custom", bytesMax: .max) ?? [:]
             case "apple": apple = try reader.null() ? nil : try ApplePush(stored: &reader)
             default: try reader.skip()
             }
@@ -46,7 +46,7 @@ extension ApplePush {
             case "priority": priority = try reader.integer("apple.priority").flatMap(Priority.init)
             case "collapseID": collapseID = try reader.string("apple.collapseID")
             case "isStored": isStored = try reader.bool("apple.isStored") ?? true
-            case "payload": payload = try reader.members("apple.payload") ?? [:]
+            case "payload": payload = try reader.members("apple.payload", bytesMax: .max) ?? [:]
             default: try reader.skip()
             }
         }

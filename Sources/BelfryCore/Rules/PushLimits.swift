@@ -6,6 +6,8 @@ package enum PushLimits {
     /// What a push says, body and custom parts and all, as it is stored. Ours: no provider takes more than 5,120 bytes, and
     /// each of a dozen platforms may have a part of its own.
     package static let contentBytesMax = 65_536
+    /// The same as a caller writes it, with spaces and escapes: more is not even read.
+    package static let contentWrittenBytesMax = 2 * contentBytesMax
 }
 
 extension Lane {

@@ -74,6 +74,22 @@ import Testing
     @Test func `a number of a million digits is refused`() throws {
         #expect(throws: InvalidInput.self) { try Self.read(String(repeating: "9", count: 1_000_000)) }
     }
+
+    @Test func `a value is read no further than it may be long`() throws {
+        func read(_ text: String) throws -> JSONValue {
+            var reader = JSONReader(Array(text.utf8))
+            return try reader.value("a", bytesMax: 10)
+        }
+        #expect(try read("   [1,2,3,45] ") == .array([1, 2, 3, 45].map(JSONValue.integer)))
+        #expect(throws: InvalidInput(field: "a", "is written in more than 10 bytes, which is the limit")) {
+            try read("[1,2,3,456]")
+        }
+        // What stands behind is not even looked at.
+        #expect(throws: InvalidInput(field: "a", "is written in more than 10 bytes, which is the limit")) {
+            try read("[{},{},{},{},{},no JSON")
+        }
+    }
+
 }
 
 extension JSONValue {
