@@ -35,14 +35,17 @@ package struct Premises: Sendable {
         // A database without its ring cannot be read; a new ring beside it would only hide that.
         if let url = storage.databaseURL {
             keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
-            let options = PostgresStore.Options(connection: url, connectionsMax: storage.connectionsMax)
+            let options = PostgresStore.Options(
+                connection: url, connectionsMax: storage.connectionsMax, quotas: configuration.quotas,
+                observer: MeasuredStore("postgres"))
             let postgres = try await PostgresStore.open(options, logger: logger, migrate: storage.migrates)
             (store, clock, closeStore) = (postgres, postgres.clock, { await postgres.close() })
         } else {
             keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
             let forward = ForwardClock(logger: logger)
             let sqlite = try SQLiteStore.open(
-                at: storage.databaseFile, clock: forward, logger: logger, migrate: storage.migrates)
+                at: storage.databaseFile, clock: forward, logger: logger, migrate: storage.migrates,
+                quotas: configuration.quotas, observer: MeasuredStore("sqlite"))
             (store, clock, closeStore) = (sqlite, forward, { try await sqlite.close() })
         }
         let group = MultiThreadedEventLoopGroup.singleton

@@ -14,6 +14,7 @@ package final class SQLiteStore: Sendable {
     let secrets: Secrets
     let pushes: PushShelf
     let signals: Hints
+    let quotaBook: QuotaBook
     private let watch: Watch?
     private let checkpoints: Checkpoints
     let librarian: Librarian
@@ -23,7 +24,8 @@ package final class SQLiteStore: Sendable {
     /// - Parameter migrate: brings the schema up to date first. Without it, a schema that is not up to date throws
     ///   `StoreError.unavailable`.
     package static func open(
-        at path: String, clock: any WallClock, logger: Logger, migrate: Bool, for use: StoreUse = .serving
+        at path: String, clock: any WallClock, logger: Logger, migrate: Bool, for use: StoreUse = .serving,
+        quotas: Quotas = .standard, observer: any StoreObserver = NoStoreObserver()
     ) throws -> SQLiteStore {
         do {
             let pool = try DatabasePool(path: path, configuration: .store)
@@ -33,7 +35,8 @@ package final class SQLiteStore: Sendable {
             return SQLiteStore(
                 pool: pool, flusher: try LogFlusher(path: path),
                 checkpoints: try Checkpoints(pool: pool, logger: logger), librarian: try Librarian(path: path),
-                secrets: try pool.read(Secrets.init), clock: clock, logger: logger, isWatched: use == .serving)
+                secrets: try pool.read(Secrets.init), clock: clock, quotas: quotas, observer: observer, logger: logger,
+                isWatched: use == .serving)
         } catch {
             throw error.asStoreError
         }
@@ -54,7 +57,7 @@ package final class SQLiteStore: Sendable {
 
     private init(
         pool: DatabasePool, flusher: LogFlusher, checkpoints: Checkpoints, librarian: Librarian, secrets: Secrets,
-        clock: any WallClock, logger: Logger, isWatched: Bool
+        clock: any WallClock, quotas: Quotas, observer: any StoreObserver, logger: Logger, isWatched: Bool
     ) {
         self.pool = pool
         self.librarian = librarian
@@ -63,9 +66,11 @@ package final class SQLiteStore: Sendable {
         let roster = Roster()
         let signals = Hints()
         let pushes = PushShelf()
+        let quotaBook = QuotaBook(quotas)
         let writer = Writer(
-            pool: pool, session: WriteSession(clock: clock, secrets: secrets, pushes: pushes), flusher: flusher,
-            logger: logger
+            pool: pool,
+            session: WriteSession(clock: clock, secrets: secrets, pushes: pushes, quotaBook: quotaBook),
+            flusher: flusher, observer: observer, logger: logger
         ) { effects, writer in
             checkpoints.note()
             if effects.rosterChanged { roster.forget() }
@@ -79,6 +84,7 @@ package final class SQLiteStore: Sendable {
         self.roster = roster
         self.signals = signals
         self.pushes = pushes
+        self.quotaBook = quotaBook
         self.writer = writer
         self.checkpoints = checkpoints
         watch = isWatched ? Watch(writer: writer) : nil
@@ -88,6 +94,7 @@ package final class SQLiteStore: Sendable {
     package func close() async throws {
         watch?.stop()
         signals.close()
+        writer.enqueue("content") { try $0.writeDownContentUse() }
         await writer.close()
         do {
             try librarian.close()

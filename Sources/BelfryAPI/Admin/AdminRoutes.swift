@@ -48,6 +48,7 @@ package struct AdminRoutes: Sendable {
             + Admin.Locations(desk: desk).routes + Admin.LocationGroups(desk: desk).routes
             + Admin.Geofences(desk: desk).routes + Admin.Analytics(desk: desk).routes
             + Admin.AuditLog(desk: desk).routes + Admin.Nodes(desk: desk).routes
+            + Admin.Quotas(desk: desk).routes
             + (events.map { Admin.Events(desk: desk, hub: $0).routes } ?? [])
     }
 

@@ -41,7 +41,8 @@ package struct Once: Sendable {
         let run = Run(
             once: self, request: request.with(body),
             reservation: Reservation(
-                name: Self.name(key, principal), request: Self.digest(request, body), seed: UUID(), hold: hold),
+                name: Self.name(key, principal), caller: principal, request: Self.digest(request, body), seed: UUID(),
+                hold: hold),
             logger: context.logger)
         switch try await store.reserve(run.reservation) {
         case .first(let seed): return try await run.perform(under: seed, handler)

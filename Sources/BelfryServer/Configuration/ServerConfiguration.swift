@@ -20,6 +20,7 @@ package struct ServerConfiguration: Sendable {
     package var delivery: DeliveryOptions
     package var archive: Archivist.Options
     package var retry: RetryPolicy
+    package var quotas: Quotas
     package var providers: ProviderOptions
     package var logging: LoggingConfiguration
     package var shutdownTimeout: Duration
@@ -47,6 +48,7 @@ package struct ServerConfiguration: Sendable {
         archive = Archivist.Options(settings)
         pcf.eventsLateMax = archive.eventsLateMax
         retry = RetryPolicy(settings)
+        quotas = Quotas(settings)
         providers = ProviderOptions(settings)
         logging = LoggingConfiguration(settings)
         shutdownTimeout = settings.seconds("shutdown.timeout.seconds", default: 30, in: 1...600)

@@ -7,6 +7,8 @@ extension PostgresStore {
             // In this order: two who held the row and both wanted to lock it would wait for each other.
             try session.lockMap(of: application)
             try session.check(application)
+            try session.check(.locationGroups, of: application)
+            session.note(1, .locationGroups, of: application)
             let locations = try session.locations(plan.locations, of: application, field: "location_ids")
             let now = session.now
             let key = Key<LocationGroup>(
@@ -64,6 +66,7 @@ extension PostgresStore {
             guard try session.db.locationGroup(key, of: application) != nil else { return false }
             try session.prepared(LocationGroupStatements.clear).send(key)
             try session.prepared(LocationGroupStatements.delete).send(key)
+            session.note(-1, .locationGroups, of: application)
             return true
         }
     }

@@ -5,6 +5,8 @@ extension PostgresStore: LocationStore {
     package func create(_ place: Place, of application: Key<Application>) async throws -> Location {
         try await write { session in
             try session.check(application)
+            try session.check(.locations, of: application)
+            session.note(1, .locations, of: application)
             let now = session.now
             let key = try session.insert(
                 LocationStatements.insert, application, place.name, place.name.lowercased(), place.latitude,
@@ -52,6 +54,7 @@ extension PostgresStore: LocationStore {
             guard try session.db.location(key, of: application) != nil else { return false }
             try session.checkUnused(key)
             try session.prepared(LocationStatements.delete).send(key)
+            session.note(-1, .locations, of: application)
             return true
         }
     }

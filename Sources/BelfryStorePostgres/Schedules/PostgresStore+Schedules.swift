@@ -10,6 +10,10 @@ extension PostgresStore: ScheduleStore {
         let target = try order.target.json()
         return try await write { session in
             guard try session.exists(application) else { throw StoreError.unknown("application \(application)") }
+            try session.check(.schedules, of: application)
+            try session.check(.content, of: application, adding: content.utf8.count + target.utf8.count)
+            session.note(1, .schedules, of: application)
+            session.note(content.utf8.count + target.utf8.count, .content, of: application)
             let now = session.now
             let key = try session.insert(
                 ScheduleStatements.insert, application, dueAt, order.lane?.rawValue, order.guarantee.rawValue,
@@ -53,9 +57,13 @@ extension PostgresStore: ScheduleStore {
             let schedule = try session.prepared(ScheduleStatements.hold).first(key, application, as: Schedule.init)
             guard let schedule, schedule.ending == nil else { return nil }
             let changed = schedule.changed(by: change)
+            let (content, target) = (try changed.order.content.json(), try changed.order.target.json())
+            let bytes = try session.prepared(ScheduleStatements.bytes).first(key) { Int($0.integer(0)) } ?? 0
+            let gained = content.utf8.count + target.utf8.count - bytes
+            try session.check(.content, of: application, adding: gained)
             try session.prepared(ScheduleStatements.update).run(
-                changed.dueAt, changed.version, changed.order.expiresAt, try changed.order.content.json(),
-                try changed.order.target.json(), key)
+                changed.dueAt, changed.version, changed.order.expiresAt, content, target, key)
+            session.note(gained, .content, of: application)
             session.noteSchedule(at: changed.dueAt, now: session.now)
             return changed
         }
@@ -108,8 +116,10 @@ extension WriteSession {
         let ended = try prepared(ScheduleStatements.end).run(
             now, how.name, how.receiptID, how.reason, schedule.key, schedule.version)
         guard ended > 0 else { return false }
-        try prepared(ScheduleStatements.clear).send(
-            schedule.applicationKey, now + (.zero - Schedule.keptFor), Self.clearedByEach)
+        note(-1, .schedules, of: schedule.applicationKey)
+        try prepared(ScheduleStatements.clear).each(
+            schedule.applicationKey, now + (.zero - Schedule.keptFor), Self.clearedByEach
+        ) { note(-Int($0.integer(0)), .content, of: schedule.applicationKey) }
         return true
     }
 }
@@ -168,6 +178,10 @@ enum ScheduleStatements {
          WHERE id = $1 AND application_id = $2
         """
 
+    static let bytes = """
+        SELECT (octet_length(content) + octet_length(target))::bigint /* schedules.bytes */ FROM schedule WHERE id = $1
+        """
+
     static let hold = """
         SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
                ended_at_ms, ending, receipt_id, reason /* schedules.hold */
@@ -214,6 +228,7 @@ enum ScheduleStatements {
         DELETE FROM schedule /* schedules.clear */
          WHERE id IN (SELECT id FROM schedule WHERE application_id = $1 AND ended_at_ms < $2
                        ORDER BY ended_at_ms LIMIT $3)
+        RETURNING (octet_length(content) + octet_length(target))::bigint
         """
 
     /// Walks `schedule_due`.

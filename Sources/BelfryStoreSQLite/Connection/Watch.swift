@@ -18,6 +18,7 @@ final class Watch: Sendable {
                 try Retirement(session: session).resume()
                 try TopicBurial(session: session).step()
                 try Catalogue(session: session).step()
+                try session.writeDownContentUse()
             }
         }
         timer.resume()

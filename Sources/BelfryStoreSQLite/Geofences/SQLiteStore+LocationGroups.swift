@@ -5,11 +5,13 @@ extension SQLiteStore {
     package func create(_ plan: LocationGroupPlan, of application: Key<Application>) async throws -> LocationGroup {
         try await writer.write { session in
             try session.check(application)
+            try session.check(.locationGroups, of: application)
             let locations = try session.locations(plan.locations, of: application, field: "location_ids")
             let now = session.clock.now
             try session.prepared(LocationGroupStatements.insert).run(
                 application, plan.name, plan.summary, plan.search, now)
             let key = Key<LocationGroup>(session.db.lastInsertedRowID)
+            session.note(1, .locationGroups, of: application)
             try session.add(plan.locations, to: key)
             return LocationGroup(
                 key: key, name: plan.name, summary: plan.summary, locations: locations, createdAt: now, updatedAt: now)
@@ -60,6 +62,7 @@ extension SQLiteStore {
             guard try session.db.locationGroup(key, of: application) != nil else { return false }
             try session.prepared(LocationGroupStatements.clear).run(key)
             try session.prepared(LocationGroupStatements.delete).run(key)
+            session.note(-1, .locationGroups, of: application)
             return true
         }
     }

@@ -5,9 +5,11 @@ extension SQLiteStore: LocationStore {
     package func create(_ place: Place, of application: Key<Application>) async throws -> Location {
         try await writer.write { session in
             try session.check(application)
+            try session.check(.locations, of: application)
             let now = session.clock.now
             try session.prepared(LocationStatements.insert).run(
                 application, place.name, place.name.lowercased(), place.latitude, place.longitude, place.radius, now)
+            session.note(1, .locations, of: application)
             return Location(key: Key(session.db.lastInsertedRowID), place: place, createdAt: now, updatedAt: now)
         }
     }
@@ -49,6 +51,7 @@ extension SQLiteStore: LocationStore {
             guard try session.db.location(key, of: application) != nil else { return false }
             try session.checkUnused(key)
             try session.prepared(LocationStatements.delete).run(key)
+            session.note(-1, .locations, of: application)
             return true
         }
     }

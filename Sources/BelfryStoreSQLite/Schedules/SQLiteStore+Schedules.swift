@@ -10,10 +10,14 @@ extension SQLiteStore: ScheduleStore {
         let target = try order.target.json()
         return try await writer.write { session in
             guard try session.exists(application) else { throw StoreError.unknown("application \(application)") }
+            try session.check(.schedules, of: application)
+            try session.check(.content, of: application, adding: content.utf8.count + target.utf8.count)
             let now = session.clock.now
             try session.prepared(ScheduleStatements.insert).run(
                 application, dueAt, order.lane?.rawValue, order.guarantee.rawValue, order.expiresAt, content, target,
                 now)
+            session.note(1, .schedules, of: application)
+            session.note(content.utf8.count + target.utf8.count, .content, of: application)
             session.noteSchedule(at: dueAt, now: now)
             return Schedule(
                 key: Key(session.db.lastInsertedRowID), applicationKey: application, order: order, dueAt: dueAt,
@@ -52,9 +56,13 @@ extension SQLiteStore: ScheduleStore {
             let schedule = try session.prepared(ScheduleStatements.byKey).first(key, application, as: Schedule.init)
             guard let schedule, schedule.ending == nil else { return nil }
             let changed = schedule.changed(by: change)
+            let (content, target) = (try changed.order.content.json(), try changed.order.target.json())
+            let bytes = try session.prepared(ScheduleStatements.bytes).first(key) { Int($0.integer(0)) } ?? 0
+            let gained = content.utf8.count + target.utf8.count - bytes
+            try session.check(.content, of: application, adding: gained)
             try session.prepared(ScheduleStatements.update).run(
-                changed.dueAt, changed.version, changed.order.expiresAt, try changed.order.content.json(),
-                try changed.order.target.json(), key)
+                changed.dueAt, changed.version, changed.order.expiresAt, content, target, key)
+            session.note(gained, .content, of: application)
             session.noteSchedule(at: changed.dueAt, now: session.clock.now)
             return changed
         }
@@ -108,8 +116,10 @@ extension WriteSession {
         try prepared(ScheduleStatements.end).run(
             now, how.name, how.receiptID, how.reason, schedule.key, schedule.version)
         guard db.changesCount > 0 else { return false }
-        try prepared(ScheduleStatements.clear).run(
-            schedule.applicationKey, now + (.zero - Schedule.keptFor), Self.clearedByEach)
+        note(-1, .schedules, of: schedule.applicationKey)
+        try prepared(ScheduleStatements.clear).each(
+            schedule.applicationKey, now + (.zero - Schedule.keptFor), Self.clearedByEach
+        ) { note(-Int($0.integer(0)), .content, of: schedule.applicationKey) }
         return true
     }
 }
@@ -167,6 +177,12 @@ enum ScheduleStatements {
          WHERE id = ?1 AND application_id = ?2
         """
 
+    static let bytes = """
+        SELECT length(CAST(content AS BLOB)) + length(CAST(target AS BLOB)) /* schedules.bytes */
+          FROM schedule
+         WHERE id = ?1
+        """
+
     /// Walks `schedule_application`.
     static let waiting = """
         SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
@@ -205,6 +221,7 @@ enum ScheduleStatements {
         DELETE FROM schedule /* schedules.clear */
          WHERE id IN (SELECT id FROM schedule WHERE application_id = ?1 AND ended_at_ms < ?2
                        ORDER BY ended_at_ms LIMIT ?3)
+        RETURNING length(CAST(content AS BLOB)) + length(CAST(target AS BLOB))
         """
 
     /// Walks `schedule_due`.

@@ -7,6 +7,9 @@ extension MemoryStore {
         let now = clock.now
         let schedule = try transaction { contents in
             guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
+            try contents.check(quotas, .schedules, of: application)
+            try contents.check(
+                quotas, .content, of: application, adding: order.content.storedBytes + order.target.storedBytes)
             let schedule = Schedule(
                 key: contents.nextKey(), applicationKey: application, order: order, dueAt: dueAt, createdAt: now,
                 version: 1, ending: nil)
@@ -46,9 +49,14 @@ extension MemoryStore {
         _ key: Key<Schedule>, of application: Key<Application>, _ change: Schedule.Change
     ) async throws -> Schedule? {
         let now = clock.now
-        let changed = transaction { contents -> Schedule? in
+        let changed = try transaction { contents -> Schedule? in
             guard let schedule = contents.schedule(key, of: application), schedule.ending == nil else { return nil }
             let changed = schedule.changed(by: change)
+            let (old, new) = (schedule.order, changed.order)
+            try contents.check(
+                quotas, .content, of: application,
+                adding: new.content.storedBytes + new.target.storedBytes - old.content.storedBytes
+                    - old.target.storedBytes)
             contents.schedules[key] = changed
             return changed
         }
