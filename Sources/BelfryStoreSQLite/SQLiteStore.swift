@@ -87,7 +87,7 @@ package final class SQLiteStore: Sendable {
         self.quotaBook = quotaBook
         self.writer = writer
         self.checkpoints = checkpoints
-        watch = isWatched ? Watch(writer: writer) : nil
+        watch = isWatched ? Watch(writer: writer, pool: pool, naming: secrets.naming, logger: logger) : nil
     }
 
     /// Finishes the waiting writes, moves the log into the file and lets go of it.
