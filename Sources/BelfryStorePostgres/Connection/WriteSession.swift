@@ -45,6 +45,8 @@ final class WriteSession {
 enum SessionStatements {
     static let begin = "BEGIN /* session.begin */"
     static let snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY /* session.snapshot */"
+    /// Of a transaction that searches: `SearchBudget.longest`.
+    static let searchDeadline = "SET LOCAL statement_timeout = '5s' /* session.search_deadline */"
     static let commit = "COMMIT /* session.commit */"
 
     /// The database's clock, in milliseconds.

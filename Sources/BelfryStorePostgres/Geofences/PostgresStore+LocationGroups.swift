@@ -27,7 +27,7 @@ extension PostgresStore {
     package func locationGroups(
         of application: Key<Application>, _ query: MapQuery
     ) async throws -> Listing<LocationGroup> {
-        try await read { db in
+        try await librarian.search(for: application) { db, _ in
             let total = try db.prepared(LocationGroupStatements.count)
                 .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
             let items = try db.prepared(LocationGroupStatements.page)

@@ -20,7 +20,7 @@ extension PostgresStore: LocationStore {
     package func locations(
         of application: Key<Application>, _ query: MapQuery
     ) async throws -> Listing<Location> {
-        try await read { db in
+        try await librarian.search(for: application) { db, _ in
             let total = try db.prepared(LocationStatements.count)
                 .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
             let items = try db.prepared(LocationStatements.page)

@@ -4,7 +4,7 @@ import GRDB
 extension SQLiteStore: TopicStore {
     package func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> Listing<Topic> {
         let now = clock.now
-        return try await read { db in
+        return try await librarian.search(for: query.applicationKey) { db, _ in
             let application = query.applicationKey
             let topics = try db.prepared(TopicListStatements.stretch).all(
                 application, query.text, query.hasExpiry, now, skip, limit, as: Topic.init)

@@ -48,7 +48,6 @@ import Testing
         Plan(BurialStatements.clear, "bigint, bigint", "using subscription_pkey"),
         Plan(BurialStatements.clearStretches, "bigint, bigint", "using subscription_stretch_pkey"),
         Plan(TextSearchStatements.byKeys, "bigint[]", "using device_pkey"),
-        Plan(TextSearchStatements.stretch, "bigint, bigint", "using device_pkey"),
         Plan(TextSearchStatements.volumes, "", "Index Only Scan using catalogue_volume_pkey"),
         Plan(TextSearchStatements.cards, "bigint[]", "using catalogue_card_pkey"),
         Plan(TextSearchStatements.devices, "bigint[]", "using catalogue_volume_pkey"),

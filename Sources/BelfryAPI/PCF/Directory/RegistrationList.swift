@@ -8,6 +8,8 @@ extension PCFv1 {
         let store: any ApplicationStore & DirectoryStore
 
         private static let chunkSize = 500
+        /// Ids that a page may lie behind: to get there, each is read.
+        static let skipMax = 1_000_000
 
         func registrations(_ request: Request, of application: Application) async throws -> Response {
             let query = request.query
@@ -49,6 +51,11 @@ extension PCFv1 {
         private static func stretch(_ query: QueryItems) throws(InvalidInput) -> (skip: Int, limit: Int) {
             guard query["size"] != nil || query["page"] != nil else { return (0, .max) }
             let page = try PageQuery(query, sizeMin: 1)
+            guard page.skip <= skipMax else {
+                throw InvalidInput(
+                    field: "page", "lies behind more than \(skipMax) ids, which is the limit; without it all are listed"
+                )
+            }
             return (page.skip, page.size)
         }
     }
