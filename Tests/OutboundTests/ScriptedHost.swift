@@ -55,8 +55,7 @@ final class ScriptedHost: Sendable {
                 }
             }.bind(host: "127.0.0.1", port: 0).get()
         var configuration = HTTPClient.Configuration()
-        let addresses = AddressGuard(allowed: allowed.compactMap(AddressBlock.init))
-        addresses.stand(before: &configuration)
+        AddressGuard(allowed: allowed.compactMap(AddressBlock.init)).stand(before: &configuration)
         let client = HTTPClient(
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
         do {
