@@ -54,12 +54,23 @@ package struct GeofenceHerald: Service {
             }
         }
         guard !open.isEmpty else { return }
-        let push = try await store.accept(
-            NewPush(
-                receiptID: UUID(), applicationKey: application, content: .geofenceUpdate, audience: .list(.active),
-                platformKeys: open.map(\.platformKey), lane: .bulk, expiresAt: clock.now + GeofenceNews.lifetime))
+        let push: Push
+        do {
+            push = try await accept(open, of: application)
+        } catch StoreError.quotaExceeded {
+            // An application that is full must not keep the devices of the others waiting.
+            for notice in open { try await store.postpone(notice, for: GeofenceNews.parkedPause) }
+            return
+        }
         for notice in open { try await store.settle(notice) }
         Metric.geofencesAnnounced()
         logger.debug("geofence update announced", metadata: ["push.key": "\(push.key)"])
+    }
+
+    private func accept(_ open: [GeofenceNotice], of application: Key<Application>) async throws -> Push {
+        try await store.accept(
+            NewPush(
+                receiptID: UUID(), applicationKey: application, content: .geofenceUpdate, audience: .list(.active),
+                platformKeys: open.map(\.platformKey), lane: .bulk, expiresAt: clock.now + GeofenceNews.lifetime))
     }
 }

@@ -5,6 +5,7 @@ import BelfryStoreSQLite
 import Foundation
 package import Logging
 import NIOPosix
+import SystemPackage
 
 /// What a configuration names on this machine, opened: the data directory, the key ring and the database; and what
 /// providers are made with.
@@ -32,17 +33,22 @@ package struct Premises: Sendable {
         }
         try FileManager.default.createDirectory(
             atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        storage.makeFilesPrivate(logger)
         // A database without its ring cannot be read; a new ring beside it would only hide that.
         if let url = storage.databaseURL {
             keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
-            let options = PostgresStore.Options(connection: url, connectionsMax: storage.connectionsMax)
+            let options = PostgresStore.Options(
+                connection: url, connectionsMax: storage.connectionsMax, quotas: configuration.quotas,
+                observer: MeasuredStore("postgres"))
             let postgres = try await PostgresStore.open(options, logger: logger, migrate: storage.migrates)
             (store, clock, closeStore) = (postgres, postgres.clock, { await postgres.close() })
         } else {
             keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
+            if isNew { try storage.makeDatabaseFile() }
             let forward = ForwardClock(logger: logger)
             let sqlite = try SQLiteStore.open(
-                at: storage.databaseFile, clock: forward, logger: logger, migrate: storage.migrates)
+                at: storage.databaseFile, clock: forward, logger: logger, migrate: storage.migrates,
+                quotas: configuration.quotas, observer: MeasuredStore("sqlite"))
             (store, clock, closeStore) = (sqlite, forward, { try await sqlite.close() })
         }
         let group = MultiThreadedEventLoopGroup.singleton
@@ -116,6 +122,21 @@ package struct Premises: Sendable {
 }
 
 extension StorageConfiguration {
+    /// SQLite gives its log and its index the mode of the database.
+    fileprivate func makeDatabaseFile() throws {
+        // Another command may have made it a moment before.
+        do { try databaseFile.writePrivately(Data()) } catch Errno.fileExists {}
+    }
+
+    /// Takes the files that hold secrets from others, whatever mode they were made or restored with.
+    fileprivate func makeFilesPrivate(_ logger: Logger) {
+        let files =
+            ["", "-wal", "-shm"].map { databaseFile + $0 } + [keyRingFile, directory + "/" + FirstKey.fileName]
+        for file in files where !file.makePrivate() {
+            logger.warning("other users may be able to read a file that holds secrets", metadata: ["file": "\(file)"])
+        }
+    }
+
     /// Whether the database has yet to be made.
     fileprivate var isNew: Bool {
         get async throws {

@@ -65,7 +65,10 @@ package struct Server: Sendable {
     ) async throws {
         let clock = premises.clock
         let gatekeeper = Gatekeeper(options: configuration.gatekeeper, clock: clock)
-        let events = EventHub(store: premises.store, clock: clock, logger: logger)
+        let shares = ShareLimiter(configuration.shares)
+        var streams = EventHub.Options()
+        streams.readersMax = configuration.shares[.streams]?.total ?? streams.readersMax
+        let events = EventHub(store: premises.store, clock: clock, logger: logger, options: streams)
         let certificates = try Certificates(configuration, obeysSignals: obeysSignals, logger: logger)
         let delivery = Delivery(
             store: premises.store, providers: providers, clock: clock, policy: configuration.retry,
@@ -95,16 +98,15 @@ package struct Server: Sendable {
             supervisor.serving()
             await onReady(addresses, premises)
         }
-        let health = Health(store: premises.store, clock: clock)
         let router = FrontDoor.router(clock: clock, isSecure: certificates.http != nil)
         PCFRoutes(
             store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
-            gatekeeper: gatekeeper, witness: events, health: { await health.forPCF() }
+            gatekeeper: gatekeeper, shares: shares, witness: events, health: { watchman.healthOfPCF }
         ).add(to: router)
         let intake = CredentialsIntake(means: premises.means)
         AdminRoutes(
             store: premises.store, vault: premises.keyRing, clock: clock, credentials: intake, gatekeeper: gatekeeper,
-            events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
+            shares: shares, events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
             idempotencyHold: configuration.pcf.idempotencyHold
         ).add(to: router)
         Contract().add(to: router)

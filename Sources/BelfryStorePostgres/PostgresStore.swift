@@ -19,6 +19,9 @@ package final class PostgresStore: Sendable {
     let secrets: Secrets
     let pushes = PushShelf()
     private let topicBook = TopicBook()
+    let quotaBook: QuotaBook
+    let sharedUse = SharedUse()
+    let observer: any StoreObserver
     let signals = Hints()
     let damagedRows: DamagedRows
     let registrations = RegistrationDesk()
@@ -37,14 +40,19 @@ package final class PostgresStore: Sendable {
         /// nil for the database's own.
         package var clock: (any WallClock)?
         package var use: StoreUse
+        package var quotas: Quotas
+        package var observer: any StoreObserver
 
         package init(
-            connection: String, connectionsMax: Int = 8, clock: (any WallClock)? = nil, use: StoreUse = .serving
+            connection: String, connectionsMax: Int = 8, clock: (any WallClock)? = nil, use: StoreUse = .serving,
+            quotas: Quotas = .standard, observer: any StoreObserver = NoStoreObserver()
         ) {
             self.connection = connection
             self.connectionsMax = connectionsMax
             self.clock = clock
             self.use = use
+            self.quotas = quotas
+            self.observer = observer
         }
     }
 
@@ -63,8 +71,8 @@ package final class PostgresStore: Sendable {
                 return (try Secrets(of: connection), try connection.now())
             }
             return try PostgresStore(
-                pool: pool, librarian: Librarian(connecting), secrets: secrets, clock: options.clock, now: now,
-                connecting: connecting, logger: logger, isWatched: options.use == .serving)
+                pool: pool, librarian: Librarian(connecting), secrets: secrets, now: now, connecting: connecting,
+                options: options, logger: logger)
         } catch {
             await pool.close()
             throw error.asStoreError
@@ -95,9 +103,12 @@ package final class PostgresStore: Sendable {
     }
 
     private init(
-        pool: ConnectionPool, librarian: Librarian, secrets: Secrets, clock: (any WallClock)?, now: Instant,
-        connecting: ConnectionOptions, logger: Logger, isWatched: Bool
+        pool: ConnectionPool, librarian: Librarian, secrets: Secrets, now: Instant, connecting: ConnectionOptions,
+        options: Options, logger: Logger
     ) throws {
+        let clock = options.clock
+        quotaBook = QuotaBook(options.quotas)
+        observer = options.observer
         self.pool = pool
         self.librarian = librarian
         self.secrets = secrets
@@ -109,7 +120,7 @@ package final class PostgresStore: Sendable {
         self.clock = clock ?? databaseClock ?? DatabaseClock(now)
         crier = try Crier(
             node: node, pool: pool, connecting: connecting, roster: roster, signals: signals, logger: logger)
-        watch = isWatched ? Watch(crier: crier, logger: logger) : nil
+        watch = options.use == .serving ? Watch(crier: crier, logger: logger) : nil
         watch?.start(self)
     }
 
@@ -119,6 +130,13 @@ package final class PostgresStore: Sendable {
         crier.close()
         signals.close()
         await librarian.close()
+        if sharedUse.isUnwritten {
+            do {
+                try await pool.run { [sharedUse, quotaBook] in try sharedUse.writeDown(on: $0, quotaBook) }
+            } catch {
+                logger.debug("the use of quotas was not written down", metadata: ["error": "\(error)"])
+            }
+        }
         await pool.close()
     }
 
@@ -127,7 +145,7 @@ package final class PostgresStore: Sendable {
         try connection.prepared(SessionStatements.begin).send()
         return WriteSession(
             db: connection, now: try time(on: connection), secrets: secrets, pushes: pushes,
-            topicBook: topicBook)
+            topicBook: topicBook, quotaBook: quotaBook, sharedUse: sharedUse)
     }
 
     /// Which application's turn it is when pages or walks are claimed next.
@@ -138,6 +156,8 @@ package final class PostgresStore: Sendable {
         for row in effects.damaged {
             logger.error("a damaged row was set aside for an hour", metadata: ["row": "\(row)"])
         }
+        quotaBook.apply(effects.quotas)
+        sharedUse.add(effects.quotas)
         if let found = effects.found { topicBook.learn(found.topics, since: found.burials) }
         if effects.rosterChanged {
             roster.forget()

@@ -15,6 +15,7 @@ package final class SQLiteStore: Sendable {
     let pushes: PushShelf
     let signals: Hints
     let damagedRows: DamagedRows
+    let quotaBook: QuotaBook
     private let watch: Watch?
     private let checkpoints: Checkpoints
     let librarian: Librarian
@@ -24,7 +25,8 @@ package final class SQLiteStore: Sendable {
     /// - Parameter migrate: brings the schema up to date first. Without it, a schema that is not up to date throws
     ///   `StoreError.unavailable`.
     package static func open(
-        at path: String, clock: any WallClock, logger: Logger, migrate: Bool, for use: StoreUse = .serving
+        at path: String, clock: any WallClock, logger: Logger, migrate: Bool, for use: StoreUse = .serving,
+        quotas: Quotas = .standard, observer: any StoreObserver = NoStoreObserver()
     ) throws -> SQLiteStore {
         do {
             let pool = try DatabasePool(path: path, configuration: .store)
@@ -34,7 +36,8 @@ package final class SQLiteStore: Sendable {
             return SQLiteStore(
                 pool: pool, flusher: try LogFlusher(path: path),
                 checkpoints: try Checkpoints(pool: pool, logger: logger), librarian: try Librarian(path: path),
-                secrets: try pool.read(Secrets.init), clock: clock, logger: logger, isWatched: use == .serving)
+                secrets: try pool.read(Secrets.init), clock: clock, quotas: quotas, observer: observer, logger: logger,
+                isWatched: use == .serving)
         } catch {
             throw error.asStoreError
         }
@@ -55,7 +58,7 @@ package final class SQLiteStore: Sendable {
 
     private init(
         pool: DatabasePool, flusher: LogFlusher, checkpoints: Checkpoints, librarian: Librarian, secrets: Secrets,
-        clock: any WallClock, logger: Logger, isWatched: Bool
+        clock: any WallClock, quotas: Quotas, observer: any StoreObserver, logger: Logger, isWatched: Bool
     ) {
         self.pool = pool
         self.librarian = librarian
@@ -67,9 +70,11 @@ package final class SQLiteStore: Sendable {
         let roster = Roster()
         let signals = Hints()
         let pushes = PushShelf()
+        let quotaBook = QuotaBook(quotas)
         let writer = Writer(
-            pool: pool, session: WriteSession(clock: clock, secrets: secrets, pushes: pushes), flusher: flusher,
-            logger: logger
+            pool: pool,
+            session: WriteSession(clock: clock, secrets: secrets, pushes: pushes, quotaBook: quotaBook),
+            flusher: flusher, observer: observer, logger: logger
         ) { effects, writer in
             checkpoints.note()
             if effects.rosterChanged { roster.forget() }
@@ -83,15 +88,17 @@ package final class SQLiteStore: Sendable {
         self.roster = roster
         self.signals = signals
         self.pushes = pushes
+        self.quotaBook = quotaBook
         self.writer = writer
         self.checkpoints = checkpoints
-        watch = isWatched ? Watch(writer: writer) : nil
+        watch = isWatched ? Watch(writer: writer, pool: pool, naming: secrets.naming, logger: logger) : nil
     }
 
     /// Finishes the waiting writes, moves the log into the file and lets go of it.
     package func close() async throws {
         watch?.stop()
         signals.close()
+        writer.enqueue("content") { try $0.writeDownContentUse() }
         await writer.close()
         do {
             try librarian.close()

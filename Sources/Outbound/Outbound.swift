@@ -1,4 +1,5 @@
 public import AsyncHTTPClient
+import Foundation
 public import NIOCore
 public import NIOHTTP1
 public import NIOSSL
@@ -30,19 +31,29 @@ public struct OutboundRequest: Sendable {
 public struct Outbound: Sendable {
     private let client: HTTPClient
     private let names: AddressGuard?
+    private let hosts: HostJudge?
 
-    /// - Parameter names: for a client with a proxy, which connects where we cannot see it: judges the hosts of URLs before
-    ///   anything is sent.
-    public init(_ client: HTTPClient, judgingNamesBy names: AddressGuard? = nil) {
+    /// - Parameters:
+    ///   - names: for a client with a proxy, which connects where we cannot see it: judges the hosts of URLs before anything is
+    ///     sent.
+    ///   - hosts: for a client that connects by itself: judges the addresses of hosts before anything is connected to.
+    public init(_ client: HTTPClient, judgingNamesBy names: AddressGuard? = nil, hostsBy hosts: HostJudge? = nil) {
         self.client = client
         self.names = names
+        self.hosts = hosts
     }
 
     /// Never throws, and ends when its task is cancelled.
     ///
     /// - Parameter deadline: for everything: connecting, waiting, the whole answer.
     public func post(_ request: OutboundRequest, deadline: Duration) async -> OutboundAnswer {
+        guard Self.hasPort(request.url) else { return OutboundAnswer(HTTPClientError.invalidURL) }
         if let names, !names.permits(url: request.url) { return OutboundAnswer(AddressRefused()) }
+        switch await hosts?.verdict(on: request.url) {
+        case .permitted, nil: break
+        case .refused: return OutboundAnswer(AddressRefused())
+        case .unresolved: return .unprocessed(.noConnection)
+        }
         let lapsesAt = ContinuousClock.now + deadline
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = .POST
@@ -55,9 +66,18 @@ public struct Outbound: Sendable {
                 OutboundResponse(
                     status: Int(response.status.code), headers: response.headers,
                     body: try await Self.body(of: response, upTo: request.answerBytesMax, until: lapsesAt)))
+        } catch is AddressRefused where hosts != nil {
+            // The name led elsewhere a moment before. Whether something listens there is not to be told from the words.
+            return .unprocessed(.noConnection)
         } catch {
             return OutboundAnswer(error)
         }
+    }
+
+    /// Whether the URL's port is one: the client, which takes any number for one, would end the process with others.
+    static func hasPort(_ url: String) -> Bool {
+        guard let port = URL(string: url)?.port else { return true }
+        return 1...65_535 ~= port
     }
 
     /// The client's own deadline ends with the head of the answer.

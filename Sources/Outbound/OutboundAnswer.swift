@@ -57,6 +57,7 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
         self.description = description
     }
 
+    static let noConnection = OutboundFault(.connect, "no connection")
     public static let notBegun = OutboundFault(.deadline, "not begun in time")
 }
 
@@ -69,9 +70,9 @@ extension OutboundAnswer {
         case is AddressRefused:
             self = .unprocessed(OutboundFault(.addressRefused, "the address of the host is not public"))
         case is NIOConnectionError:
-            self = .unprocessed(OutboundFault(.connect, "no connection"))
+            self = .unprocessed(.noConnection)
         case let error as IOError where Self.refusals.contains(error.errnoCode):
-            self = .unprocessed(OutboundFault(.connect, "no connection"))
+            self = .unprocessed(.noConnection)
         case let error as NIOSSLError where error == .uncleanShutdown:
             self = .unknown(OutboundFault(.broken, "the connection ended"))
         case is NIOSSLError, is NIOSSLExtraError:

@@ -1,7 +1,16 @@
 import ArgumentParser
 import BelfryServer
+import Foundation
 
 @main
+enum Main {
+    static func main() async {
+        // What is made here, databases, keys and backups, is for its owner alone from its first byte.
+        umask(0o077)
+        await Belfry.main()
+    }
+}
+
 struct Belfry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "belfry",

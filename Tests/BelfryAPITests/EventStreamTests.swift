@@ -72,7 +72,12 @@ import Testing
             let news = again.news()
             #expect(news.components("event: accepted") == 2)
             #expect(!news.contains("event: lost"))
-            for id in ["other-7", "\(stand.hub.epoch)", "", "-", "\(stand.hub.epoch)--4"] {
+            let epoch = stand.hub.epoch
+            let ids = [
+                "other-7", epoch, "", "-", "\(epoch)--4", "\(epoch)-4", "\(epoch)-9223372036854775807",
+                "\(epoch)--9223372036854775808", "\(epoch)-10000000000000000000",
+            ]
+            for id in ids {
                 let stranger = Paper(try await stand.hub.subscribe(to: stand.application.key, after: id))
                 let text = stranger.news()
                 #expect(text.hasPrefix("event: lost\ndata: {\"count\":null}\n\n"), "\(id): \(text)")

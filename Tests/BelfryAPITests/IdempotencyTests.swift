@@ -28,6 +28,23 @@ import Testing
         #expect(await stand.store.pushes.count == 1)
     }
 
+    @Test func `of a long answer the status is kept, and its repetition has no second effect`() async throws {
+        let stand = try await Stand()
+        let topics = (0..<1_000).map { #"{"name":"a topic of some length, number \#($0)"}"# }.joined(separator: ",")
+        func create() async throws -> Reply {
+            try await stand.send(
+                .post, "/v2/topics/batch", as: .sender, #"{"topics":[\#(topics)],"returnTopics":true}"#,
+                headers: [.idempotencyKey: "a"])
+        }
+        let first = try await create()
+        let second = try await create()
+        #expect(first.status == 201)
+        #expect(first.text.utf8.count > Once.keptBytesMax)
+        #expect(second.status == 201)
+        #expect(second.headers[.idempotencyReplayed] == "true")
+        #expect(second.text.contains("is not kept"))
+    }
+
     @Test func `another body, path or query under the key is a 409`() async throws {
         let stand = try await Stand()
         #expect(try await push(stand, key: "a").status == 200)

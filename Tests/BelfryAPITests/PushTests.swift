@@ -22,6 +22,23 @@ import Testing
         #expect(push.expiresAt == nil)
     }
 
+    @Test(arguments: [#""scheduleIn":60000,"#, ""])
+    func `a message over its limit is refused, whatever platform it is for, at once or scheduled`(
+        when: String
+    ) async throws {
+        let stand = try await Stand()
+        func send(_ count: Int) async throws -> Reply {
+            let numbers = Array(repeating: "1e18", count: count).joined(separator: ",")
+            return try await stand.push(
+                #"{\#(when)"message":{"body":"Hi","custom":{"nobody":[\#(numbers)]}},"target":{"platform":"all"}}"#)
+        }
+        let refused = try await send(11_000)
+        #expect(refused.status == 400)
+        #expect(refused.text.contains("message is 66035 bytes as it is stored, the limit is 65536"), "\(refused)")
+        #expect(await stand.store.pushes.isEmpty)
+        #expect(try await send(10_000).status == 200)
+    }
+
     /// Who is reached, by the names of the devices below.
     @Test(arguments: [
         (#"{"platform":"all"}"#, ["i1", "i2", "a1", "a2"]),

@@ -18,7 +18,7 @@ import Testing
     @Test(
         arguments: [
             (0, 6, [7, 8, 9, 10]), (3, 3, [7, 8, 9, 10]), (6, 0, [7, 8, 9, 10]), (8, 0, [9, 10]), (10, 0, []),
-            (99, 0, []),
+            (99, 0, []), (-1, 6, [7, 8, 9, 10]), (.min, 6, [7, 8, 9, 10]), (.max, 0, []), (.max - 1, 0, []),
         ] as [(Int64, Int64, [Int])])
     func `a reader that is too slow is told how many are gone`(place: Int64, lost: Int64, events: [Int]) {
         var ring = EventRing<Int>(countMax: 4)

@@ -8,10 +8,11 @@ import Testing
 @Suite struct InboundGateTests {
     private let gate = InboundGate(buffered: BufferedBytes(listener: "test", outboundMax: 1))
     private let inner = Inner()
+    private let outer = Outer()
     private let channel: EmbeddedChannel
 
     init() throws {
-        channel = EmbeddedChannel(handlers: [gate, inner])
+        channel = EmbeddedChannel(handlers: [outer, gate, inner])
         try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
     }
 
@@ -30,11 +31,23 @@ import Testing
         inner.onRead = { [gate] in gate.turn(to: .held) }
         receive(2_500)
         #expect(inner.slices == [1_024])
+        let reads = outer.reads
         channel.pipeline.read()
-        #expect(!inner.isOpen(for: channel))
+        #expect(outer.reads == reads)
         inner.onRead = {}
         gate.turn(to: .open)
         #expect(inner.slices == [1_024, 1_024, 452])
+        #expect(outer.reads == reads + 1)
+    }
+
+    @Test func `one read goes ahead of what is answered`() {
+        gate.turn(to: .held)
+        channel.pipeline.read()
+        #expect(outer.reads == 1)
+        receive(10)
+        channel.pipeline.read()
+        #expect(outer.reads == 1)
+        #expect(inner.slices == [])
     }
 
     @Test func `the end of the input is told of at once, and again behind what is held back`() {
@@ -61,6 +74,17 @@ import Testing
         #expect(inner.readCompletes == 1)
     }
 
+    /// What stands before the gate: the connection.
+    private final class Outer: ChannelOutboundHandler {
+        typealias OutboundIn = Never
+        var reads = 0
+
+        func read(context: ChannelHandlerContext) {
+            reads += 1
+            context.read()
+        }
+    }
+
     /// What stands behind the gate.
     private final class Inner: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
@@ -68,8 +92,6 @@ import Testing
         var readCompletes = 0
         var events: [String] = []
         var onRead: () -> Void = {}
-
-        func isOpen(for channel: EmbeddedChannel) -> Bool { slices.count > 1 }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             slices.append(unwrapInboundIn(data).readableBytes)

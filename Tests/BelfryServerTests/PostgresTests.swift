@@ -83,7 +83,8 @@ extension ServerTests.PostgresTests {
                 for command in ["serve", "check"] {
                     for (url, words) in faults {
                         let ended = try await Program.run(
-                            [command, "--data-directory", scratch.file("data"), "--database", url], in: scratch)
+                            [command, "--data-directory", scratch.file("data")], ["BELFRY_DATABASE_URL": url],
+                            in: scratch)
                         #expect(ended.status != 0)
                         #expect(ended.err.contains(words), "\(ended.err)")
                         #expect(!ended.err.contains("topsecret"), "\(ended.err)")

@@ -93,9 +93,12 @@ public final class PostgresServer: Sendable {
     public func start() throws { try process.withLock { $0 = try Self.bringUp(directory, tools) } }
 
     /// Runs a statement as the server's owner.
-    public func run(_ sql: String) throws {
+    public func run(_ sql: String, in database: String = "postgres") throws {
         let status = try Process.run(
-            [tools + "/psql", "-h", directory, "-p", "5432", "-U", "postgres", "-c", sql, "postgres"],
+            [
+                tools + "/psql", "-h", directory, "-p", "5432", "-U", "postgres", "-v", "ON_ERROR_STOP=1", "-c", sql,
+                database,
+            ],
             output: directory + ".log")
         guard status == 0 else { throw Trouble(description: "psql failed, see \(directory).log") }
     }

@@ -30,13 +30,17 @@ extension Admin {
         let office: Office
         let clock: any WallClock
         let witness: any Witness
+        let shares: ShareLimiter
         private let accepted = AcceptedPushes()
 
-        init(store: any Store, office: Office, clock: any WallClock, witness: any Witness) {
+        init(
+            store: any Store, office: Office, clock: any WallClock, witness: any Witness, shares: ShareLimiter
+        ) {
             self.store = store
             self.office = office
             self.clock = clock
             self.witness = witness
+            self.shares = shares
         }
 
         /// Accepts a push, and answers with its receipt id.

@@ -22,9 +22,11 @@ extension Admin {
             let limit = try query.limit()
             let platforms = try await platforms(query.text("platform_uuid"), of: application)
             let topic = try query.text("topic").map { try Topic.normalized($0, field: "topic") }
-            let devices = try await desk.store.devices(
-                DeviceSearch(platforms: platforms.map(\.key), text: query.text("q"), topic: topic),
-                after: try query.cursor().map { Key($0[0]) }, limit: limit)
+            let search = DeviceSearch(platforms: platforms.map(\.key), text: query.text("q"), topic: topic)
+            let after = try query.cursor().map { Key<Device>($0[0]) }
+            let devices = try await desk.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await desk.store.devices(search, after: after, limit: limit)
+            }
             let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
             var json = JSONWriter()
             json.object { json in
@@ -70,7 +72,9 @@ extension Admin {
             let order = Order(
                 content: Push.Content(body: text), target: try Target(devices: [device.uuid]), lane: .urgent)
             let change = call.change("device.test_push", device.uuid.lowercased, of: Permission.Subject(application))
-            return try await desk.send(order, for: application, change, call)
+            return try await desk.shares.holding(.tests, for: ShareHolder(call.key, application)) {
+                try await desk.send(order, for: application, change, call)
+            }
         }
     }
 

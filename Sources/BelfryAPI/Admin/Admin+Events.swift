@@ -11,8 +11,10 @@ extension Admin {
         var routes: [Route] { [desk.application(.get, "apps/:app_uuid/events", .read, follow)] }
 
         private func follow(_ call: Call, _ application: Application) async throws -> Response {
-            let reader = try await hub.subscribe(to: application.key, after: call.request.headers[.lastEventID])
-            return EventStream(reader).response
+            try await desk.shares.streaming(.streams, for: ShareHolder(call.key, application)) {
+                let reader = try await hub.subscribe(to: application.key, after: call.request.headers[.lastEventID])
+                return EventStream(reader).response
+            }
         }
     }
 }

@@ -19,7 +19,9 @@ extension Admin {
 
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let query = try MapPage(call)
-            let found = try await desk.store.locations(of: application.key, query.query)
+            let found = try await desk.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await desk.store.locations(of: application.key, query.query)
+            }
             return query.response("locations", found.elements, total: found.total) { $0.spot($1) }
         }
 

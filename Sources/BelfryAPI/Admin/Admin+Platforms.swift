@@ -25,7 +25,9 @@ extension Admin {
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let platforms = try await desk.store.platforms(of: application.key)
             var counts: [Key<Platform>: Int] = [:]
-            for platform in platforms { counts[platform.key] = try await desk.store.deviceCount(on: platform.key) }
+            try await desk.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                for platform in platforms { counts[platform.key] = try await desk.store.deviceCount(on: platform.key) }
+            }
             var json = JSONWriter()
             json.object { json in
                 json.array("platforms", platforms) { json, platform in
@@ -85,7 +87,9 @@ extension Admin {
         }
 
         private func test(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            let result = await desk.office.testCredentials(of: platform)
+            let result = try await desk.shares.holding(.tests, for: ShareHolder(call.key, application)) {
+                await desk.office.testCredentials(of: platform)
+            }
             // It changes nothing here, but whoever may try a key has used it.
             let change = call.change("platform.test_credentials", platform, application, ["result": result.name])
             try await desk.store.audited(change) {}

@@ -17,10 +17,13 @@ extension Admin {
 
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let query = try Query(call, Query.paging + ["q"])
-            let (limit, skip) = (try query.limit(), Int(try query.cursor()?[0] ?? 0))
-            let found = try await desk.store.topics(
-                TopicQuery(applicationKey: application.key, text: query.text("q")?.lowercased()), skip: max(skip, 0),
-                limit: limit)
+            let limit = try query.limit()
+            // A cursor is any number; behind the last topic there is nothing.
+            let skip = Int(clamping: max(0, try query.cursor()?[0] ?? 0))
+            let topics = TopicQuery(applicationKey: application.key, text: query.text("q")?.lowercased())
+            let found = try await desk.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await desk.store.topics(topics, skip: skip, limit: limit)
+            }
             let end = skip + found.elements.count
             var json = JSONWriter()
             json.object { json in

@@ -9,20 +9,23 @@ package struct AdminRoutes: Sendable {
     private let gatekeeper: Gatekeeper
     private let once: Once
     private let events: EventHub?
+    private let shares: ShareLimiter
     private let bodyBytesMax: Int
 
     /// - Parameters:
     ///   - gatekeeper: one for all doors; nil limits nobody but guessers.
+    ///   - shares: one for all doors.
     ///   - events: nil leaves the event stream out.
     ///   - idempotencyHold: longer than any request may take.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, credentials: any ProviderCredentials,
-        gatekeeper: Gatekeeper? = nil, events: EventHub? = nil, bodyBytesMax: Int = 1_048_576,
-        idempotencyHold: Duration = .seconds(35)
+        gatekeeper: Gatekeeper? = nil, shares: ShareLimiter = ShareLimiter(), events: EventHub? = nil,
+        bodyBytesMax: Int = 1_048_576, idempotencyHold: Duration = .seconds(35)
     ) {
         desk = Admin.Desk(
             store: store, office: Office(store: store, vault: vault, credentials: credentials), clock: clock,
-            witness: events ?? NoWitness())
+            witness: events ?? NoWitness(), shares: shares)
+        self.shares = shares
         self.gatekeeper = gatekeeper ?? Gatekeeper(clock: clock)
         authenticator = Admin.KeyAuthenticator(
             store: store, gatekeeper: self.gatekeeper, clock: clock, realm: "Belfry")
@@ -48,11 +51,12 @@ package struct AdminRoutes: Sendable {
             + Admin.Locations(desk: desk).routes + Admin.LocationGroups(desk: desk).routes
             + Admin.Geofences(desk: desk).routes + Admin.Analytics(desk: desk).routes
             + Admin.AuditLog(desk: desk).routes + Admin.Nodes(desk: desk).routes
+            + Admin.Quotas(desk: desk).routes
             + (events.map { Admin.Events(desk: desk, hub: $0).routes } ?? [])
     }
 
     private func handler(_ route: Admin.Route) -> Router<APIContext>.Handler {
-        { [authenticator, gatekeeper, once, bodyBytesMax] request, context in
+        { [authenticator, gatekeeper, shares, once, bodyBytesMax] request, context in
             let key = try await authenticator.key(of: request, context)
             let address = gatekeeper.address(of: request, context)?.text
             let answer = { (request: Request) in
@@ -61,9 +65,11 @@ package struct AdminRoutes: Sendable {
                         request: request, parameters: context.parameters, key: key, address: address,
                         bodyBytesMax: bodyBytesMax, logger: context.logger))
             }
-            guard request.method == .post else { return try await answer(request) }
-            return try await once.run(
-                request, context, by: Principal(key), isRepeatable: route.isRepeatable, answer)
+            return try await shares.uploading(request, atMost: bodyBytesMax, for: ShareHolder(key)) {
+                guard request.method == .post else { return try await answer(request) }
+                return try await once.run(
+                    request, context, by: Principal(key), isRepeatable: route.isRepeatable, answer)
+            }
         }
     }
 }

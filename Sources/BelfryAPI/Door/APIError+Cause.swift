@@ -24,6 +24,16 @@ extension APIError {
         }
     }
 
+    /// Asking again is of use only where room comes back by itself.
+    private init(_ excess: QuotaExcess) {
+        guard let retryAfter = excess.quota.retryAfter else {
+            self.init(.conflict, excess.description)
+            return
+        }
+        self.init(
+            .tooManyRequests, excess.description, headers: [.retryAfter: String(retryAfter.components.seconds)])
+    }
+
     private init(_ error: StoreError) {
         switch error {
         case .unknown(let what): self.init(.notFound, what)
@@ -38,6 +48,7 @@ extension APIError {
             self.init(
                 .serviceUnavailable, "More work waits than the server takes; try again in \(seconds) s",
                 headers: [.retryAfter: String(seconds)])
+        case .quotaExceeded(let excess): self.init(excess)
         }
     }
 }

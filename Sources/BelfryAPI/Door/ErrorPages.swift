@@ -2,6 +2,7 @@ import BelfryCore
 import HTTPTypes
 import Hummingbird
 import Logging
+import Metrics
 import NIOCore
 
 /// Turns what handlers throw into answers, in the shape that clients of the original service know from Spring.
@@ -17,6 +18,9 @@ struct ErrorPages: Sendable {
         let error =
             context.endpointPath == "NotFound"
             ? APIError(.notFound, WrongPath.explained(request.uri.path)) : APIError(cause: cause)
+        if case StoreError.quotaExceeded(let excess) = cause {
+            Counter(metric: .quotaRefusals, [("quota", excess.quota.rawValue)]).increment()
+        }
         report(cause, error.status, context.logger)
         var json = JSONWriter()
         json.object { json in

@@ -10,6 +10,10 @@ enum Metric: String {
     case authenticationFailures = "belfry_http_authentication_failures_total"
     /// Requests turned away with a 429, by `kind`: a kind of caller, or `credentials`.
     case limited = "belfry_http_limited_total"
+    /// Requests turned away because the caller has as much as it may have, by `quota`.
+    case quotaRefusals = "belfry_quota_refusals_total"
+    /// Requests turned away because their caller's share was in use, by `share`.
+    case shareRefusals = "belfry_share_refusals_total"
     /// Readers of event streams.
     case eventReaders = "belfry_event_readers"
     /// Events that readers were too slow for.

@@ -18,6 +18,8 @@ package struct Once: Sendable {
     private let hold: Duration
 
     package static let keyBytesMax = 255
+    /// A longer answer is not kept, since a caller may have it made again and again: its repetition gets the status and a word on that.
+    static let keptBytesMax = 16_384
 
     /// - Parameter hold: longer than any request may take.
     package init(
@@ -41,7 +43,8 @@ package struct Once: Sendable {
         let run = Run(
             once: self, request: request.with(body),
             reservation: Reservation(
-                name: Self.name(key, principal), request: Self.digest(request, body), seed: UUID(), hold: hold),
+                name: Self.name(key, principal), caller: principal, request: Self.digest(request, body), seed: UUID(),
+                hold: hold),
             logger: context.logger)
         switch try await store.reserve(run.reservation) {
         case .first(let seed): return try await run.perform(under: seed, handler)
@@ -131,7 +134,8 @@ package struct Once: Sendable {
         private func keep(_ response: Response, _ seed: UUID) async throws -> Response {
             let body = try await response.body.collected()
             do {
-                let content = Array("\(response.keptHeaders)\r\n".utf8) + Array(buffer: body)
+                let kept = body.readableBytes <= Once.keptBytesMax ? body : Self.tooLongToKeep
+                let content = Array("\(response.keptHeaders)\r\n".utf8) + Array(buffer: kept)
                 let sealed = try once.vault.seal(content, for: VaultPurpose.answer(to: reservation.name))
                 try await once.store.complete(
                     reservation.name, seed: seed, with: KeptAnswer(status: response.status.code, content: sealed))
@@ -139,6 +143,16 @@ package struct Once: Sendable {
                 report(error)
             }
             return Response(status: response.status, headers: response.headers, body: ResponseBody(byteBuffer: body))
+        }
+
+        private static var tooLongToKeep: ByteBuffer {
+            var json = JSONWriter()
+            json.object { json in
+                json.string(
+                    "message", "The request took effect; its answer was over \(Once.keptBytesMax) bytes and is not kept"
+                )
+            }
+            return json.buffer
         }
 
         /// A name that cannot be let go of is free when its hold ends.

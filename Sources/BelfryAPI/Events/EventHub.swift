@@ -171,7 +171,7 @@ extension EventHub {
         continuation.yield()
         return EventReader(
             hub: self, application: application, number: admitted.number, ticks: ticks,
-            place: lastID.map(place(of:)) ?? .init(number: admitted.last, isKnown: true))
+            place: lastID.map { place(of: $0, upTo: admitted.last) } ?? .init(number: admitted.last, isKnown: true))
     }
 
     /// Unless there is one. Nobody reads in it yet.
@@ -187,9 +187,10 @@ extension EventHub {
         }
     }
 
-    private func place(of lastID: String) -> EventReader.Place {
+    /// - Parameter last: the newest event; a number behind it was never given out.
+    private func place(of lastID: String, upTo last: Int64) -> EventReader.Place {
         let parts = lastID.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0] == epoch, let number = Int64(parts[1]), number >= 0 else {
+        guard parts.count == 2, parts[0] == epoch, let number = Int64(parts[1]), 0...last ~= number else {
             return .init(number: 0, isKnown: false)
         }
         return .init(number: number, isKnown: true)

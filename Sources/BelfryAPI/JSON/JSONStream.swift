@@ -19,6 +19,7 @@ struct JSONStream<Element: Sendable>: Sendable {
             while let last = elements.last {
                 for element in elements { write(&json, element) }
                 try await writer.write(json.take())
+                try Task.checkCancellation()
                 elements = try await chunk(last)
             }
             json.write(frame.close)

@@ -6,11 +6,13 @@ import Hummingbird
 extension PCFRoutes {
     func addDirectory(to router: Router<APIContext>) {
         let list = PCFv1.RegistrationList(store: store)
-        serve("v2/registrations", on: router, [.get: asApplication { try await list.registrations($0, of: $1) }])
+        serve(
+            "v2/registrations", on: router,
+            [.get: asApplication(using: .searches) { try await list.registrations($0, of: $1) }])
         for version in ["v2", "v1"] {
             serve(
                 RouterPath("\(version)/custom_user_ids"), on: router,
-                [.get: asApplication { try await list.customUserIDs($0, of: $1) }])
+                [.get: asApplicationWalking { try await list.customUserIDs($0, of: $1) }])
             addTopics("\(version)/topics", to: router)
         }
         addTags(to: router)
@@ -21,14 +23,14 @@ extension PCFRoutes {
         serve(
             RouterPath(path), on: router,
             [
-                .get: asApplication { try await topics.list($0, of: $1) },
+                .get: asApplication(using: .searches) { try await topics.list($0, of: $1) },
                 .post: asApplication { try await topics.create($0, for: $1) },
             ])
         serve(
             RouterPath("\(path)/batch"), on: router,
             [
-                .post: asApplication { try await topics.createBatch($0, for: $1) },
-                .delete: asApplication { try await topics.deleteBatch($0, of: $1) },
+                .post: asApplication(using: .batches) { try await topics.createBatch($0, for: $1) },
+                .delete: asApplication(using: .batches) { try await topics.deleteBatch($0, of: $1) },
             ])
         serve(
             RouterPath("\(path)/:topic_id"), on: router,
@@ -37,14 +39,18 @@ extension PCFRoutes {
 
     private func addTags(to router: Router<APIContext>) {
         let tags = PCFv1.Tags(store: store, clock: clock, options: options)
-        serve("v1/tags", on: router, [.get: asApplication { try await tags.list(of: $1) }])
-        serve("v1/tags/all/:tag", on: router, [.get: asApplication { try await tags.registrations($0, of: $1) }])
+        serve("v1/tags", on: router, [.get: asApplicationWalking { try await tags.list(of: $1) }])
+        serve("v1/tags/all/:tag", on: router, [.get: asApplicationWalking { try await tags.registrations($0, of: $1) }])
         // The router wants one name for one place of a path, whatever follows.
-        serve("v1/tags/count/:tag_or_platform", on: router, [.get: asApplication { try await tags.count($0, of: $1) }])
+        serve(
+            "v1/tags/count/:tag_or_platform", on: router,
+            [.get: asApplication(using: .searches) { try await tags.count($0, of: $1) }])
         serve(
             "v1/tags/count/:tag_or_platform/:tag", on: router,
-            [.get: asApplication { try await tags.countOnPlatform($0, of: $1) }])
-        serve("v1/tags/batch", on: router, [.post: asApplication { try await tags.subscribe($0, of: $1) }])
+            [.get: asApplication(using: .searches) { try await tags.countOnPlatform($0, of: $1) }])
+        serve(
+            "v1/tags/batch", on: router,
+            [.post: asApplication(using: .batches) { try await tags.subscribe($0, of: $1) }])
         serve(
             "v1/tags/:tag", on: router,
             [

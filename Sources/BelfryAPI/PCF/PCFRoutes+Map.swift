@@ -19,7 +19,7 @@ extension PCFRoutes {
         serve(
             "v1/locations", on: router,
             [
-                .get: asApplication { try await locations.list($0, of: $1) },
+                .get: asApplication(using: .searches) { try await locations.list($0, of: $1) },
                 .post: asApplication { try await locations.create($0, for: $1) },
             ])
         let with = Keyed<Location>(name: "location_id", noun: "location", routes: self)
@@ -36,7 +36,7 @@ extension PCFRoutes {
         serve(
             "v1/location_groups", on: router,
             [
-                .get: asApplication { try await locations.listGroups($0, of: $1) },
+                .get: asApplication(using: .searches) { try await locations.listGroups($0, of: $1) },
                 .post: asApplication { try await locations.createGroup($0, for: $1) },
             ])
         let with = Keyed<LocationGroup>(name: "location_group_id", noun: "location group", routes: self)
@@ -53,7 +53,7 @@ extension PCFRoutes {
         serve(
             "v1/geofence", on: router,
             [
-                .get: asApplication { try await geofences.list($0, of: $1) },
+                .get: asApplication(using: .searches) { try await geofences.list($0, of: $1) },
                 .post: asApplication { try await geofences.create($0, for: $1) },
             ])
         let with = Keyed<Geofence>(name: "geofence_id", noun: "geofence", routes: self)
@@ -69,8 +69,11 @@ extension PCFRoutes {
     private func asPlatform(
         _ handler: @escaping @Sendable (Request, Platform) async throws -> Response
     ) -> Handler {
-        { [authenticator] request, context in
-            try await handler(request, try await authenticator.platform(of: request, context))
+        { [authenticator, shares, options] request, context in
+            let platform = try await authenticator.platform(of: request, context)
+            return try await shares.uploading(request, atMost: options.bodyBytesMax, for: ShareHolder(platform)) {
+                try await handler(request, platform)
+            }
         }
     }
 
@@ -90,7 +93,9 @@ extension PCFRoutes {
                 guard let key = Int64(text) else {
                     throw APIError(.notFound, "This application has no \(noun) '\(text)'")
                 }
-                return try await handler(request, Key(key), application)
+                return try await routes.shares.uploading(
+                    request, atMost: routes.options.bodyBytesMax, for: ShareHolder(application)
+                ) { try await handler(request, Key(key), application) }
             }
         }
     }

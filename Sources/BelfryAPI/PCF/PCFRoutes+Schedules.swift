@@ -8,8 +8,8 @@ extension PCFRoutes {
             router.serve(
                 RouterPath(path),
                 [
-                    .get: { [authenticator, schedules] request, context in
-                        try await schedules.list(for: try await authenticator.application(of: request, context))
+                    .get: asApplicationWalking { [schedules] _, application in
+                        try await schedules.list(for: application)
                     }
                 ])
             router.serve(
@@ -28,12 +28,14 @@ extension PCFRoutes {
     private func onSchedule(
         _ handler: @escaping @Sendable (Request, Key<Schedule>, Application) async throws -> Response
     ) -> Router<APIContext>.Handler {
-        { [authenticator] request, context in
+        { [authenticator, shares, options] request, context in
             let application = try await authenticator.application(of: request, context)
             guard let key = context.parameters.get("schedule_id").flatMap(Key<Schedule>.init(id:)) else {
                 throw PCFv1.Schedules.notFound
             }
-            return try await handler(request, key, application)
+            return try await shares.uploading(
+                request, atMost: options.bodyBytesMax, for: ShareHolder(application)
+            ) { try await handler(request, key, application) }
         }
     }
 }

@@ -11,6 +11,7 @@ package struct PCFRoutes: Sendable {
     let store: any Store
     let clock: any WallClock
     let options: PCFv1.Options
+    let shares: ShareLimiter
     private let once: Once
     private let registrations: PCFv1.Registrations
     private let pushes: PCFv1.Pushes
@@ -19,15 +20,17 @@ package struct PCFRoutes: Sendable {
 
     /// - Parameters:
     ///   - gatekeeper: one for all doors; nil limits nobody but guessers.
+    ///   - shares: one for all doors.
     ///   - health: asked for each `/healthcheck`; it has to answer in time by itself.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, options: PCFv1.Options = PCFv1.Options(),
-        gatekeeper: Gatekeeper? = nil, witness: any Witness = NoWitness(),
+        gatekeeper: Gatekeeper? = nil, shares: ShareLimiter = ShareLimiter(), witness: any Witness = NoWitness(),
         health: @escaping @Sendable () async -> PCFv1.Health
     ) {
         self.store = store
         self.clock = clock
         self.options = options
+        self.shares = shares
         authenticator = Authenticator(
             store: store, gatekeeper: gatekeeper ?? Gatekeeper(clock: clock), realm: options.realm)
         once = Once(store: store, vault: vault, bodyBytesMax: options.bodyBytesMax, hold: options.idempotencyHold)
@@ -47,7 +50,11 @@ package struct PCFRoutes: Sendable {
         serve(
             "v1/registration/count", on: router,
             [
-                .get: asPlatform { _, _, platform in try await registrations.count(on: platform) }
+                .get: asPlatform { [shares] _, _, platform in
+                    try await shares.holding(.searches, for: ShareHolder(platform)) {
+                        try await registrations.count(on: platform)
+                    }
+                }
             ])
         serve(
             "v1/registration/:device_uuid", on: router,
@@ -82,10 +89,12 @@ package struct PCFRoutes: Sendable {
     private func asPlatform(
         _ handler: @escaping @Sendable (Request, UUID?, Platform) async throws -> Response
     ) -> Handler {
-        { [authenticator] request, context in
+        { [authenticator, shares, options] request, context in
             let platform = try await authenticator.platform(of: request, context)
             let uuid = context.parameters.get("device_uuid").flatMap { UUID(uuidString: $0) }
-            return try await handler(request, uuid, platform)
+            return try await shares.uploading(request, atMost: options.bodyBytesMax, for: ShareHolder(platform)) {
+                try await handler(request, uuid, platform)
+            }
         }
     }
 
@@ -100,11 +109,34 @@ package struct PCFRoutes: Sendable {
         isRepeatable: Bool = false,
         _ handler: @escaping @Sendable (Request, Application, APIContext) async throws -> Response
     ) -> Handler {
-        { [authenticator, once] request, context in
+        { [authenticator, once, shares, options] request, context in
             let application = try await authenticator.application(of: request, context)
-            guard request.method == .post else { return try await handler(request, application, context) }
-            return try await once.run(request, context, by: Principal(application), isRepeatable: isRepeatable) {
-                try await handler($0, application, context)
+            let holder = ShareHolder(application)
+            return try await shares.uploading(request, atMost: options.bodyBytesMax, for: holder) {
+                guard request.method == .post else { return try await handler(request, application, context) }
+                return try await once.run(request, context, by: Principal(application), isRepeatable: isRepeatable) {
+                    try await handler($0, application, context)
+                }
+            }
+        }
+    }
+
+    /// A handler that uses a share while it runs.
+    func asApplication(
+        using share: Share, _ handler: @escaping @Sendable (Request, Application) async throws -> Response
+    ) -> Handler {
+        asApplication { [shares] request, application in
+            try await shares.holding(share, for: ShareHolder(application)) { try await handler(request, application) }
+        }
+    }
+
+    /// A handler whose answer is written while a whole list is read.
+    func asApplicationWalking(
+        _ handler: @escaping @Sendable (Request, Application) async throws -> Response
+    ) -> Handler {
+        asApplication { [shares] request, application in
+            try await shares.streaming(.walks, for: ShareHolder(application)) {
+                try await handler(request, application)
             }
         }
     }

@@ -28,6 +28,7 @@ extension PCFv1 {
                         try await writer.write(schedule.json())
                         separator = ","
                     }
+                    try Task.checkCancellation()
                     page = try await store.schedules(of: application.key, after: last, limit: Self.pageSize)
                 }
                 try await writer.write(ByteBuffer(string: separator == "[" ? "[]" : "]"))

@@ -16,7 +16,11 @@ extension Instant {
         let styles = [true, false].map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0) }
         for style in styles {
             if let date = try? style.parse(text) {
-                self.init(milliseconds: Int64((date.timeIntervalSince1970 * 1_000).rounded()))
+                // A year of many digits is a moment that 64 bits of milliseconds cannot hold.
+                guard let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1_000).rounded()) else {
+                    return nil
+                }
+                self.init(milliseconds: milliseconds)
                 return
             }
         }

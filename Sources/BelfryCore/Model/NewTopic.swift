@@ -7,6 +7,8 @@ package struct NewTopic: Sendable, Hashable {
     /// The most topics one request may create or delete.
     /// Source: PCF Push API, "Create topics in batch".
     package static let batchMax = 1_024
+    /// So many are made or deleted in one write, so that those of other callers go between.
+    package static let perWrite = 64
     /// Source: PCF Push API, "Create a topic", timeToLive.
     package static let timeToLiveMin = Duration.seconds(60)
     /// Ten years.

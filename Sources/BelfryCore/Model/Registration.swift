@@ -27,6 +27,14 @@ package struct Registration: Sendable, Hashable {
         /// What to add and what to take away; what stands in both is added.
         case change(subscribe: Set<String>, unsubscribe: Set<String>)
 
+        /// Those that the device is to have, whatever it had.
+        package var wanted: Set<String> {
+            switch self {
+            case .replace(let all): all
+            case .change(let subscribe, _): subscribe
+            }
+        }
+
         package static let keep = TopicChange.change(subscribe: [], unsubscribe: [])
 
         package func applied(to topics: Set<String>) -> Set<String> {

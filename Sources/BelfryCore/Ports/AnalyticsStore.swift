@@ -117,7 +117,7 @@ extension Instant {
     package func bucket(of width: AnalyticsBucket.Width, roundedUp: Bool = false) -> Int64 {
         let length = AnalyticsBucket.Width.hourMilliseconds * width.rawValue
         let number = milliseconds.floored(by: length)
-        return roundedUp && number * length < milliseconds ? number + 1 : number
+        return roundedUp && !milliseconds.isMultiple(of: length) ? number + 1 : number
     }
 
     /// The start of an hour or day.

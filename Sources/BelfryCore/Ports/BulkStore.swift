@@ -248,7 +248,7 @@ extension BulkTable {
         "idempotency",
         [
             "name": .bytes, "request": .bytes, "seed": .uuid, "created_at_ms": .integer, "held_until_ms": .integer,
-            "status": .integer, "content": .bytes,
+            "status": .integer, "content": .bytes, "caller_kind": .integer, "caller_id": .integer,
         ])
 }
 

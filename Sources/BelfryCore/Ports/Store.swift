@@ -9,7 +9,7 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & RegistryUpkeep & ReceiptStore
     & TenantStore & AdminKeyStore & AuditStore
     & IdempotencyStore & SealStore
-    & RetentionStore & NodeStore & DamageStore
+    & RetentionStore & NodeStore & DamageStore & QuotaStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {
@@ -202,6 +202,8 @@ package enum StoreError: Error, Sendable, Hashable {
     case damaged(_ row: String, _ fault: String = "its columns contradict one another")
     /// More work waits than the store takes; the caller may come again.
     case overloaded(retryAfter: Duration)
+    /// The caller has as much as it may have. Nothing was changed.
+    case quotaExceeded(QuotaExcess)
 }
 
 extension StoreError {
@@ -219,6 +221,7 @@ extension StoreError: CustomStringConvertible {
         case .unavailable(let why): "the database cannot be used: \(why)"
         case .damaged(let row, let fault): "\(row) is damaged: \(fault)"
         case .overloaded(let wait): "more work waits than the database takes, come again in \(wait)"
+        case .quotaExceeded(let excess): excess.description
         }
     }
 }

@@ -18,10 +18,12 @@ package struct AudienceWalk {
     package func devices(after: Key<Device>?, limit: Int) throws -> [Key<Device>] {
         var found: [Key<Device>] = []
         found.reserveCapacity(min(limit, 4_096))
-        var target = (after?.rawValue ?? 0) + 1
+        // The cursor comes from a row, and so may be any number.
+        guard var target = (after?.rawValue ?? 0).successor else { return [] }
         while found.count < limit, let device = try root.seek(target) {
             found.append(Key(device))
-            target = device + 1
+            guard let next = device.successor else { break }
+            target = next
         }
         return found
     }
@@ -76,7 +78,7 @@ private final class ListCursor: PostingCursor {
     }
 
     private func read(from target: Int64) throws {
-        let wasContiguous = chunk.last.map { $0 + 1 >= target } ?? false
+        let wasContiguous = chunk.last.map { $0 >= target - 1 } ?? false
         if wasContiguous { chunkSize = min(chunkSize * 2, Self.chunkSizeMax) }
         chunk = try reader.postings(list, after: target - 1, limit: chunkSize)
         position = 0
@@ -169,8 +171,14 @@ private final class ExceptCursor: PostingCursor {
         var target = target
         while let device = try whole.seek(target) {
             guard try part.seek(device) == device else { return device }
-            target = device + 1
+            guard let next = device.successor else { return nil }
+            target = next
         }
         return nil
     }
+}
+
+extension Int64 {
+    /// nil for the largest.
+    fileprivate var successor: Int64? { self == .max ? nil : self + 1 }
 }

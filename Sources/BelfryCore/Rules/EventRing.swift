@@ -30,12 +30,14 @@ package struct EventRing<Event: Sendable>: Sendable {
         package let events: [(number: Int64, event: Event)]
     }
 
-    /// The events after a place. A place that was never given out has lost nothing, and reads all there is.
+    /// The events after a place. A place is any number, since it came from outside: one before the first event reads all
+    /// there is, one behind the last reads nothing.
     package func read(after place: Int64, atMost limit: Int) -> Reading {
+        guard place < last else { return Reading(lost: 0, events: []) }
         let oldest = last - Int64(events.count) + 1
+        let place = max(place, 0)
         let first = max(place + 1, oldest)
-        let lost = max(0, oldest - 1 - max(place, 0))
-        guard first <= last else { return Reading(lost: lost, events: []) }
+        let lost = max(0, oldest - 1 - place)
         let end = min(last, first + Int64(limit) - 1)
         let found = (first...end).map { number in
             (number, events[(head + Int(number - oldest)) % events.count])

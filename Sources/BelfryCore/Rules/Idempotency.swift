@@ -4,6 +4,8 @@ package import FoundationEssentials
 package struct Reservation: Sendable, Hashable {
     /// A hash of the caller and its key.
     package let name: [UInt8]
+    /// Whose `Quota.idempotencyKeys` the record counts for.
+    package let caller: Principal
     /// A hash of the method, the path and the body.
     package let request: [UInt8]
     /// What the request makes gets this id, unless it is a repetition.
@@ -11,8 +13,9 @@ package struct Reservation: Sendable, Hashable {
     /// Longer than any request takes: then the process that had it is no more.
     package let hold: Duration
 
-    package init(name: [UInt8], request: [UInt8], seed: UUID, hold: Duration) {
+    package init(name: [UInt8], caller: Principal, request: [UInt8], seed: UUID, hold: Duration) {
         self.name = name
+        self.caller = caller
         self.request = request
         self.seed = seed
         self.hold = hold

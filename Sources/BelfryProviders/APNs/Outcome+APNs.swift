@@ -19,7 +19,8 @@ extension Outcome {
     }
 
     private init(_ rejection: APNsRejection, _ sentAt: Instant, _ serverErrorWait: Duration) {
-        let retryAfter = rejection.retryAfter.map { Duration.seconds($0) }
+        // Any number may stand in the header; nobody is waited for longer than a day.
+        let retryAfter = rejection.retryAfter.map { Duration.seconds(min(max($0, 0), 86_400)) }
         switch rejection.reason {
         case .unregistered, .expiredToken:
             self = .gone(since: rejection.timestamp.map(Instant.init(milliseconds:)))

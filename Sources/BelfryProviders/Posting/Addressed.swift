@@ -35,6 +35,6 @@ extension Recipient {
 extension Push {
     /// Whole seconds until it ends; nil when it has no end of its own.
     func lifetime(at now: Instant) -> Int? {
-        expiresAt.map { Int(max($0.milliseconds - now.milliseconds, 0) / 1_000) }
+        expiresAt.map { Int(max(($0 - now).milliseconds, 0) / 1_000) }
     }
 }

@@ -19,6 +19,8 @@ package struct Exits: Sendable {
     private let plan: ProxyPlan
     private let watch: ProxyWatch
     private let addresses: AddressGuard
+    /// Of the guarded client.
+    private let hosts: HostJudge
     private let direct: HTTPClient
     private let guarded: HTTPClient
     private let detours: [Proxy: Detour]
@@ -36,8 +38,9 @@ package struct Exits: Sendable {
             let tunnel = watch.tunnel(through: proxy)
             relays[proxy] = (tunnel, try await Relay.start(tunnel, on: group))
         }
+        let addresses = AddressGuard(allowed: options.posting.allowed)
         return Exits(
-            plan: options.proxies, watch: watch, addresses: AddressGuard(allowed: options.posting.allowed),
+            plan: options.proxies, watch: watch, addresses: addresses, hosts: HostJudge(addresses),
             direct: HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration),
             guarded: HTTPClient(
                 eventLoopGroupProvider: .shared(group), configuration: guardedConfiguration(options)),
@@ -69,7 +72,7 @@ package struct Exits: Sendable {
     /// For addresses that devices and tenants name: speaks to public ones only, and to those that the operator allows. Through
     /// a proxy it can judge names alone.
     func guarded(for family: ProviderFamily) -> Outbound {
-        detour(family).map { Outbound($0.client, judgingNamesBy: addresses) } ?? Outbound(guarded)
+        detour(family).map { Outbound($0.client, judgingNamesBy: addresses) } ?? Outbound(guarded, hostsBy: hosts)
     }
 
     /// nil for those that are reached directly.

@@ -15,9 +15,9 @@ package enum FirstKey {
         }
         let path = directory + "/" + fileName
         let created = try await administration.createKey(name: try Name("first key"), scope: .operator)
-        let isWritten = FileManager.default.createFile(
-            atPath: path, contents: Data("\(created.text.text)\n".utf8), attributes: [.posixPermissions: 0o600])
-        guard isWritten else {
+        do {
+            try Data("\(created.text.text)\n".utf8).replacePrivately(path)
+        } catch {
             // A key that nobody was told would keep the next start from making one.
             try await administration.revokeKey(created.key.id)
             throw StoreError.unavailable("the file \(path) cannot be written; make a key with `belfry admin create`")

@@ -40,6 +40,9 @@ extension String {
         try draft.move(to: target)
     }
 
+    /// Takes what others may do with a file away, if it is there; false when that cannot be done.
+    func makePrivate() -> Bool { chmod(self, 0o600) == 0 || errno == ENOENT }
+
     /// Renames, and brings the new name to the disk.
     func move(to target: String) throws {
         guard rename(self, target) == 0 else { throw Errno(rawValue: errno) }
@@ -47,6 +50,16 @@ extension String {
         try folder.closeAfter {
             guard fsync(folder.rawValue) == 0 else { throw Errno(rawValue: errno) }
         }
+    }
+}
+
+extension Data {
+    /// Puts the bytes into a file that only its owner can read, in place of what is there. At no time has it another mode.
+    func replacePrivately(_ path: String) throws {
+        let draft = path + ".new"
+        try? FileManager.default.removeItem(atPath: draft)
+        try draft.writePrivately(self)
+        try draft.move(to: path)
     }
 }
 

@@ -16,10 +16,12 @@ package struct ServerConfiguration: Sendable {
     package var heads: HeadConfiguration
     package var patience: PatienceConfiguration
     package var gatekeeper: Gatekeeper.Options
+    package var shares: ShareLimiter.Limits
     package var pcf: PCFv1.Options
     package var delivery: DeliveryOptions
     package var archive: Archivist.Options
     package var retry: RetryPolicy
+    package var quotas: Quotas
     package var providers: ProviderOptions
     package var logging: LoggingConfiguration
     package var shutdownTimeout: Duration
@@ -41,12 +43,14 @@ package struct ServerConfiguration: Sendable {
         heads = HeadConfiguration(settings)
         patience = PatienceConfiguration(settings)
         gatekeeper = Gatekeeper.Options(settings)
+        shares = ShareLimiter.limits(settings)
         pcf = PCFv1.Options(settings)
         pcf.idempotencyHold = patience.request + .seconds(5)
         delivery = DeliveryOptions(settings)
         archive = Archivist.Options(settings)
         pcf.eventsLateMax = archive.eventsLateMax
         retry = RetryPolicy(settings)
+        quotas = Quotas(settings)
         providers = ProviderOptions(settings)
         logging = LoggingConfiguration(settings)
         shutdownTimeout = settings.seconds("shutdown.timeout.seconds", default: 30, in: 1...600)
@@ -110,7 +114,7 @@ package struct StorageConfiguration: Sendable {
     /// `database.url`, default none: a PostgreSQL that several nodes share, as libpq names it (`postgres://…`), in place of
     /// the file in the data directory.
     package var databaseURL: String?
-    /// `database.connections`, 2...100, default 8: how many connections a node has to PostgreSQL, beside one for searches and
+    /// `database.connections`, 2...100, default 8: how many connections a node has to PostgreSQL, beside two for searches and
     /// one that listens.
     package var connectionsMax: Int
 

@@ -50,6 +50,19 @@ extension RetryPolicy {
     }
 }
 
+extension Quotas {
+    /// `quota.<noun>`, 0...1,000,000,000, where 0 is no limit; `quota.user.devices` has at most 100,000, since each registration
+    /// counts that far.
+    init(_ settings: Settings) {
+        let limits = Quota.allCases.map { quota in
+            let fallback = (Quotas.standard[quota] ?? 0) / quota.unit
+            let most = quota == .userDevices ? 100_000 : 1_000_000_000
+            return (quota, settings.int(quota.setting, default: fallback, in: 0...most) * quota.unit)
+        }
+        self.init(Dictionary(uniqueKeysWithValues: limits))
+    }
+}
+
 extension PCFv1.Options {
     init(_ settings: Settings) {
         self.init()

@@ -4,7 +4,7 @@ import NIOCore
 /// Holds back what a client sends while its requests wait for their responses, and hands on the rest in small slices.
 ///
 /// The parser takes all that it is given, and 64 KiB of the shortest requests are some 10 MB once they are parsed. So it is given
-/// a slice at a time, and nothing is read from the connection before the last slice is gone.
+/// a slice at a time, and nothing more is read from the connection before the last slice of a read is gone.
 final class InboundGate: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -93,8 +93,10 @@ final class InboundGate: ChannelDuplexHandler {
         context?.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
     }
 
+    /// One read ahead: while a request is answered the connection stays ready to read, which costs no system call, and tells when
+    /// the client goes.
     private func resumeReading() {
-        guard isReadWanted, mode != .held, pending.readableBytes == 0, !isPassing else { return }
+        guard isReadWanted, pending.readableBytes == 0, !isPassing else { return }
         isReadWanted = false
         context?.read()
     }

@@ -28,6 +28,14 @@ enum Metric {
         Counter(label: "belfry_tls_reloads_total", dimensions: [("door", door), ("outcome", outcome)])
     }
 
+    static func storeWritesWaiting(_ store: String) -> Meter {
+        Meter(label: "belfry_store_writes_waiting", dimensions: [("store", store)])
+    }
+
+    static func storeTransactionSeconds(_ store: String) -> Metrics.Timer {
+        Metrics.Timer(label: "belfry_store_transaction_seconds", dimensions: [("store", store)])
+    }
+
     /// As this one counts them.
     static func nodes() -> Meter { Meter(label: "belfry_nodes") }
 

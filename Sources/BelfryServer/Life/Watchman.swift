@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Whoever asks for the server's health gets what the last look found, so however many ask, they cost and wait for nothing.
 final class Watchman: Service {
-    private let store: any NodeStore & DamageStore
+    private let store: any NodeStore & DamageStore & ScheduleStore
     private let ground: Ground
     private let clock: any WallClock
     private let departure: Departure
@@ -25,6 +25,8 @@ final class Watchman: Service {
     private struct Look {
         var at = ContinuousClock.now
         var faults: [HealthFault] = []
+        /// Whether a schedule is so late that nobody can be releasing any.
+        var schedulesAreLate = false
     }
 
     /// A look that takes longer is a fault of the database, which is all that is waited for.
@@ -33,7 +35,7 @@ final class Watchman: Service {
     /// - Parameter onShare: told how much of what all nodes have is this one's, when that changes; nil where there are no
     ///   others, so that who is restarted does not divide with what it was before.
     init(
-        store: any NodeStore & DamageStore, ground: Ground, clock: any WallClock, departure: Departure,
+        store: any NodeStore & DamageStore & ScheduleStore, ground: Ground, clock: any WallClock, departure: Departure,
         pagesInAir: @escaping @Sendable () -> Int, onShare: (@Sendable (NodeShare) -> Void)?, logger: Logger
     ) {
         self.store = store
@@ -45,6 +47,9 @@ final class Watchman: Service {
         self.logger = logger
     }
 
+    /// A scheduler that works is never so late.
+    private static let scheduleLateMax = Duration.seconds(60)
+
     /// What keeps the server from doing its work; empty while it can.
     var faults: [HealthFault] {
         let last = last.withLock { $0 }
@@ -53,6 +58,13 @@ final class Watchman: Service {
             return leaving + [HealthFault(.database, "the database does not answer")]
         }
         return leaving + last.faults
+    }
+
+    /// For anybody who asks: no reasons, and nothing about tenants.
+    var healthOfPCF: PCFv1.Health {
+        let hasDatabase = !faults.contains { $0.part == .database }
+        return PCFv1.Health(
+            hasDatabase: hasDatabase, schedulesAreLate: last.withLock { $0.schedulesAreLate })
     }
 
     func run() async {
@@ -66,11 +78,18 @@ final class Watchman: Service {
 
     func look() async {
         let faults = [await databaseFault(), ground.keyRingFault(), ground.diskFault()].compactMap(\.self)
+        let schedulesAreLate = await schedulesAreLate()
         let before = last.withLock { last in
-            defer { last = Look(faults: faults) }
+            defer { last = Look(faults: faults, schedulesAreLate: schedulesAreLate) }
             return last.faults
         }
         report(faults, before)
+    }
+
+    /// A database that does not answer is told of as that.
+    private func schedulesAreLate() async -> Bool {
+        guard let due = try? await store.nextScheduleDue() else { return false }
+        return clock.now - due > Self.scheduleLateMax
     }
 
     private func databaseFault() async -> HealthFault? {

@@ -25,6 +25,7 @@ package struct JSONLogHandler: LogHandler {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let line = try? encoder.encode(entry) else { return }
-        FileHandle.standardError.write(line + Data("\n".utf8))
+        // The encoder leaves controls above U+007E as they are; its own escapes have none.
+        LogLines.writeToStandardError(LogLines.escaped(String(decoding: line, as: UTF8.self)) + "\n")
     }
 }

@@ -5,7 +5,7 @@ extension LoggingConfiguration {
     package func makeLogger() -> Logger {
         var logger = Logger(label: "belfry") { label in
             switch format {
-            case .text: StreamLogHandler.standardError(label: label)
+            case .text: StreamLogHandler.lines(label: label)
             case .json: JSONLogHandler(label: label)
             }
         }

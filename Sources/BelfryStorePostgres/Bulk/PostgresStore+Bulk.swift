@@ -26,7 +26,11 @@ extension PostgresStore: BulkStore {
     }
 
     package func endTakeover() async throws {
-        try await write { try $0.prepared(BulkStatements.forget).send(Takeover.mark) }
+        try await write { session in
+            try session.prepared(SharedUseStatements.forgetAll).send()
+            try session.prepared(SharedUseStatements.countAll).send()
+            try session.prepared(BulkStatements.forget).send(Takeover.mark)
+        }
     }
 
     package func rows(

@@ -43,6 +43,7 @@ final class Watch: Sendable {
             let round = rounds.add(1, ordering: .relaxed).newValue
             guard round.isMultiple(of: Self.choresEvery) else { return }
             for chore in chores { chore.begin(in: store, logger) }
+            store.sharedUse.compare(in: store, logger)
         }
         timer.resume()
     }

@@ -9,6 +9,8 @@ final class WriteSession {
     let secrets: Secrets
     let pushes: PushShelf
     let topicBook: TopicBook
+    let quotaBook: QuotaBook
+    let sharedUse: SharedUse
     var effects = Effects()
 
     /// What a transaction changed that others have to know after its commit.
@@ -21,14 +23,21 @@ final class WriteSession {
         var damaged: [String] = []
         /// Topics to be remembered, and how many were buried before it looked for them.
         var found: (topics: [TopicName: Topic], burials: Int64)?
+        /// By how much the use of quotas changed.
+        var quotas = QuotaChanges()
     }
 
-    init(db: Connection, now: Instant, secrets: Secrets, pushes: PushShelf, topicBook: TopicBook) {
+    init(
+        db: Connection, now: Instant, secrets: Secrets, pushes: PushShelf, topicBook: TopicBook, quotaBook: QuotaBook,
+        sharedUse: SharedUse
+    ) {
         self.db = db
         self.now = now
         self.secrets = secrets
         self.pushes = pushes
         self.topicBook = topicBook
+        self.quotaBook = quotaBook
+        self.sharedUse = sharedUse
     }
 
     func prepared(_ sql: String) -> Statement { db.prepared(sql) }
@@ -45,6 +54,8 @@ final class WriteSession {
 enum SessionStatements {
     static let begin = "BEGIN /* session.begin */"
     static let snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY /* session.snapshot */"
+    /// Of a transaction that searches: `SearchBudget.longest`.
+    static let searchDeadline = "SET LOCAL statement_timeout = '5s' /* session.search_deadline */"
     static let commit = "COMMIT /* session.commit */"
 
     /// The database's clock, in milliseconds.

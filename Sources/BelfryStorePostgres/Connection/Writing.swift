@@ -136,11 +136,14 @@ private final class Transaction<Value: Sendable>: Sendable {
 
     private func attemptOnce(on connection: Connection) throws -> (Value, WriteSession.Effects) {
         hasSentCommit.store(false, ordering: .releasing)
+        store.observer.writesWaiting(store.pool.waitingCount)
+        let begun = ContinuousClock.now
         let session = try store.begin(on: connection)
         let value = try body(session)
         try signature?.write(in: session)
         // What was sent and not answered yet may still be refused; a commit would then not be one.
         hasSentCommit.store(true, ordering: .releasing)
+        store.observer.transactionEnded(after: begun.duration(to: .now))
         try connection.prepared(SessionStatements.commit).run()
         signature?.noteCommit()
         return (value, session.effects)

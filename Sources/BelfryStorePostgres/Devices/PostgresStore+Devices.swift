@@ -47,7 +47,8 @@ extension PostgresStore: DeviceStore {
     }
 
     package func deviceCount(on platform: Key<Platform>) async throws -> Int {
-        try await glance { db in
+        // It counts rows, however many there are.
+        try await librarian.search(for: try await self.platform(platform)?.applicationKey) { db, _ in
             try db.prepared(DeviceStatements.count).first(platform) { Int($0.integer(0)) } ?? 0
         }
     }

@@ -25,6 +25,8 @@ struct Registrar {
     private var rows: [Key<Device>: Draft] = [:]
     private var holders: [Holding: Key<Device>] = [:]
     private var new: [(index: Int, draft: Draft)] = []
+    /// Entries for which their application has no room.
+    private var refusals: [Int: StoreError] = [:]
 
     private struct Holding: Hashable {
         let platform: Key<Platform>
@@ -54,6 +56,8 @@ struct Registrar {
     /// What came of each, in order.
     mutating func register() throws -> [Result<Device, any Error>] {
         try read()
+        try checkUsers()
+        try checkTopics()
         let fates = entries.indices.map { index in
             do { return try decide(index) } catch { return Fate.refused(error) }
         }
@@ -96,22 +100,90 @@ struct Registrar {
         }
     }
 
+    // MARK: Quotas
+
+    /// What a custom user id is counted for.
+    private struct User: Hashable {
+        let platform: Key<Platform>
+        let id: String
+    }
+
+    /// Refuses those whose custom user id, where it is new to their device, has as many devices as it may have.
+    private mutating func checkUsers() throws {
+        guard let limit = session.quotaBook.quotas[.userDevices] else { return }
+        let wanted = entries.map { newUser(of: $0) }
+        let users = Array(Set(wanted.compactMap(\.self)))
+        guard !users.isEmpty else { return }
+        var counts: [User: Int] = [:]
+        try session.prepared(QuotaStatements.userDevices).each(
+            PostgresArray(users.map(\.platform)), PostgresArray(users.map(\.id)), limit
+        ) { counts[User(platform: Key($0.integer(0)), id: $0.text(1))] = Int($0.integer(2)) }
+        for (index, user) in wanted.enumerated() {
+            guard let user else { continue }
+            do throws(StoreError) {
+                try session.quotaBook.quotas.check(.userDevices, use: counts[user] ?? 0)
+                counts[user, default: 0] += 1
+            } catch {
+                refusals[index] = error
+            }
+        }
+    }
+
+    private func newUser(of entry: RegistrationEntry) -> User? {
+        guard case .set(let id) = entry.registration.customUserID else { return nil }
+        let platform = entry.platform.key
+        let device = named(entry) ?? holders[Holding(platform: platform, token: entry.registration.token)]
+        return device.flatMap { rows[$0]?.row.customUserID } == id ? nil : User(platform: platform, id: id)
+    }
+
+    /// Refuses those whose topics would be too many new ones.
+    private mutating func checkTopics() throws {
+        for (application, indices) in Dictionary(grouping: entries.indices, by: { entries[$0].platform.applicationKey })
+        {
+            let count = indices.reduce(0) { $0 + entries[$1].registration.topics.wanted.count }
+            guard let room = try session.topicRoom(of: application), count > room else { continue }
+            let names = indices.reduce(into: Set<TopicName>()) { names, index in
+                names.formUnion(topicNames(of: entries[index]))
+            }
+            var there = try session.existing(names)
+            var use = try session.use(QuotaAccount(.topics, of: application))
+            for index in indices where refusals[index] == nil {
+                let new = topicNames(of: entries[index]).subtracting(there)
+                do throws(StoreError) {
+                    try session.quotaBook.quotas.check(.topics, use: use, adding: new.count)
+                    there.formUnion(new)
+                    use += new.count
+                } catch {
+                    refusals[index] = error
+                }
+            }
+        }
+    }
+
+    private func topicNames(of entry: RegistrationEntry) -> Set<TopicName> {
+        Set(entry.registration.topics.wanted.map { TopicName(application: entry.platform.applicationKey, name: $0) })
+    }
+
     // MARK: Deciding
 
     private mutating func decide(_ index: Int) throws -> Fate {
         let entry = entries[index]
         let platform = entry.platform.key
         guard platforms.contains(platform) else { throw StoreError.unknown("platform \(platform)") }
-        let named = entry.named.flatMap { rows[$0] }.flatMap { $0.row.platform == platform ? $0.row.key : nil }
+        if let refusal = refusals[index] { throw refusal }
+        let named = self.named(entry)
         let holding = Holding(platform: platform, token: entry.registration.token)
         switch Enrolment(named: named, holder: holders[holding]) {
         case .create:
+            let application = entry.platform.applicationKey
+            try session.check(.devices, of: application)
             let row = DeviceRow(
                 key: Key(0), platform: platform, reach: .inactive, registeredAt: .zero, token: nil, topics: [],
                 customUserID: nil, about: entry.registration.about)
             new.append(
-                (index, try applied(entry, to: Draft(row: row, topics: [], application: entry.platform.applicationKey)))
+                (index, try applied(entry, to: Draft(row: row, topics: [], application: application)))
             )
+            session.note(1, .devices, of: application)
             return .created
         case .update(let key, let evicted):
             guard let old = rows[key] else { preconditionFailure("one of those that were read is updated") }
@@ -122,6 +194,10 @@ struct Registrar {
             rows[key] = draft
             return .updated(key)
         }
+    }
+
+    private func named(_ entry: RegistrationEntry) -> Key<Device>? {
+        entry.named.flatMap { rows[$0] }.flatMap { $0.row.platform == entry.platform.key ? $0.row.key : nil }
     }
 
     private mutating func evict(_ key: Key<Device>) {

@@ -33,12 +33,9 @@ struct DeviceRun {
         return devices
     }
 
-    /// Throws when the time is up.
-    mutating func skip(_ count: Int, until deadline: ContinuousClock.Instant) throws {
-        for number in 0..<count {
-            if number.isMultiple(of: Self.chunkSize), ContinuousClock.now >= deadline {
-                throw InvalidInput(field: "page", "is so far behind that going there takes too long")
-            }
+    mutating func skip(_ count: Int, within budget: SearchBudget) throws {
+        for number in 0..<max(count, 0) {
+            if number.isMultiple(of: Self.chunkSize) { try budget.check() }
             guard try next() != nil else { return }
         }
     }

@@ -18,7 +18,9 @@ extension PostgresStore: DirectoryStore {
     package func customUserIDs(
         on platforms: [Key<Platform>], containing text: String?, after id: String?, limit: Int
     ) async throws -> [String] {
-        try await librarian.search { db, _ in
+        var application: Key<Application>?
+        if let first = platforms.first { application = try await platform(first)?.applicationKey }
+        return try await librarian.search(for: application) { db, _ in
             let statement = db.prepared(CustomUserStatements.behind)
             let ids = try platforms.flatMap { try statement.all($0, id ?? "", text, limit) { $0.text(0) } }
             let inOrder = Set(ids).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -26,16 +28,16 @@ extension PostgresStore: DirectoryStore {
         }
     }
 
-    /// What goes through all devices is the librarian's; all else is a few strides along an index.
     private func look<Value: Sendable>(
         _ search: DeviceSearch, _ body: @Sendable @escaping (FrontDesk) throws -> Value
     ) async throws -> Value {
         var platforms: [Platform] = []
         for key in search.platforms { if let platform = try await platform(key) { platforms.append(platform) } }
-        return try await librarian.search { [platforms, secrets, damagedRows, now = clock.now] db, deadline in
+        return try await librarian.search(for: platforms.first?.applicationKey) {
+            [platforms, secrets, damagedRows, now = clock.now] db, budget in
             try body(
                 FrontDesk(
-                    db: db, search: search, platforms: platforms, secrets: secrets, now: now, deadline: deadline,
+                    db: db, search: search, platforms: platforms, secrets: secrets, now: now, budget: budget,
                     damaged: damagedRows))
         }
     }
@@ -48,7 +50,7 @@ private struct FrontDesk {
     let platforms: [Platform]
     let secrets: Secrets
     let now: Instant
-    let deadline: ContinuousClock.Instant
+    let budget: SearchBudget
     let damaged: DamagedRows
 
     func stretch(skip: Int, limit: Int) throws -> Listing<Device> {
@@ -65,7 +67,7 @@ private struct FrontDesk {
         let total = try count()
         guard limit > 0, skip < total else { return Listing([], total: total) }
         var run = run(after: nil)
-        try run.skip(skip, until: deadline)
+        try run.skip(skip, within: budget)
         return Listing(try devices(run.next(limit)), total: total)
     }
 
@@ -111,15 +113,15 @@ private struct FrontDesk {
     /// nil when no text is looked for.
     private func textSearch() throws -> TextSearch? {
         guard let text = search.text else { return nil }
-        var kinds = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.kind) })
+        var wanted = platforms
         var topicID: Int64?
         if let topic = search.topic {
             topicID = try platforms.first.flatMap { try postings(of: $0).topicID(topic) }
-            if topicID == nil { kinds = [:] }
+            if topicID == nil { wanted = [] }
         }
         return TextSearch(
-            db: db, text: Array(text.utf8), naming: secrets.naming, platforms: kinds, topic: topicID, deadline: deadline
-        )
+            db: db, text: Array(text.utf8), naming: secrets.naming, platforms: wanted, topic: topicID, now: now,
+            budget: budget)
     }
 
     private func postings(of platform: Platform) -> PostgresPostings {

@@ -5,27 +5,44 @@ import PostgreSQL
 /// Finds the devices whose texts contain a text, ascending, from one snapshot.
 ///
 /// The catalogue names those that may; each is looked at. A text too short for the catalogue, or one that it names too
-/// many devices for, is looked for in all devices, one by one, for as long as the deadline allows; but a whole UUID is
-/// looked up.
+/// many devices for, is looked for in all devices of the platforms, one by one, for as long as the budget allows: what
+/// others have costs nothing. A whole UUID is looked up.
 struct TextSearch {
     let db: Connection
     let text: [UInt8]
     let naming: DeviceNaming
-    let platforms: [Key<Platform>: PlatformKind]
+    let platforms: [Platform]
     /// The id of a topic that an active device has to have, on top.
     let topic: Int64?
-    let deadline: ContinuousClock.Instant
+    let now: Instant
+    let budget: SearchBudget
+    private let kinds: [Key<Platform>: PlatformKind]
 
     /// More than these are not looked up one by one; passing over all devices costs as much.
     private static let candidatesMax = 65_536
     private static let rowsAtOnce = 1_024
     private static let volumesAtOnce = 64
 
+    init(
+        db: Connection, text: [UInt8], naming: DeviceNaming, platforms: [Platform], topic: Int64?, now: Instant,
+        budget: SearchBudget
+    ) {
+        self.db = db
+        self.text = text
+        self.naming = naming
+        self.platforms = platforms
+        self.topic = topic
+        self.now = now
+        self.budget = budget
+        kinds = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.kind) })
+    }
+
     /// Calls `body` with each device found behind `after`, until it returns false.
     func each(after: Key<Device>?, _ body: (Key<Device>) throws -> Bool) throws {
         let after = after?.rawValue ?? 0
+        guard !platforms.isEmpty else { return }
         if let candidates = try candidates() ?? whole() {
-            try lookUp(candidates.filter { $0 > after }.sorted(), body)
+            _ = try lookUp(candidates.filter { $0 > after }.sorted(), body)
         } else {
             try passOver(after: after, body)
         }
@@ -33,47 +50,35 @@ struct TextSearch {
 
     // MARK: Looking at devices
 
-    private func lookUp(_ candidates: [Int64], _ body: (Key<Device>) throws -> Bool) throws {
+    /// Returns whether `body` wants more.
+    private func lookUp(_ candidates: [Int64], _ body: (Key<Device>) throws -> Bool) throws -> Bool {
         let statement = db.prepared(TextSearchStatements.byKeys)
         for start in stride(from: 0, to: candidates.count, by: Self.rowsAtOnce) {
-            try glance()
+            try budget.check()
             let some = candidates[start..<min(start + Self.rowsAtOnce, candidates.count)]
             for device in try statement.all(PostgresArray(some), as: found) {
-                if let device, try !body(device) { return }
+                if let device, try !body(device) { return false }
             }
         }
+        return true
     }
 
-    /// In stretches, so that an end is an end.
     private func passOver(after: Int64, _ body: (Key<Device>) throws -> Bool) throws {
-        let statement = db.prepared(TextSearchStatements.stretch)
-        var after = after
-        while true {
-            try glance()
-            let rows = try statement.all(after, Self.rowsAtOnce) { (device: $0.integer(0), found: try found($0)) }
-            for row in rows {
-                if let found = row.found, try !body(found) { return }
-            }
-            guard rows.count == Self.rowsAtOnce, let last = rows.last else { return }
-            after = last.device
+        var run = DeviceRun(.registered, on: platforms, after: Key(after), now: now, db)
+        while case let devices = try run.next(Self.rowsAtOnce), !devices.isEmpty {
+            guard try lookUp(devices.map(\.rawValue), body) else { return }
         }
     }
 
     /// The device of the row, if it is meant.
     private func found(_ row: Row) throws -> Key<Device>? {
-        guard let kind = platforms[Key(row.integer(1))] else { return nil }
+        guard let kind = kinds[Key(row.integer(1))] else { return nil }
         if let topic {
             guard row.integer(5) > 0, try row.withBlob(6, { try TopicList.decode($0) }).contains(topic) else {
                 return nil
             }
         }
         return DeviceText(row, kind: kind, naming: naming).contains(text) ? Key(row.integer(0)) : nil
-    }
-
-    private func glance() throws {
-        guard ContinuousClock.now >= deadline else { return }
-        throw InvalidInput(
-            field: "q", "fits so many devices that looking at them takes too long; give more of it")
     }
 
     // MARK: The catalogue
@@ -93,6 +98,7 @@ struct TextSearch {
         var found = try uncatalogued.all(Self.candidatesMax + 1) { $0.integer(0) }
         let volumes = try db.prepared(TextSearchStatements.volumes).all { $0.integer(0) }
         for start in stride(from: 0, to: volumes.count, by: Self.volumesAtOnce) {
+            try budget.check()
             let some = volumes[start..<min(start + Self.volumesAtOnce, volumes.count)]
             let places = try places(of: sequences, in: some)
             found += try devices(at: places)
@@ -138,15 +144,6 @@ enum TextSearchStatements {
           FROM device
          WHERE id = ANY ($1)
          ORDER BY id
-        """
-
-    /// Walks the primary key.
-    static let stretch = """
-        SELECT id, platform_id, token, custom_user_id, alias, reach, topics /* search.stretch */
-          FROM device
-         WHERE id > $1
-         ORDER BY id
-         LIMIT $2
         """
 
     static let volumes = """

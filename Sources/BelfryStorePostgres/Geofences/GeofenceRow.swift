@@ -94,6 +94,10 @@ enum GeofenceStatements {
         DELETE FROM geofence /* geofences.delete */ WHERE id = $1
         """
 
+    static let bytes = """
+        SELECT octet_length(data)::bigint /* geofences.bytes */ FROM geofence WHERE id = $1
+        """
+
     static let byKey = """
         SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms
                /* geofences.by_key */

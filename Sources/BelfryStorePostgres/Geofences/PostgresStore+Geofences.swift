@@ -18,7 +18,7 @@ extension PostgresStore: GeofenceStore {
     package func geofences(
         of application: Key<Application>, _ query: MapQuery
     ) async throws -> Listing<Geofence> {
-        try await read { [damagedRows] db in
+        try await librarian.search(for: application) { [damagedRows] db, _ in
             let total = try db.prepared(GeofenceStatements.count)
                 .first(application, query.changedSince) { Int($0.integer(0)) }
             let items = try db.prepared(GeofenceStatements.page)

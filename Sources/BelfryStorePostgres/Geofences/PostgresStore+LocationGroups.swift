@@ -7,6 +7,8 @@ extension PostgresStore {
             // In this order: two who held the row and both wanted to lock it would wait for each other.
             try session.lockMap(of: application)
             try session.check(application)
+            try session.check(.locationGroups, of: application)
+            session.note(1, .locationGroups, of: application)
             let locations = try session.locations(plan.locations, of: application, field: "location_ids")
             let now = session.now
             let key = Key<LocationGroup>(
@@ -27,7 +29,7 @@ extension PostgresStore {
     package func locationGroups(
         of application: Key<Application>, _ query: MapQuery
     ) async throws -> Listing<LocationGroup> {
-        try await read { [damagedRows] db in
+        try await librarian.search(for: application) { [damagedRows] db, _ in
             let total = try db.prepared(LocationGroupStatements.count)
                 .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
             let items = try db.prepared(LocationGroupStatements.page)
@@ -65,6 +67,7 @@ extension PostgresStore {
             guard isThere != nil else { return false }
             try session.prepared(LocationGroupStatements.clear).send(key)
             try session.prepared(LocationGroupStatements.delete).send(key)
+            session.note(-1, .locationGroups, of: application)
             return true
         }
     }

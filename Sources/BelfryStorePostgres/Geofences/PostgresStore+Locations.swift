@@ -5,6 +5,8 @@ extension PostgresStore: LocationStore {
     package func create(_ place: Place, of application: Key<Application>) async throws -> Location {
         try await write { session in
             try session.check(application)
+            try session.check(.locations, of: application)
+            session.note(1, .locations, of: application)
             let now = session.now
             let key = try session.insert(
                 LocationStatements.insert, application, place.name, place.name.lowercased(), place.latitude,
@@ -20,7 +22,7 @@ extension PostgresStore: LocationStore {
     package func locations(
         of application: Key<Application>, _ query: MapQuery
     ) async throws -> Listing<Location> {
-        try await read { [damagedRows] db in
+        try await librarian.search(for: application) { [damagedRows] db, _ in
             let total = try db.prepared(LocationStatements.count)
                 .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
             let items = try db.prepared(LocationStatements.page)
@@ -55,6 +57,7 @@ extension PostgresStore: LocationStore {
             guard isThere != nil else { return false }
             try session.checkUnused(key)
             try session.prepared(LocationStatements.delete).send(key)
+            session.note(-1, .locations, of: application)
             return true
         }
     }

@@ -17,8 +17,15 @@ extension PostgresStore: IdempotencyStore {
             let verdict = IdempotencyVerdict(old, for: reservation, at: now)
             switch verdict {
             case .first:
+                let caller = reservation.caller
+                if old == nil {
+                    let account = QuotaAccount(.idempotencyKeys, of: caller)
+                    try session.check(account)
+                    session.effects.quotas.add(1, to: account)
+                }
                 try session.prepared(IdempotencyStatements.replace).run(
-                    reservation.name, reservation.request, reservation.seed, now, now + reservation.hold)
+                    reservation.name, reservation.request, reservation.seed, now, now + reservation.hold,
+                    Int64(caller.kind.rawValue), caller.id)
             case .again(let seed):
                 try session.prepared(IdempotencyStatements.hold).send(now + reservation.hold, reservation.name, seed)
             case .answered, .taken, .busy: break
@@ -36,11 +43,22 @@ extension PostgresStore: IdempotencyStore {
     package func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
         try await write { session in
             if hadNoEffect {
-                try session.prepared(IdempotencyStatements.forget).send(name, seed)
+                try session.prepared(IdempotencyStatements.forget).each(name, seed) { row in
+                    session.noteForgotten(row)
+                }
             } else {
                 try session.prepared(IdempotencyStatements.hold).send(session.now, name, seed)
             }
         }
+    }
+}
+
+extension WriteSession {
+    /// To be told of each record that was deleted, by the columns of `IdempotencyStatements.forget`. Those that each
+    /// reservation clears away are found missing when the use is compared.
+    func noteForgotten(_ row: Row) {
+        guard let kind = UInt8(exactly: row.integer(0)).flatMap(Principal.Kind.init(rawValue:)) else { return }
+        effects.quotas.add(-1, to: QuotaAccount(.idempotencyKeys, of: Principal(kind, row.integer(1))))
     }
 }
 
@@ -74,11 +92,13 @@ enum IdempotencyStatements {
 
     /// Takes the place of a record that is too old, if there is one.
     static let replace = """
-        INSERT INTO idempotency /* idempotency.replace */ (name, request, seed, created_at_ms, held_until_ms)
-        VALUES ($1, $2, $3, $4, $5)
+        INSERT INTO idempotency /* idempotency.replace */ (
+            name, request, seed, created_at_ms, held_until_ms, caller_kind, caller_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
             ON CONFLICT (name) DO UPDATE
            SET request = excluded.request, seed = excluded.seed, created_at_ms = excluded.created_at_ms,
-               held_until_ms = excluded.held_until_ms, status = NULL, content = NULL
+               held_until_ms = excluded.held_until_ms, status = NULL, content = NULL,
+               caller_kind = excluded.caller_kind, caller_id = excluded.caller_id
         """
 
     static let hold = """
@@ -95,6 +115,7 @@ enum IdempotencyStatements {
 
     static let forget = """
         DELETE FROM idempotency /* idempotency.forget */ WHERE name = $1 AND seed = $2 AND status IS NULL
+        RETURNING coalesce(caller_kind, 0), coalesce(caller_id, 0)
         """
 
     /// Walks `idempotency_created`.
@@ -102,5 +123,6 @@ enum IdempotencyStatements {
         DELETE FROM idempotency /* idempotency.clear */
          WHERE name IN (SELECT name FROM idempotency WHERE created_at_ms <= $1 ORDER BY created_at_ms LIMIT $2
                            FOR UPDATE SKIP LOCKED)
+        RETURNING coalesce(caller_kind, 0), coalesce(caller_id, 0)
         """
 }

@@ -7,7 +7,14 @@ extension PostgresStore: PushStore {
         let content = push.content.storedText
         let audience = push.audience.storedText
         return try await write { session in
-            try session.accept(push, content: content, audience: audience)
+            do {
+                try session.check(.content, of: push.applicationKey, adding: content.utf8.count + audience.utf8.count)
+            } catch let excess as StoreError {
+                // One that is accepted already is no more content.
+                guard try session.prepared(PushStatements.headByReceipt).first(push.receiptID, as: { _ in true }) != nil
+                else { throw excess }
+            }
+            return try session.accept(push, content: content, audience: audience)
         }
     }
 
@@ -47,6 +54,7 @@ extension WriteSession {
             push.receiptID, push.applicationKey, push.lane.rawValue, push.guarantee.rawValue, now, push.expiresAt,
             content, audience, as: { Key<Push>($0.integer(0)) })
         guard let key else { return try acceptedBefore(push) }
+        note(content.utf8.count + audience.utf8.count, .content, of: push.applicationKey)
         try prepared(PushStatements.insertProgress).send(key, platforms.count, platforms.isEmpty ? now : nil)
         for platform in platforms { try begin(push, as: key, on: platform) }
         effects.fallsDue = true

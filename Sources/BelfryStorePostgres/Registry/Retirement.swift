@@ -25,7 +25,7 @@ struct Retirement {
     let session: WriteSession
 
     /// Rows of one kind deleted in one step.
-    private static let stride = 1_000
+    private static let stride = 200
     /// Pages and walks ended in one step.
     private static let pagesAtOnce = 50
 
@@ -40,10 +40,19 @@ struct Retirement {
         try session.awaitSweep()
         for lane in Lane.allCases where try endWalks(on: platform, in: lane) { return true }
         for lane in Lane.allCases where try answerPages(on: platform, in: lane) { return true }
+        if try deleteDevices(of: platform) { return true }
         for sql in RetirementStatements.inOrder {
             if try session.prepared(sql).run(platform, Self.stride) > 0 { return true }
         }
         return false
+    }
+
+    private func deleteDevices(of platform: Key<Platform>) throws -> Bool {
+        let deleted = try session.prepared(RetirementStatements.devices).all(platform, Self.stride) {
+            Key<Application>($0.integer(0))
+        }
+        if let application = deleted.first { session.note(-deleted.count, .devices, of: application) }
+        return !deleted.isEmpty
     }
 
     private func endWalks(on platform: Key<Platform>, in lane: Lane) throws -> Bool {
@@ -106,11 +115,12 @@ enum RetirementStatements {
                   coalesce(retry_at_ms, due.due_at_ms)
         """
 
-    static let inOrder = [devices, subscriptions, stretches, eventCounts, heartbeats, platform]
+    static let inOrder = [subscriptions, stretches, eventCounts, heartbeats, platform]
 
     static let devices = """
         DELETE FROM device /* retirement.devices */
          WHERE id IN (SELECT id FROM device WHERE platform_id = $1 LIMIT $2)
+        RETURNING (SELECT application_id FROM platform WHERE platform.id = $1)
         """
 
     static let eventCounts = """

@@ -37,6 +37,9 @@ extension WriteSession {
             Key<Push>($0.integer(0))
         }
         for sql in RetentionStatements.ofPushes { try prepared(sql).send(PostgresArray(pushes)) }
+        try prepared(RetentionStatements.forgetPushes).each(PostgresArray(pushes)) { row in
+            note(-Int(row.integer(1)), .content, of: Key(row.integer(0)))
+        }
         return Forgotten(rows: pushes.count, isMore: pushes.count == Forgotten.pushesMax)
     }
 
@@ -47,7 +50,11 @@ extension WriteSession {
     }
 
     fileprivate func forgetRecords(until: Instant) throws -> Forgotten {
-        let rows = try prepared(IdempotencyStatements.clear).run(until, Forgotten.rowsMax)
+        var rows = 0
+        try prepared(IdempotencyStatements.clear).each(until, Forgotten.rowsMax) { row in
+            noteForgotten(row)
+            rows += 1
+        }
         return Forgotten(rows: rows, isMore: rows == Forgotten.rowsMax)
     }
 }
@@ -82,13 +89,17 @@ enum RetentionStatements {
         UPDATE push_progress /* retention.note_no_answers */ SET has_answers = false WHERE push_id = $1
         """
 
-    /// Those that are referred to come after those that refer to them.
+    /// What refers to pushes.
     static let ofPushes = [
         "DELETE FROM push_count /* retention.forget_push_counts */ WHERE push_id = ANY ($1)",
         "DELETE FROM tally /* retention.forget_tallies */ WHERE push_id = ANY ($1)",
         "DELETE FROM push_progress /* retention.forget_progress */ WHERE push_id = ANY ($1)",
-        "DELETE FROM push /* retention.forget_pushes */ WHERE id = ANY ($1)",
     ]
+
+    static let forgetPushes = """
+        DELETE FROM push /* retention.forget_pushes */ WHERE id = ANY ($1)
+        RETURNING application_id, (octet_length(content) + octet_length(audience))::bigint
+        """
 
     static let raiseHorizon = """
         INSERT INTO audit_horizon /* retention.raise_horizon */ (id, at_ms) VALUES (1, $1)

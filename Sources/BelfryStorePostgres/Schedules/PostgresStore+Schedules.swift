@@ -10,6 +10,10 @@ extension PostgresStore: ScheduleStore {
         let target = order.target.storedText
         return try await write { session in
             guard try session.exists(application) else { throw StoreError.unknown("application \(application)") }
+            try session.check(.schedules, of: application)
+            try session.check(.content, of: application, adding: content.utf8.count + target.utf8.count)
+            session.note(1, .schedules, of: application)
+            session.note(content.utf8.count + target.utf8.count, .content, of: application)
             let now = session.now
             let key = try session.insert(
                 ScheduleStatements.insert, application, dueAt, order.lane?.rawValue, order.guarantee.rawValue,
@@ -94,9 +98,13 @@ extension PostgresStore: ScheduleStore {
         let content = changed.order.content.storedText
         let target = changed.order.target.storedText
         return try await write { session in
+            let bytes = try session.prepared(ScheduleStatements.bytes).first(changed.key) { Int($0.integer(0)) } ?? 0
+            let gained = content.utf8.count + target.utf8.count - bytes
+            try session.check(.content, of: changed.applicationKey, adding: gained)
             let changes = try session.prepared(ScheduleStatements.update).run(
                 changed.dueAt, changed.version, changed.order.expiresAt, content, target, changed.key, version)
             guard changes > 0 else { return false }
+            session.note(gained, .content, of: changed.applicationKey)
             session.noteSchedule(at: changed.dueAt, now: session.now)
             return true
         }
@@ -153,6 +161,7 @@ extension WriteSession {
         let ended = try prepared(ScheduleStatements.end).run(
             now, how.name, how.receiptID, how.reason, schedule.key, schedule.version)
         guard ended > 0 else { return false }
+        note(-1, .schedules, of: schedule.applicationKey)
         try clearSchedules(of: schedule.applicationKey)
         return true
     }
@@ -160,13 +169,15 @@ extension WriteSession {
     /// Ends a schedule that waits, whatever it holds.
     fileprivate func cancel(_ key: Key<Schedule>, of application: Key<Application>) throws -> Bool {
         guard try prepared(ScheduleStatements.cancel).run(now, key, application) > 0 else { return false }
+        note(-1, .schedules, of: application)
         try clearSchedules(of: application)
         return true
     }
 
     private func clearSchedules(of application: Key<Application>) throws {
-        try prepared(ScheduleStatements.clear).send(
-            application, now + (.zero - Schedule.keptFor), Self.clearedByEach)
+        try prepared(ScheduleStatements.clear).each(
+            application, now + (.zero - Schedule.keptFor), Self.clearedByEach
+        ) { note(-Int($0.integer(0)), .content, of: application) }
     }
 
     fileprivate func setAside(_ schedules: [Key<Schedule>]) throws {
@@ -238,6 +249,10 @@ enum ScheduleStatements {
          WHERE id = $1 AND application_id = $2
         """
 
+    static let bytes = """
+        SELECT (octet_length(content) + octet_length(target))::bigint /* schedules.bytes */ FROM schedule WHERE id = $1
+        """
+
     /// Walks `schedule_application`.
     static let waiting = """
         SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
@@ -287,6 +302,7 @@ enum ScheduleStatements {
         DELETE FROM schedule /* schedules.clear */
          WHERE id IN (SELECT id FROM schedule WHERE application_id = $1 AND ended_at_ms < $2
                        ORDER BY ended_at_ms LIMIT $3)
+        RETURNING (octet_length(content) + octet_length(target))::bigint
         """
 
     /// Walks `schedule_due`.

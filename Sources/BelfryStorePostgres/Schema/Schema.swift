@@ -13,7 +13,7 @@ enum Schema {
         Migration0001.migration, Migration0002.migration, Migration0003.migration, Migration0004.migration,
         Migration0005.migration, Migration0006.migration, Migration0007.migration,
         Migration0008.migration, Migration0009.migration, Migration0010.migration, Migration0011.migration,
-        Migration0012.migration, Migration0013.migration,
+        Migration0012.migration, Migration0013.migration, Migration0014.migration,
     ]
 
     /// Brings the schema up to date, unless a newer program has been at it. One node does, while others wait; each

@@ -3,117 +3,96 @@ import FoundationEssentials
 import PostgreSQL
 
 extension PostgresStore {
+    /// All subscriptions are judged before the first is written, and both is done in steps, none of which holds many devices. A
+    /// device that becomes another meanwhile takes what it still can.
     package func subscribe(
         _ subscriptions: [Subscription], of application: Key<Application>
     ) async throws -> [Subscription.Refusal?] {
-        let platforms = try await platforms(of: application)
-        let kinds = Set(platforms.map(\.kind))
-        let drafts = subscriptions.map { SubscriptionDraft($0, kinds: kinds, secrets: secrets) }
-        return try await write { session in
-            var plan = SubscriptionPlan(session: session, application: application, platforms: platforms)
-            let refusals = try drafts.map { try plan.add($0) }
-            if refusals.allSatisfy({ $0 == nil }) { try plan.carryOut() }
-            return refusals
-        }
-    }
-}
-
-/// A subscription with its device's name resolved for each kind of platform: parsing a token takes no time inside the write.
-private struct SubscriptionDraft: Sendable {
-    enum Name {
-        /// nil where the UUID is none of ours.
-        case device(Key<Device>?)
-        /// Without the kinds whose tokens never look like it.
-        case token([PlatformKind: (token: DeviceToken, hash: UUID)])
-    }
-
-    let device: Name
-    let topics: Set<String>
-
-    init(_ subscription: Subscription, kinds: Set<PlatformKind>, secrets: Secrets) {
-        topics = subscription.topics
-        switch subscription.device {
-        case .uuid(let uuid): device = .device(secrets.naming.device(of: uuid))
-        case .token(let text):
-            var tokens: [PlatformKind: (token: DeviceToken, hash: UUID)] = [:]
-            for kind in kinds {
-                guard let token = try? DeviceToken(text, for: kind) else { continue }
-                tokens[kind] = (token, secrets.hash(token))
+        let plan = try await plan(subscriptions, of: application)
+        guard !plan.isRefused else { return plan.refusals }
+        try await makeTopics(plan.topics, of: application)
+        for step in plan.steps {
+            try await write { session in
+                var postings = PostingChanges()
+                for gain in step { try session.add(gain, in: application, &postings) }
+                try postings.write(in: session)
             }
-            device = .token(tokens)
+        }
+        return plan.refusals
+    }
+
+    private func plan(
+        _ subscriptions: [Subscription], of application: Key<Application>
+    ) async throws -> SubscriptionPlan {
+        let platforms = try await platforms(of: application)
+        let now = clock.now
+        let wanted = subscriptions.map { subscription in
+            SubscriberCandidate.candidates(subscription.device, on: platforms, naming: secrets.naming)
+        }
+        let found = try await wanted.inSteps(of: SubscriptionPlan.perWrite) { step, _ in
+            try await glance { [secrets] db in
+                try step.map { candidates in try candidates.compactMap { try db.find($0, secrets, at: now) } }
+            }
+        }
+        var plan = SubscriptionPlan()
+        for (subscription, found) in zip(subscriptions, found) { plan.add(subscription, for: found) }
+        return plan
+    }
+
+    /// Makes those that are not there, unless they are too many.
+    private func makeTopics(_ names: Set<String>, of application: Key<Application>) async throws {
+        let wanted = Set(names.map { TopicName(application: application, name: $0) })
+        let missing = try await write { session in try wanted.subtracting(session.living(wanted)) }
+        try SubscriptionPlan.checkNewTopics(missing.count)
+        let new = missing.sorted()
+        _ = try await new.inSteps(of: NewTopic.perWrite) { step, isFirst in
+            try await write { session in
+                try session.checkTopics(Set((isFirst ? new : step).map(\.name)), of: application)
+                return try session.intern(Set(step)).map(\.value.key)
+            }
         }
     }
 }
 
-/// Topics to be added to devices, within a write: first it is seen whether all can be, then it is done.
-private struct SubscriptionPlan {
-    private let session: WriteSession
-    private let application: Key<Application>
-    private let platforms: [Platform]
-    private let now: Instant
-    private var drafts: [Key<Device>: Draft] = [:]
-
-    private struct Draft {
-        let row: DeviceRow
-        /// Those it has, and those it gets.
-        var topics: Set<String>
+extension Connection {
+    fileprivate func find(
+        _ candidate: SubscriberCandidate, _ secrets: Secrets, at now: Instant
+    ) throws -> SubscriptionPlan.Found? {
+        guard let row = try row(candidate, secrets) else { return nil }
+        return SubscriptionPlan.Found(
+            device: row.key, platform: row.platform, topics: Set(try topicNames(row.topics, at: now)))
     }
 
-    init(session: WriteSession, application: Key<Application>, platforms: [Platform]) {
-        self.session = session
-        self.application = application
-        self.platforms = platforms
-        now = session.now
-    }
-
-    mutating func add(_ subscription: SubscriptionDraft) throws -> Subscription.Refusal? {
-        let found = try find(subscription.device)
-        guard !found.isEmpty else { return .unknownDevice }
-        for draft in found {
-            var draft = drafts[draft.row.key] ?? draft
-            draft.topics.formUnion(subscription.topics)
-            guard draft.topics.count <= Registration.topicsMax else { return .tooManyTopics(draft.topics.count) }
-            drafts[draft.row.key] = draft
-        }
-        return nil
-    }
-
-    func carryOut() throws {
-        var postings = PostingChanges()
-        for draft in drafts.values.sorted(by: { $0.row.key < $1.row.key }) {
-            var row = draft.row
-            let wanted = Set(draft.topics.map { TopicName(application: application, name: $0) })
-            row.topics = try session.intern(wanted).values.map(\.key.rawValue).sorted()
-            try session.prepared(SubscriberStatements.setTopics).send(TopicList.encode(row.topics), row.key)
-            postings.move(row.key, on: row.platform, from: draft.row.postings, to: row.postings)
-        }
-        try postings.write(in: session)
-    }
-
-    private func find(_ name: SubscriptionDraft.Name) throws -> [Draft] {
-        try platforms.compactMap { platform in
-            guard let row = try find(name, on: platform) else { return nil }
-            return Draft(
-                row: row, topics: Set(try session.db.topicNames(row.topics, at: now)))
-        }
-    }
-
-    private func find(_ name: SubscriptionDraft.Name, on platform: Platform) throws -> DeviceRow? {
-        switch name {
-        case .device(let device): return try device.flatMap { try hold($0, on: platform) }
-        case .token(let tokens):
-            guard let (token, hash) = tokens[platform.kind] else { return nil }
-            let holder = try session.prepared(DeviceStatements.byToken).first(
-                PostgresArray([platform.key]), PostgresArray([hash])
+    private func row(_ candidate: SubscriberCandidate, _ secrets: Secrets) throws -> DeviceRow? {
+        switch candidate {
+        case .device(let device, let platform):
+            return try prepared(DeviceStatements.byKey).first(device, platform, as: DeviceRow.init)
+        case .token(let token, let platform):
+            let holder = try prepared(DeviceStatements.byToken).first(
+                PostgresArray([platform]), PostgresArray([secrets.hash(token)])
             ) { Key<Device>($0.integer(0)) }
-            guard let row = try holder.flatMap({ try hold($0, on: platform) }), row.token == token else { return nil }
-            return row
+            let row = try holder.flatMap {
+                try prepared(DeviceStatements.byKey).first($0, platform, as: DeviceRow.init)
+            }
+            return row?.token == token ? row : nil
         }
     }
+}
 
-    private func hold(_ device: Key<Device>, on platform: Platform) throws -> DeviceRow? {
-        let row = try session.prepared(DeviceStatements.hold).first(PostgresArray([device]), as: DeviceRow.init)
-        return row?.platform == platform.key ? row : nil
+extension WriteSession {
+    /// Does nothing for a device that is gone, or has got so many topics meanwhile that it would have too many.
+    fileprivate func add(
+        _ gain: SubscriptionPlan.Gain, in application: Key<Application>, _ postings: inout PostingChanges
+    ) throws {
+        let held = try prepared(DeviceStatements.hold).first(PostgresArray([gain.device]), as: DeviceRow.init)
+        guard let old = held, old.platform == gain.platform else { return }
+        let wanted = Set(gain.topics.map { TopicName(application: application, name: $0) })
+        let gained = try intern(wanted).values.map(\.key.rawValue)
+        var row = old
+        row.topics = Set(try livingTopics(Set(old.topics)).keys).union(gained).sorted()
+        guard row.topics.count <= Registration.topicsMax, row.topics != old.topics else { return }
+        try prepared(SubscriberStatements.setTopics).send(TopicList.encode(row.topics), row.key)
+        postings.move(row.key, on: row.platform, from: old.postings, to: row.postings)
     }
 }
 

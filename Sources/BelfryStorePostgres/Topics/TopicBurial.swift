@@ -9,22 +9,23 @@ struct TopicBurial {
     let session: WriteSession
 
     /// Topics buried, or subscriptions cleared, in one step.
-    private static let stride = 2_000
+    private static let stride = 200
 
     /// From here on nobody is subscribed, and the name is free.
-    func bury(_ topic: Key<Topic>) throws {
+    func bury(_ topic: Key<Topic>, of application: Key<Application>) throws {
         // First, so that of two who bury neither waits for the other's topics.
         try session.prepared(BurialStatements.countOn).send()
         try session.prepared(BurialStatements.delete).send(topic)
         try session.prepared(BurialStatements.bury).send(topic)
+        session.note(-1, .topics, of: application)
     }
 
     /// Buries topics whose time has come, and clears some of what is left of one.
     func step() throws {
         let expired = try session.prepared(BurialStatements.expired).all(session.now, Self.stride) {
-            Key<Topic>($0.integer(0))
+            (topic: Key<Topic>($0.integer(0)), application: Key<Application>($0.integer(1)))
         }
-        for topic in expired { try bury(topic) }
+        for each in expired { try bury(each.topic, of: each.application) }
         try clear()
     }
 
@@ -58,7 +59,7 @@ enum BurialStatements {
 
     /// Walks `topic_expiry`.
     static let expired = """
-        SELECT id /* burial.expired */ FROM topic WHERE expires_at_ms <= $1 LIMIT $2
+        SELECT id, application_id /* burial.expired */ FROM topic WHERE expires_at_ms <= $1 LIMIT $2
         """
 
     static let next = """

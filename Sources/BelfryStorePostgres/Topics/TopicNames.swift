@@ -13,8 +13,19 @@ extension WriteSession {
     /// The topics of these names, which are made where there are none. Another may bury them before this transaction ends:
     /// then it is as if they had been buried behind it.
     func intern(_ wanted: Set<TopicName>) throws -> [TopicName: Topic] {
-        guard !wanted.isEmpty else { return [:] }
-        let ordered = wanted.sorted()
+        var topics = try found(wanted)
+        for name in wanted.sorted() where topics[name] == nil {
+            topics[name] = try intern(name.name, expiresAt: nil, in: name.application).topic
+        }
+        return topics
+    }
+
+    /// Those of the names that have a living topic.
+    func living(_ names: Set<TopicName>) throws -> Set<TopicName> { Set(try found(names).keys) }
+
+    private func found(_ names: Set<TopicName>) throws -> [TopicName: Topic] {
+        guard !names.isEmpty else { return [:] }
+        let ordered = names.sorted()
         var topics: [TopicName: Topic] = [:]
         try prepared(TopicStatements.byNames).each(
             PostgresArray(ordered.map(\.application)), PostgresArray(ordered.map(\.name))
@@ -22,9 +33,6 @@ extension WriteSession {
             let topic = Topic(row)
             guard topic.isLiving(at: now) else { return }
             topics[TopicName(application: Key(row.integer(3)), name: topic.name)] = topic
-        }
-        for name in ordered where topics[name] == nil {
-            topics[name] = try intern(name.name, expiresAt: nil, in: name.application).topic
         }
         return topics
     }
@@ -34,12 +42,15 @@ extension WriteSession {
         while true {
             let old = try prepared(TopicStatements.byName).first(application, name, as: Topic.init)
             if let old, old.isLiving(at: now) { return .existed(old) }
-            if let old { try TopicBurial(session: self).bury(old.key) }
+            if let old { try TopicBurial(session: self).bury(old.key, of: application) }
             // Another node may make it at the same time; then it is found in the next round.
             let key = try prepared(TopicStatements.insert).first(application, name, expiresAt) {
                 Key<Topic>($0.integer(0))
             }
-            if let key { return .created(Topic(key: key, name: name, expiresAt: expiresAt)) }
+            if let key {
+                note(1, .topics, of: application)
+                return .created(Topic(key: key, name: name, expiresAt: expiresAt))
+            }
         }
     }
 

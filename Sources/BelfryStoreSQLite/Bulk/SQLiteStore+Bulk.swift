@@ -26,7 +26,11 @@ extension SQLiteStore: BulkStore {
     }
 
     package func endTakeover() async throws {
-        try await writer.write { try $0.prepared(BulkStatements.forget).run(Takeover.mark) }
+        try await writer.write { session in
+            try session.prepared(ContentUseStatements.forgetAll).run()
+            try session.prepared(ContentUseStatements.countAll).run()
+            try session.prepared(BulkStatements.forget).run(Takeover.mark)
+        }
     }
 
     package func rows(

@@ -1,4 +1,7 @@
+import BelfryCore
 import Dispatch
+import GRDB
+import Logging
 
 /// Looks every now and then whether another process has written, and does what nobody waits for.
 final class Watch: Sendable {
@@ -7,7 +10,7 @@ final class Watch: Sendable {
 
     private static let interval = DispatchTimeInterval.milliseconds(80)
 
-    init(writer: Writer) {
+    init(writer: Writer, pool: DatabasePool, naming: DeviceNaming, logger: Logger) {
         let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "belfry.store.watch"))
         timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(10))
         timer.setEventHandler {
@@ -17,7 +20,16 @@ final class Watch: Sendable {
                 try Demolition(session: session).resume()
                 try Retirement(session: session).resume()
                 try TopicBurial(session: session).step()
-                try Catalogue(session: session).step()
+                try Catalogue(session: session).stepWithoutVolumes()
+                try session.writeDownContentUse()
+            }
+            do {
+                guard let volume = try pool.read({ try $0.prepareVolume(Catalogue.Sizes(), naming: naming) }) else {
+                    return
+                }
+                writer.enqueue("catalogue") { try Catalogue(session: $0).take(volume) }
+            } catch {
+                logger.debug("housekeeping put off", metadata: ["work": "catalogue", "error": "\(error)"])
             }
         }
         timer.resume()

@@ -11,6 +11,8 @@ final class WriteSession: @unchecked Sendable {
     let clock: any WallClock
     let secrets: Secrets
     let pushes: PushShelf
+    let quotaBook: QuotaBook
+    var contentUse = ContentUse()
     /// Topic ids by name, for the applications seen lately.
     var topics = TopicBook()
     /// The platforms that are not doomed, once they are asked for.
@@ -48,6 +50,8 @@ final class WriteSession: @unchecked Sendable {
         var isForeign = false
         /// Rows that cannot be read and were set aside.
         var damaged: [String] = []
+        /// By how much the use of quotas changed.
+        var quotas = QuotaChanges()
     }
 
     /// What claims and registrations have to know of a platform.
@@ -56,10 +60,11 @@ final class WriteSession: @unchecked Sendable {
         let isParked: Bool
     }
 
-    init(clock: any WallClock, secrets: Secrets, pushes: PushShelf) {
+    init(clock: any WallClock, secrets: Secrets, pushes: PushShelf, quotaBook: QuotaBook) {
         self.clock = clock
         self.secrets = secrets
         self.pushes = pushes
+        self.quotaBook = quotaBook
     }
 
     var db: Database {
@@ -88,6 +93,8 @@ final class WriteSession: @unchecked Sendable {
 
     func commit(_ db: Database) throws -> Effects {
         try db.prepared(SessionStatements.commit).run()
+        quotaBook.apply(effects.quotas)
+        contentUse.commit(effects.quotas)
         return effects
     }
 
@@ -95,6 +102,7 @@ final class WriteSession: @unchecked Sendable {
         if db.isInsideTransaction {
             do { try db.prepared(SessionStatements.rollback).run() } catch { assert(!db.isInsideTransaction) }
         }
+        contentUse.rollBack()
         forget()
     }
 
@@ -123,6 +131,7 @@ final class WriteSession: @unchecked Sendable {
         defer { dataVersion = version }
         guard version != dataVersion, dataVersion != nil else { return }
         forget()
+        quotaBook.forgetAll()
         effects.isForeign = true
         effects.rosterChanged = true
         effects.fallsDue = true

@@ -14,6 +14,7 @@ final class Writer: Sendable {
     private let pool: DatabasePool
     private let session: WriteSession
     private let flusher: LogFlusher
+    private let observer: any StoreObserver
     private let logger: Logger
     private let state = Mutex(WriterQueue())
     /// Rung when what the writer listens for has come.
@@ -29,12 +30,13 @@ final class Writer: Sendable {
     }
 
     init(
-        pool: DatabasePool, session: WriteSession, flusher: LogFlusher, logger: Logger,
+        pool: DatabasePool, session: WriteSession, flusher: LogFlusher, observer: any StoreObserver, logger: Logger,
         committed: @escaping @Sendable (WriteSession.Effects, Writer) -> Void
     ) {
         self.pool = pool
         self.session = session
         self.flusher = flusher
+        self.observer = observer
         self.logger = logger
         self.committed = committed
     }
@@ -107,7 +109,9 @@ final class Writer: Sendable {
 
     /// Runs one batch, and comes back for the next: between two batches the queue is free for a checkpoint.
     private func drain(_ db: Database) {
-        guard let job = state.withLock({ $0.next() }) else { return stopDraining() }
+        let (next, waiting) = state.withLock { ($0.next(), $0.count) }
+        observer.writesWaiting(waiting)
+        guard let job = next else { return stopDraining() }
         runBatch(startingWith: job, db)
         pool.asyncWriteWithoutTransaction { self.drain($0) }
     }
@@ -121,13 +125,13 @@ final class Writer: Sendable {
     }
 
     private func runBatch(startingWith first: Job, _ db: Database) {
-        var batch = Batch()
+        let started = ContinuousClock.now
+        var batch = Batch(startedAt: started)
         do {
             try session.begin(db)
         } catch {
             return fail([first] + state.withLock { $0.takeAll() }, error)
         }
-        let started = ContinuousClock.now
         var job: Job? = first
         while let current = job {
             batch.jobs.append(current)
@@ -144,17 +148,18 @@ final class Writer: Sendable {
                 for job in batch.jobs { runAlone(job, db) }
                 return
             }
-            job = next(after: batch.jobs.count, since: started)
+            job = next(after: &batch)
         }
         commit(batch, db)
     }
 
     /// Runs one write in a transaction of its own, after one of its batch had to be taken back.
     private func runAlone(_ job: Job, _ db: Database) {
+        let started = ContinuousClock.now
         do {
             try session.begin(db)
             let answer = try job.run(session)
-            commit(Batch(jobs: [job], answers: [answer]), db)
+            commit(Batch(startedAt: started, jobs: [job], answers: [answer]), db)
         } catch {
             session.rollback(db)
             fail([job], error)
@@ -162,32 +167,37 @@ final class Writer: Sendable {
     }
 
     /// The next write for a transaction that has `count`; nil when it is to be committed.
-    private func next(after count: Int, since started: ContinuousClock.Instant) -> Job? {
+    private func next(after batch: inout Batch) -> Job? {
         while true {
-            switch state.withLock({ $0.step(after: count, worked: started.duration(to: .now)) }) {
+            let (count, worked) = (batch.jobs.count, batch.startedAt.duration(to: .now))
+            switch state.withLock({ $0.step(after: count, worked: worked) }) {
             case .run(let job): return job
             case .commit: return nil
-            case .wait: bell.wait()
+            case .wait: batch.idle { bell.wait() }
             }
         }
     }
 
     /// Commits when the last commit is on the disk, and answers when this one is.
     private func commit(_ batch: Batch, _ db: Database) {
-        awaitFlush()
+        var batch = batch
+        batch.idle { awaitFlush() }
         do {
-            committed(try session.commit(db), self)
+            let effects = try session.commit(db)
+            observer.transactionEnded(after: batch.worked)
+            committed(effects, self)
         } catch {
             session.rollback(db)
             return fail(batch.jobs, error)
         }
-        guard session.hasWritten else { return batch.answers.forEach { $0() } }
+        let (jobs, answers) = (batch.jobs, batch.answers)
+        guard session.hasWritten else { return answers.forEach { $0() } }
         state.withLock { $0.beginFlush() }
         flusher.flush { flushed in
             if self.state.withLock({ $0.endFlush() }) { self.bell.signal() }
             switch flushed {
-            case .success: for answer in batch.answers { answer() }
-            case .failure(let error): self.fail(batch.jobs, error)
+            case .success: for answer in answers { answer() }
+            case .failure(let error): self.fail(jobs, error)
             }
         }
     }
@@ -201,7 +211,24 @@ final class Writer: Sendable {
     }
 
     private struct Batch {
+        let startedAt: ContinuousClock.Instant
         var jobs: [Job] = []
         var answers: [@Sendable () -> Void] = []
+        /// What the transaction waited for the disk, or for other writes meanwhile.
+        private var idled = Duration.zero
+
+        init(startedAt: ContinuousClock.Instant, jobs: [Job] = [], answers: [@Sendable () -> Void] = []) {
+            self.startedAt = startedAt
+            self.jobs = jobs
+            self.answers = answers
+        }
+
+        var worked: Duration { startedAt.duration(to: .now) - idled }
+
+        mutating func idle(_ wait: () -> Void) {
+            let begun = ContinuousClock.now
+            wait()
+            idled += begun.duration(to: .now)
+        }
     }
 }

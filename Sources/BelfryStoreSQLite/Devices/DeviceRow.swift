@@ -88,8 +88,4 @@ enum DeviceStatements {
         SELECT platform_id /* devices.platform */ FROM device WHERE id = ?1
         """
 
-    /// Walks `device_reach`, which covers it.
-    static let count = """
-        SELECT count(*) /* devices.count */ FROM device WHERE platform_id = ?1
-        """
 }

@@ -21,8 +21,7 @@ struct Registrar {
             return try create()
         case .update(let key, let evicted):
             guard let row = named?.key == key ? named : holder else { preconditionFailure("one of the two is updated") }
-            if evicted != nil, let holder { try session.evict(holder, on: platform.key) }
-            return try update(row)
+            return try update(row, evicting: evicted == nil ? nil : holder)
         }
     }
 
@@ -31,6 +30,7 @@ struct Registrar {
     }
 
     private func create() throws -> Device {
+        try session.check(.devices, of: platform.applicationKey)
         var row = DeviceRow(
             key: Key(0), reach: .inactive, registeredAt: .zero, token: nil, topics: [], customUserID: nil,
             about: registration.about)
@@ -40,6 +40,7 @@ struct Registrar {
             TopicList.encode(row.topics), row.customUserID, row.about.os, row.about.osVersion, row.about.model,
             row.about.manufacturer, row.about.alias)
         let key = Key<Device>(session.db.lastInsertedRowID)
+        session.note(1, .devices, of: platform.applicationKey)
         try SubscriptionSweep(session: session).noteNew(key)
         try TokenIndex(session: session).note(tokenHash, of: key, on: platform.key)
         return Device(
@@ -48,9 +49,10 @@ struct Registrar {
             topics: names, registeredAt: row.registeredAt)
     }
 
-    private func update(_ old: DeviceRow) throws -> Device {
+    private func update(_ old: DeviceRow, evicting evicted: DeviceRow?) throws -> Device {
         var row = old
         let names = try apply(to: &row)
+        if let evicted { try session.evict(evicted, on: platform.key) }
         if row.isSame(as: old) {
             try session.prepared(DeviceStatements.touch).run(row.registeredAt, row.key)
         } else {
@@ -67,7 +69,8 @@ struct Registrar {
         return row.device(on: platform.key, naming: session.secrets.naming, topicNames: names)
     }
 
-    /// Brings the row to what was registered, and returns the names of its topics.
+    /// Brings the row to what was registered, and returns the names of its topics. A device that is known may say again what
+    /// it said before, however full the application is.
     private func apply(to row: inout DeviceRow) throws -> [String] {
         row.token = registration.token
         row.registeredAt = session.clock.now
@@ -76,7 +79,9 @@ struct Registrar {
         switch registration.customUserID {
         case .keep: break
         case .clear: row.customUserID = nil
-        case .set(let id): row.customUserID = id
+        case .set(let id):
+            if id != row.customUserID { try session.checkDevices(ofUser: id, on: platform.key) }
+            row.customUserID = id
         }
         let names = try topicNames(after: row.topics, at: row.registeredAt)
         row.topics = try session.intern(names, in: platform.applicationKey, at: row.registeredAt).sorted()

@@ -45,8 +45,6 @@ extension SQLiteStore: DeviceStore {
     }
 
     package func deviceCount(on platform: Key<Platform>) async throws -> Int {
-        try await read { db in
-            try db.prepared(DeviceStatements.count).first(platform) { Int($0.integer(0)) } ?? 0
-        }
+        try await read { db in try DeviceCounts(db: db, platforms: [platform]).total() }
     }
 }

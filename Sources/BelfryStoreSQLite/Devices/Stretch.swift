@@ -44,7 +44,15 @@ extension Stretch {
         guard let others = row.isNull(1) ? [] : row.withBlob(1, { DeviceList.decode($0) }) else {
             throw StoreError.damaged("a posting list", "at device \(first)")
         }
-        self.init([first] + others.map { first + $0.rawValue })
+        self.init(
+            [first]
+                + (try others.map { other in
+                    let (device, overflow) = first.addingReportingOverflow(other.rawValue)
+                    guard !overflow else {
+                        throw StoreError.unavailable("a posting list is damaged at device \(first)")
+                    }
+                    return device
+                }))
     }
 }
 

@@ -43,9 +43,13 @@ struct TopicBook {
 }
 
 extension WriteSession {
-    /// The ids of the names. One that has none is given one.
+    /// The ids of the names. One that has none is given one; throws, before anything is changed, where those would be too many.
     func intern(_ names: [String], in application: Key<Application>, at now: Instant) throws -> [Int64] {
-        try zip(names, topics.ids(of: names, in: application, at: now)).map { name, id in
+        let known = topics.ids(of: names, in: application, at: now)
+        if known.contains(nil) {
+            try checkTopics(zip(names, known).filter { $0.1 == nil }.map(\.0), of: application)
+        }
+        return try zip(names, known).map { name, id in
             try id ?? intern(name, expiresAt: nil, in: application, at: now).topic.key.rawValue
         }
     }
@@ -58,6 +62,7 @@ extension WriteSession {
         let expired = try prepared(TopicStatements.byName).first(application, name, as: Topic.init)
         if let expired { try TopicBurial(session: self).bury(expired.key) }
         try prepared(TopicStatements.insert).run(application, name, expiresAt)
+        note(1, .topics, of: application)
         let topic = Topic(key: Key(db.lastInsertedRowID), name: name, expiresAt: expiresAt)
         topics.learn(topic, application)
         return .created(topic)

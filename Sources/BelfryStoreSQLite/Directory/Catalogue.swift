@@ -4,7 +4,7 @@ import GRDB
 /// Keeps the catalogue, by which devices are found from any part of their UUID, token, custom user id or alias.
 ///
 /// Devices are catalogued some thousands at a time, by `Watch`, so that a registration pays nothing but its share of a
-/// sorted list. Devices behind the mark, and those that changed since (`catalogue_erratum`), are looked at one by one.
+/// sorted list; new ones beside the writer (`PreparedVolume`). Devices behind the mark, and those that changed since (`catalogue_erratum`), are looked at one by one.
 /// A changed device is catalogued again beside what was said of it before; once that has doubled the catalogue, it is
 /// written anew, volume by volume, and the old edition goes. What it says may be too much, never too little: every
 /// device it names is looked at.
@@ -42,7 +42,7 @@ struct Catalogue {
 
     // MARK: What there is to do
 
-    private struct State {
+    struct State {
         let mark: Int64
         let edition: Edition?
 
@@ -53,7 +53,7 @@ struct Catalogue {
     }
 
     /// The catalogue written anew: how far it has come, and the last volume that goes when it is there.
-    private struct Edition {
+    struct Edition {
         let device: Int64
         let oldVolume: Int64
     }
@@ -62,7 +62,7 @@ struct Catalogue {
         try session.prepared(SubscriptionStatements.lastDevice).first { $0.integer(0) } ?? 0
     }
 
-    private func errataCount() throws -> Int {
+    func errataCount() throws -> Int {
         try session.prepared(CatalogueStatements.errataCount).first(sizes.errata) { Int($0.integer(0)) } ?? 0
     }
 
@@ -76,7 +76,7 @@ struct Catalogue {
         try session.prepared(CatalogueStatements.setMark).run(last)
     }
 
-    private func catalogueErrata() throws {
+    func catalogueErrata() throws {
         var counts: [Int64: Int] = [:]
         let last = try catalogue(CatalogueStatements.errata, 0, counting: &counts)
         // Without a device there is nothing but errata of devices that are gone.
@@ -113,7 +113,7 @@ struct Catalogue {
 
     // MARK: Editions
 
-    private func beginEditionIfDue() throws {
+    func beginEditionIfDue() throws {
         try session.prepared(CatalogueStatements.beginEdition).run(sizes.volume)
     }
 
@@ -125,7 +125,7 @@ struct Catalogue {
     }
 
     /// Takes one volume of the old edition away.
-    private func clear(_ edition: Edition) throws {
+    func clear(_ edition: Edition) throws {
         let oldest = try session.prepared(CatalogueStatements.oldestVolume).first(edition.oldVolume) { $0.integer(0) }
         guard let oldest else { return try session.prepared(CatalogueStatements.endEdition).run() }
         try session.prepared(CatalogueStatements.deleteCards).run(

@@ -6,14 +6,14 @@ import GRDB
 /// Devices are never taken away but with their application, so what was counted once stays right.
 struct DeviceCounts {
     let db: Database
-    let platforms: [Platform]
+    let platforms: [Key<Platform>]
 
     func total() throws -> Int {
         let kept = try db.prepared(DeviceCountStatements.kept)
         let behind = try db.prepared(DeviceCountStatements.behind)
         return try platforms.reduce(0) { sum, platform in
-            let counted = try kept.first(platform.key) { Int($0.integer(0)) } ?? 0
-            return try sum + counted + (behind.first(platform.key) { Int($0.integer(0)) } ?? 0)
+            let counted = try kept.first(platform) { Int($0.integer(0)) } ?? 0
+            return try sum + counted + (behind.first(platform) { Int($0.integer(0)) } ?? 0)
         }
     }
 
@@ -22,7 +22,7 @@ struct DeviceCounts {
         var stretches: [Int64: Int] = [:]
         let statement = try db.prepared(DeviceCountStatements.stretches)
         for platform in platforms {
-            try statement.each(platform.key) { stretches[$0.integer(0), default: 0] += Int($0.integer(1)) }
+            try statement.each(platform) { stretches[$0.integer(0), default: 0] += Int($0.integer(1)) }
         }
         var start: (device: Key<Device>, skipped: Int)?
         for (device, size) in stretches.sorted(by: { $0.key < $1.key }) {

@@ -33,9 +33,11 @@ struct DeviceRun {
         return devices
     }
 
-    mutating func skip(_ count: Int) throws {
-        var left = count
-        while left > 0, try next() != nil { left -= 1 }
+    mutating func skip(_ count: Int, within budget: SearchBudget) throws {
+        for number in 0..<max(count, 0) {
+            if number.isMultiple(of: Self.chunkSize) { try budget.check() }
+            guard try next() != nil else { return }
+        }
     }
 
     /// What is left of one platform.

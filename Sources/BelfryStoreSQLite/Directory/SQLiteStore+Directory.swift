@@ -3,21 +3,23 @@ import GRDB
 
 extension SQLiteStore: DirectoryStore {
     package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device> {
-        try await look(search) { desk in try desk.stretch(skip: skip, limit: limit) }
+        try await look(search, isShort: search.topic == nil) { desk in try desk.stretch(skip: skip, limit: limit) }
     }
 
     package func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device] {
-        try await look(search) { desk in try desk.behind(after, limit: limit) }
+        try await look(search, isShort: true) { desk in try desk.behind(after, limit: limit) }
     }
 
     package func deviceCount(_ search: DeviceSearch) async throws -> Int {
-        try await look(search) { desk in try desk.count() }
+        try await look(search, isShort: search.topic == nil) { desk in try desk.count() }
     }
 
     package func customUserIDs(
         on platforms: [Key<Platform>], containing text: String?, after id: String?, limit: Int
     ) async throws -> [String] {
-        try await librarian.search { db, _ in
+        var application: Key<Application>?
+        if let first = platforms.first { application = try await platform(first)?.applicationKey }
+        return try await librarian.search(for: application) { db, _ in
             let statement = try db.prepared(CustomUserStatements.behind)
             let ids = try platforms.flatMap { try statement.all($0, id ?? "", text, limit) { $0.text(0) } }
             let inOrder = Set(ids).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -25,21 +27,23 @@ extension SQLiteStore: DirectoryStore {
         }
     }
 
-    /// A text is looked for by the librarian; all else is a few strides along an index.
+    /// Looks for devices on the librarian's connections, unless it is a few steps along an index.
+    ///
+    /// - Parameter isShort: whether that is so when no text is looked for.
     private func look<Value: Sendable>(
-        _ search: DeviceSearch, _ body: @Sendable @escaping (FrontDesk) throws -> Value
+        _ search: DeviceSearch, isShort: Bool, _ body: @Sendable @escaping (FrontDesk) throws -> Value
     ) async throws -> Value {
         var platforms: [Platform] = []
         for key in search.platforms { if let platform = try await platform(key) { platforms.append(platform) } }
-        let desk = {
-            @Sendable [platforms, secrets, damagedRows, now = clock.now]
-            (db: Database, deadline: ContinuousClock.Instant) in
-            FrontDesk(
-                db: db, search: search, platforms: platforms, naming: secrets.naming, now: now, deadline: deadline,
-                damaged: damagedRows)
+        let answer = {
+            @Sendable [platforms, secrets, damagedRows, now = clock.now] (db: Database, budget: SearchBudget) in
+            try body(
+                FrontDesk(
+                    db: db, search: search, platforms: platforms, naming: secrets.naming, now: now, budget: budget,
+                    damaged: damagedRows))
         }
-        guard search.text != nil else { return try await read { db in try body(desk(db, .now)) } }
-        return try await librarian.search { db, deadline in try body(desk(db, deadline)) }
+        guard search.text != nil || !isShort else { return try await pool.read(within: SearchBudget(), answer) }
+        return try await librarian.search(for: platforms.first?.applicationKey, answer)
     }
 }
 
@@ -50,7 +54,7 @@ private struct FrontDesk {
     let platforms: [Platform]
     let naming: DeviceNaming
     let now: Instant
-    let deadline: ContinuousClock.Instant
+    let budget: SearchBudget
     let damaged: DamagedRows
 
     func stretch(skip: Int, limit: Int) throws -> Listing<Device> {
@@ -66,9 +70,10 @@ private struct FrontDesk {
         }
         let total = try count()
         guard limit > 0, skip < total else { return Listing([], total: total) }
-        let start = search.topic == nil ? try DeviceCounts(db: db, platforms: platforms).start(skipping: skip) : nil
+        let start =
+            search.topic == nil ? try DeviceCounts(db: db, platforms: platforms.map(\.key)).start(skipping: skip) : nil
         var run = try run(after: start?.device)
-        try run.skip(skip - (start?.skipped ?? 0))
+        try run.skip(skip - (start?.skipped ?? 0), within: budget)
         return Listing(try devices(run.next(limit)), total: total)
     }
 
@@ -99,7 +104,7 @@ private struct FrontDesk {
             }
             return total
         }
-        guard let topic = search.topic else { return try DeviceCounts(db: db, platforms: platforms).total() }
+        guard let topic = search.topic else { return try DeviceCounts(db: db, platforms: platforms.map(\.key)).total() }
         return try platforms.reduce(0) { try $0 + postings(of: $1).count(ofTopic: topic) }
     }
 
@@ -111,14 +116,14 @@ private struct FrontDesk {
     /// nil when no text is looked for.
     private func textSearch() throws -> TextSearch? {
         guard let text = search.text else { return nil }
-        var kinds = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.kind) })
+        var wanted = platforms
         var topicID: Int64?
         if let topic = search.topic {
             topicID = try platforms.first.flatMap { try postings(of: $0).topicID(topic) }
-            if topicID == nil { kinds = [:] }
+            if topicID == nil { wanted = [] }
         }
         return TextSearch(
-            db: db, text: Array(text.utf8), naming: naming, platforms: kinds, topic: topicID, deadline: deadline)
+            db: db, text: Array(text.utf8), naming: naming, platforms: wanted, topic: topicID, now: now, budget: budget)
     }
 
     private func postings(of platform: Platform) throws -> SQLitePostings {

@@ -4,24 +4,41 @@ import GRDB
 /// Finds the devices whose texts contain a text, ascending, from one snapshot.
 ///
 /// The catalogue names those that may; each is looked at, and so is every device that is not catalogued yet. A text too
-/// short for the catalogue, or one that it names too many devices for, is looked for in all devices, one by one, for as
-/// long as the deadline allows.
+/// short for the catalogue, or one that it names too many devices for, is looked for in all devices of the platforms, one by
+/// one, for as long as the budget allows: what others have costs nothing.
 struct TextSearch {
     let db: Database
     let text: [UInt8]
     let naming: DeviceNaming
-    let platforms: [Key<Platform>: PlatformKind]
+    let platforms: [Platform]
     /// The id of a topic that an active device has to have, on top.
     let topic: Int64?
-    let deadline: ContinuousClock.Instant
+    let now: Instant
+    let budget: SearchBudget
+    private let kinds: [Key<Platform>: PlatformKind]
 
     /// More than these are not looked up one by one; passing over all devices costs as much.
     private static let candidatesMax = 65_536
     private static let rowsBetweenGlances = 1_024
 
+    init(
+        db: Database, text: [UInt8], naming: DeviceNaming, platforms: [Platform], topic: Int64?, now: Instant,
+        budget: SearchBudget
+    ) {
+        self.db = db
+        self.text = text
+        self.naming = naming
+        self.platforms = platforms
+        self.topic = topic
+        self.now = now
+        self.budget = budget
+        kinds = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.kind) })
+    }
+
     /// Calls `body` with each device found behind `after`, until it returns false.
     func each(after: Key<Device>?, _ body: (Key<Device>) throws -> Bool) throws {
         let after = after?.rawValue ?? 0
+        guard !platforms.isEmpty else { return }
         guard let candidates = try candidates() else { return try passOver(after: after, body) }
         let mark = try db.prepared(TextSearchStatements.mark).first { $0.integer(0) } ?? 0
         let named = candidates.filter { $0 > after && $0 <= mark }.sorted()
@@ -41,28 +58,15 @@ struct TextSearch {
         return true
     }
 
-    /// In stretches, so that an end is an end.
     private func passOver(after: Int64, _ body: (Key<Device>) throws -> Bool) throws {
-        let statement = try db.prepared(TextSearchStatements.stretch)
-        var after = after
-        while true {
-            var count = 0
-            var found: [Int64] = []
-            try statement.each(after, Self.rowsBetweenGlances) { row in
-                count += 1
-                after = row.integer(0)
-                if try holds(row) { found.append(after) }
-            }
-            for device in found {
-                if try !body(Key(device)) { return }
-            }
-            if count < Self.rowsBetweenGlances { return }
-            try glance(0)
+        var run = try DeviceRun(.registered, on: platforms, after: Key(after), now: now, db)
+        while case let devices = try run.next(Self.rowsBetweenGlances), !devices.isEmpty {
+            guard try lookUp(devices.map(\.rawValue), body) else { return }
         }
     }
 
     private func holds(_ row: Columns) throws -> Bool {
-        guard let kind = platforms[Key(row.integer(1))] else { return false }
+        guard let kind = kinds[Key(row.integer(1))] else { return false }
         if let topic {
             guard row.integer(5) > 0, try row.withBlob(6, { try TopicList.decode($0) }).contains(topic) else {
                 return false
@@ -72,9 +76,7 @@ struct TextSearch {
     }
 
     private func glance(_ index: Int) throws {
-        guard index.isMultiple(of: Self.rowsBetweenGlances), ContinuousClock.now >= deadline else { return }
-        throw InvalidInput(
-            field: "q", "fits so many devices that looking at them takes too long; give more of it")
+        if index.isMultiple(of: Self.rowsBetweenGlances) { try budget.check() }
     }
 
     // MARK: The catalogue
@@ -85,6 +87,7 @@ struct TextSearch {
         var found: [Int64] = []
         let drawers = try db.prepared(TextSearchStatements.drawer)
         for volume in try db.prepared(TextSearchStatements.volumes).all(as: { $0.integer(0) }) {
+            try budget.check()
             let places = try sequences.flatMap { try self.places(of: $0, in: volume, drawers) }
             guard !places.isEmpty else { continue }
             found += try devices(at: places, in: volume)
@@ -118,14 +121,6 @@ enum TextSearchStatements {
         SELECT id, platform_id, token, custom_user_id, alias, reach, topics /* search.by_key */
           FROM device
          WHERE id = ?1
-        """
-
-    static let stretch = """
-        SELECT id, platform_id, token, custom_user_id, alias, reach, topics /* search.stretch */
-          FROM device
-         WHERE id > ?1
-         ORDER BY id
-         LIMIT ?2
         """
 
     static let volumes = """

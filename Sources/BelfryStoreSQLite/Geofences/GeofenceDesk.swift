@@ -12,13 +12,17 @@ struct GeofenceDesk {
         try session.check(application)
         let locations = try session.locations(plan.locations, of: application, field: "locations")
         try checkLimit()
+        try session.check(.geofences, of: application)
         let now = now
         let phase = GeofencePhase(of: plan, at: now)
         let (tags, data) = plan.columns
+        try session.check(.content, of: application, adding: data.utf8.count)
         try session.prepared(GeofenceStatements.insert).run(
             application, plan.trigger.rawValue, plan.platform.rawValue, tags, data, plan.startsAt, plan.expiresAt,
             phase.rawValue, phase.end(of: plan), phase == .active ? nextStamp() : nil, now)
         let key = Key<Geofence>(session.db.lastInsertedRowID)
+        session.note(1, .geofences, of: application)
+        session.note(data.utf8.count, .content, of: application)
         try add(plan.locations, to: key)
         if phase == .active { try notify([plan.platform]) }
         return Geofence(key: key, plan: plan, locations: locations, phase: phase, createdAt: now, updatedAt: now)
@@ -31,6 +35,9 @@ struct GeofenceDesk {
         if old.phase == .over, phase != .over { try checkLimit() }
         let isSeen = old.phase == .active || phase == .active
         let (tags, data) = plan.columns
+        let bytes = try session.prepared(GeofenceStatements.bytes).first(old.key) { Int($0.integer(0)) } ?? 0
+        try session.check(.content, of: application, adding: data.utf8.count - bytes)
+        session.note(data.utf8.count - bytes, .content, of: application)
         try session.prepared(GeofenceStatements.update).run(
             plan.trigger.rawValue, plan.platform.rawValue, tags, data, plan.startsAt, plan.expiresAt, phase.rawValue,
             phase.end(of: plan), isSeen ? nextStamp() : nil, now, old.key)
@@ -44,8 +51,11 @@ struct GeofenceDesk {
     /// What some device may have got is remembered as deleted.
     func delete(_ geofence: GeofenceHead) throws {
         let wasShown = try session.prepared(GeofenceStatements.wasShown).first(geofence.key) { _ in true } ?? false
+        let bytes = try session.prepared(GeofenceStatements.bytes).first(geofence.key) { Int($0.integer(0)) } ?? 0
         try session.prepared(GeofenceStatements.clearLocations).run(geofence.key)
         try session.prepared(GeofenceStatements.delete).run(geofence.key)
+        session.note(-1, .geofences, of: application)
+        session.note(-bytes, .content, of: application)
         guard wasShown else { return }
         try session.prepared(DeletionStatements.insert).run(
             application, nextStamp(), geofence.key, geofence.expiresAt)
@@ -57,7 +67,14 @@ struct GeofenceDesk {
         let users = try session.prepared(GeofenceStatements.activeUsing).all(location) { row in
             (key: Key<Geofence>(row.integer(0)), platform: GeofencePlatform(rawValue: row.text(1)))
         }
-        for user in users { try session.prepared(GeofenceStatements.restamp).run(try nextStamp(), user.key) }
+        guard !users.isEmpty else { return }
+        let restamp = try session.prepared(GeofenceStatements.restamp)
+        var stamp = try session.db.lastGeofenceStamp(of: application)
+        for user in users {
+            stamp = GeofenceStamp.next(after: stamp, now: now)
+            try restamp.run(stamp, user.key)
+        }
+        try session.prepared(StampStatements.set).run(application, stamp)
         try notify(Set(users.compactMap(\.platform)))
     }
 

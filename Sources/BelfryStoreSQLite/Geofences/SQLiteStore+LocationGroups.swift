@@ -5,11 +5,13 @@ extension SQLiteStore {
     package func create(_ plan: LocationGroupPlan, of application: Key<Application>) async throws -> LocationGroup {
         try await writer.write { session in
             try session.check(application)
+            try session.check(.locationGroups, of: application)
             let locations = try session.locations(plan.locations, of: application, field: "location_ids")
             let now = session.clock.now
             try session.prepared(LocationGroupStatements.insert).run(
                 application, plan.name, plan.summary, plan.search, now)
             let key = Key<LocationGroup>(session.db.lastInsertedRowID)
+            session.note(1, .locationGroups, of: application)
             try session.add(plan.locations, to: key)
             return LocationGroup(
                 key: key, name: plan.name, summary: plan.summary, locations: locations, createdAt: now, updatedAt: now)
@@ -25,7 +27,7 @@ extension SQLiteStore {
     package func locationGroups(
         of application: Key<Application>, _ query: MapQuery
     ) async throws -> Listing<LocationGroup> {
-        try await read { [damagedRows] db in
+        try await librarian.search(for: application) { [damagedRows] db, _ in
             let total = try db.prepared(LocationGroupStatements.count)
                 .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
             let items = try db.prepared(LocationGroupStatements.page)
@@ -61,6 +63,7 @@ extension SQLiteStore {
             guard isThere != nil else { return false }
             try session.prepared(LocationGroupStatements.clear).run(key)
             try session.prepared(LocationGroupStatements.delete).run(key)
+            session.note(-1, .locationGroups, of: application)
             return true
         }
     }

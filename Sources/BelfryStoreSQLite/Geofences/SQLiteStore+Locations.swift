@@ -5,9 +5,11 @@ extension SQLiteStore: LocationStore {
     package func create(_ place: Place, of application: Key<Application>) async throws -> Location {
         try await writer.write { session in
             try session.check(application)
+            try session.check(.locations, of: application)
             let now = session.clock.now
             try session.prepared(LocationStatements.insert).run(
                 application, place.name, place.name.lowercased(), place.latitude, place.longitude, place.radius, now)
+            session.note(1, .locations, of: application)
             return Location(key: Key(session.db.lastInsertedRowID), place: place, createdAt: now, updatedAt: now)
         }
     }
@@ -19,7 +21,7 @@ extension SQLiteStore: LocationStore {
     package func locations(
         of application: Key<Application>, _ query: MapQuery
     ) async throws -> Listing<Location> {
-        try await read { [damagedRows] db in
+        try await librarian.search(for: application) { [damagedRows] db, _ in
             let total = try db.prepared(LocationStatements.count)
                 .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
             let items = try db.prepared(LocationStatements.page)
@@ -52,6 +54,7 @@ extension SQLiteStore: LocationStore {
             guard isThere != nil else { return false }
             try session.checkUnused(key)
             try session.prepared(LocationStatements.delete).run(key)
+            session.note(-1, .locations, of: application)
             return true
         }
     }

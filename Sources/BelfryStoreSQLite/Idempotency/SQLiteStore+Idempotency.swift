@@ -9,15 +9,19 @@ extension SQLiteStore: IdempotencyStore {
     package func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict {
         try await writer.write { session in
             let now = session.clock.now
-            try session.prepared(IdempotencyStatements.clear).run(
-                now + (.zero - IdempotencyRecord.lifetime), Self.clearedMax)
             let old = try session.prepared(IdempotencyStatements.byName)
                 .first(reservation.name, as: IdempotencyRecord.init)
             let verdict = IdempotencyVerdict(old, for: reservation, at: now)
+            if case .first = verdict, old == nil { try session.check(reservation.account) }
+            try session.clearIdempotency(until: now + (.zero - IdempotencyRecord.lifetime), atMost: Self.clearedMax)
             switch verdict {
             case .first:
-                try session.prepared(IdempotencyStatements.replace).run(
-                    reservation.name, reservation.request, reservation.seed, now, now + reservation.hold)
+                let (name, caller) = (reservation.name, reservation.caller)
+                try session.forgetIdempotency(name)
+                try session.prepared(IdempotencyStatements.insert).run(
+                    name, reservation.request, reservation.seed, now, now + reservation.hold,
+                    Int64(caller.kind.rawValue), caller.id)
+                session.effects.quotas.add(1, to: reservation.account)
             case .again(let seed):
                 try session.prepared(IdempotencyStatements.hold).run(now + reservation.hold, reservation.name, seed)
             case .answered, .taken, .busy: break
@@ -35,11 +39,43 @@ extension SQLiteStore: IdempotencyStore {
     package func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
         try await writer.write { session in
             if hadNoEffect {
-                try session.prepared(IdempotencyStatements.forget).run(name, seed)
+                try session.forgetIdempotency(IdempotencyStatements.forget, name, seed)
             } else {
                 try session.prepared(IdempotencyStatements.hold).run(session.clock.now, name, seed)
             }
         }
+    }
+}
+
+extension Reservation {
+    /// What the record counts for.
+    fileprivate var account: QuotaAccount { QuotaAccount(.idempotencyKeys, of: caller) }
+}
+
+extension WriteSession {
+    /// Deletes records that were made until then; returns how many.
+    @discardableResult
+    func clearIdempotency(until: Instant, atMost limit: Int) throws -> Int {
+        try forgetIdempotency(IdempotencyStatements.clear, until, limit)
+    }
+
+    /// Deletes a record that is too old, if there is one.
+    fileprivate func forgetIdempotency(_ name: [UInt8]) throws {
+        try forgetIdempotency(IdempotencyStatements.replace, name)
+    }
+
+    /// - Parameter sql: returns the callers of what it deletes.
+    @discardableResult
+    fileprivate func forgetIdempotency<each Value: Bindable>(
+        _ sql: String, _ values: repeat each Value
+    ) throws -> Int {
+        var count = 0
+        try prepared(sql).each(repeat each values) { row in
+            count += 1
+            guard let kind = UInt8(exactly: row.integer(0)).flatMap(Principal.Kind.init(rawValue:)) else { return }
+            effects.quotas.add(-1, to: QuotaAccount(.idempotencyKeys, of: Principal(kind, row.integer(1))))
+        }
+        return count
     }
 }
 
@@ -64,10 +100,14 @@ enum IdempotencyStatements {
          WHERE name = ?1
         """
 
-    /// Takes the place of a record that is too old, if there is one.
     static let replace = """
-        REPLACE INTO idempotency /* idempotency.replace */ (name, request, seed, created_at_ms, held_until_ms)
-        VALUES (?1, ?2, ?3, ?4, ?5)
+        DELETE FROM idempotency /* idempotency.replace */ WHERE name = ?1 RETURNING caller_kind, caller_id
+        """
+
+    static let insert = """
+        INSERT INTO idempotency /* idempotency.insert */ (
+            name, request, seed, created_at_ms, held_until_ms, caller_kind, caller_id)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         """
 
     static let hold = """
@@ -84,11 +124,13 @@ enum IdempotencyStatements {
 
     static let forget = """
         DELETE FROM idempotency /* idempotency.forget */ WHERE name = ?1 AND seed = ?2 AND status IS NULL
+        RETURNING caller_kind, caller_id
         """
 
     /// Walks `idempotency_created`.
     static let clear = """
         DELETE FROM idempotency /* idempotency.clear */
          WHERE name IN (SELECT name FROM idempotency WHERE created_at_ms <= ?1 ORDER BY created_at_ms LIMIT ?2)
+        RETURNING caller_kind, caller_id
         """
 }

@@ -7,7 +7,14 @@ extension SQLiteStore: PushStore {
         let content = push.content.storedText
         let audience = push.audience.storedText
         return try await writer.write { session in
-            try session.accept(push, content: content, audience: audience)
+            do {
+                try session.check(.content, of: push.applicationKey, adding: content.utf8.count + audience.utf8.count)
+            } catch let excess as StoreError {
+                // One that is accepted already is no more content.
+                guard try session.prepared(PushStatements.headByReceipt).first(push.receiptID, as: { _ in true }) != nil
+                else { throw excess }
+            }
+            return try session.accept(push, content: content, audience: audience)
         }
     }
 
@@ -48,6 +55,7 @@ extension WriteSession {
             content, audience)
         guard db.changesCount > 0 else { return try acceptedBefore(push) }
         let key = Key<Push>(db.lastInsertedRowID)
+        note(content.utf8.count + audience.utf8.count, .content, of: push.applicationKey)
         try prepared(PushStatements.insertProgress).run(key, platforms.count, platforms.isEmpty ? now : nil)
         for platform in platforms { try begin(push, as: key, on: platform, now: now) }
         effects.fallsDue = true

@@ -27,7 +27,7 @@ struct Demolition {
     let session: WriteSession
 
     /// Rows of one kind deleted in one step.
-    private static let stride = 1_000
+    private static let stride = 200
 
     func resume() throws {
         let application = try session.prepared(DemolitionStatements.doomed).first { Key<Application>($0.integer(0)) }
@@ -65,7 +65,7 @@ enum DemolitionStatements {
     static let inOrder =
         GeofenceDemolition.inOrder + AnalyticsDemolition.inOrder + [
             schedules, pages, walks, tallies, progresses, pushes, devices, deviceCounts, subscriptions, topics,
-            platforms, application,
+            platforms, use, application,
         ]
 
     static let schedules = """
@@ -132,6 +132,11 @@ enum DemolitionStatements {
     static let platforms = """
         DELETE FROM platform /* demolition.platforms */
          WHERE id IN (SELECT id FROM platform WHERE application_id = ?1 LIMIT ?2)
+        """
+
+    static let use = """
+        DELETE FROM application_use /* demolition.use */
+         WHERE application_id IN (SELECT application_id FROM application_use WHERE application_id = ?1 LIMIT ?2)
         """
 
     static let application = """

@@ -6,12 +6,13 @@ extension SQLiteStore {
     /// meanwhile. What a crash leaves behind is cleared by `Watch` of the next process.
     package func delete(_ platform: Key<Platform>, force: Bool) async throws {
         try await writer.write { session in
-            guard try session.stand(of: platform) != nil else { throw StoreError.unknown("platform \(platform)") }
+            guard let stand = try session.stand(of: platform) else { throw StoreError.unknown("platform \(platform)") }
             let isInUse = try session.prepared(RetirementStatements.anyActive).first(platform) { _ in true } ?? false
             guard force || !isInUse else {
                 throw StoreError.notEmpty("the platform has active devices, which only force deletes with it")
             }
             try session.prepared(RetirementStatements.retire).run(platform)
+            session.quotaBook.forget(QuotaAccount(.devices, of: stand.application))
             session.rosterChanged()
         }
         while try await writer.write({ try Retirement(session: $0).step(platform) }) {}
@@ -23,7 +24,7 @@ struct Retirement {
     let session: WriteSession
 
     /// Rows of one kind deleted in one step.
-    private static let stride = 1_000
+    private static let stride = 200
     /// Pages and walks ended in one step.
     private static let pagesAtOnce = 50
 

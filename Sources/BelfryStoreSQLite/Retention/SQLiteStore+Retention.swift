@@ -37,6 +37,9 @@ extension WriteSession {
         }
         for push in pushes {
             for sql in RetentionStatements.ofPush { try prepared(sql).run(push) }
+            try prepared(RetentionStatements.forgetPush).each(push) { row in
+                note(-Int(row.integer(1)), .content, of: Key(row.integer(0)))
+            }
         }
         return Forgotten(rows: pushes.count, isMore: pushes.count == Forgotten.pushesMax)
     }
@@ -48,8 +51,8 @@ extension WriteSession {
     }
 
     fileprivate func forgetRecords(until: Instant) throws -> Forgotten {
-        try prepared(IdempotencyStatements.clear).run(until, Forgotten.rowsMax)
-        return Forgotten(rows: db.changesCount, isMore: db.changesCount == Forgotten.rowsMax)
+        let rows = try clearIdempotency(until: until, atMost: Forgotten.rowsMax)
+        return Forgotten(rows: rows, isMore: rows == Forgotten.rowsMax)
     }
 }
 
@@ -80,13 +83,17 @@ enum RetentionStatements {
         UPDATE push_progress /* retention.note_no_answers */ SET has_answers = 0 WHERE push_id = ?1
         """
 
-    /// Those that are referred to come after those that refer to them.
+    /// What refers to a push.
     static let ofPush = [
         "DELETE FROM push_count /* retention.forget_push_counts */ WHERE push_id = ?1",
         "DELETE FROM tally /* retention.forget_tallies */ WHERE push_id = ?1",
         "DELETE FROM push_progress /* retention.forget_progress */ WHERE push_id = ?1",
-        "DELETE FROM push /* retention.forget_push */ WHERE id = ?1",
     ]
+
+    static let forgetPush = """
+        DELETE FROM push /* retention.forget_push */ WHERE id = ?1
+        RETURNING application_id, length(CAST(content AS BLOB)) + length(CAST(audience AS BLOB))
+        """
 
     static let raiseHorizon = """
         INSERT INTO audit_horizon /* retention.raise_horizon */ (id, at_ms) VALUES (1, ?1)

@@ -10,10 +10,14 @@ extension SQLiteStore: ScheduleStore {
         let target = order.target.storedText
         return try await writer.write { session in
             guard try session.exists(application) else { throw StoreError.unknown("application \(application)") }
+            try session.check(.schedules, of: application)
+            try session.check(.content, of: application, adding: content.utf8.count + target.utf8.count)
             let now = session.clock.now
             try session.prepared(ScheduleStatements.insert).run(
                 application, dueAt, order.lane?.rawValue, order.guarantee.rawValue, order.expiresAt, content, target,
                 now)
+            session.note(1, .schedules, of: application)
+            session.note(content.utf8.count + target.utf8.count, .content, of: application)
             session.noteSchedule(at: dueAt, now: now)
             return Schedule(
                 key: Key(session.db.lastInsertedRowID), applicationKey: application, order: order, dueAt: dueAt,
@@ -93,9 +97,13 @@ extension SQLiteStore: ScheduleStore {
         let content = changed.order.content.storedText
         let target = changed.order.target.storedText
         return try await writer.write { session in
+            let bytes = try session.prepared(ScheduleStatements.bytes).first(changed.key) { Int($0.integer(0)) } ?? 0
+            let gained = content.utf8.count + target.utf8.count - bytes
+            try session.check(.content, of: changed.applicationKey, adding: gained)
             try session.prepared(ScheduleStatements.update).run(
                 changed.dueAt, changed.version, changed.order.expiresAt, content, target, changed.key, version)
             guard session.db.changesCount > 0 else { return false }
+            session.note(gained, .content, of: changed.applicationKey)
             session.noteSchedule(at: changed.dueAt, now: session.clock.now)
             return true
         }
@@ -152,6 +160,7 @@ extension WriteSession {
         try prepared(ScheduleStatements.end).run(
             clock.now, how.name, how.receiptID, how.reason, schedule.key, schedule.version)
         guard db.changesCount > 0 else { return false }
+        note(-1, .schedules, of: schedule.applicationKey)
         try clearSchedules(of: schedule.applicationKey)
         return true
     }
@@ -160,13 +169,15 @@ extension WriteSession {
     fileprivate func cancel(_ key: Key<Schedule>, of application: Key<Application>) throws -> Bool {
         try prepared(ScheduleStatements.cancel).run(clock.now, key, application)
         guard db.changesCount > 0 else { return false }
+        note(-1, .schedules, of: application)
         try clearSchedules(of: application)
         return true
     }
 
     private func clearSchedules(of application: Key<Application>) throws {
-        try prepared(ScheduleStatements.clear).run(
-            application, clock.now + (.zero - Schedule.keptFor), Self.clearedByEach)
+        try prepared(ScheduleStatements.clear).each(
+            application, clock.now + (.zero - Schedule.keptFor), Self.clearedByEach
+        ) { note(-Int($0.integer(0)), .content, of: application) }
     }
 
     fileprivate func setAside(_ schedules: [Key<Schedule>]) throws {
@@ -238,6 +249,12 @@ enum ScheduleStatements {
          WHERE id = ?1 AND application_id = ?2
         """
 
+    static let bytes = """
+        SELECT length(CAST(content AS BLOB)) + length(CAST(target AS BLOB)) /* schedules.bytes */
+          FROM schedule
+         WHERE id = ?1
+        """
+
     /// Walks `schedule_application`.
     static let waiting = """
         SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
@@ -287,6 +304,7 @@ enum ScheduleStatements {
         DELETE FROM schedule /* schedules.clear */
          WHERE id IN (SELECT id FROM schedule WHERE application_id = ?1 AND ended_at_ms < ?2
                        ORDER BY ended_at_ms LIMIT ?3)
+        RETURNING length(CAST(content AS BLOB)) + length(CAST(target AS BLOB))
         """
 
     /// Walks `schedule_due`.

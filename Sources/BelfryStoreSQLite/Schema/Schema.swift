@@ -28,6 +28,10 @@ enum Schema {
         migrator.registerMigration(Migration0014.identifier) { try $0.execute(sql: Migration0014.sql) }
         migrator.registerMigration(Migration0015.identifier) { try $0.execute(sql: Migration0015.sql) }
         migrator.registerMigration(Migration0016.identifier) { try $0.execute(sql: Migration0016.sql) }
+        migrator.registerMigration(Migration0017.identifier) { db in
+            try db.execute(sql: Migration0017.sql)
+            try db.execute(sql: ContentUseStatements.countAll)
+        }
         return migrator
     }()
 

@@ -3,106 +3,93 @@ import FoundationEssentials
 import GRDB
 
 extension SQLiteStore {
+    /// All subscriptions are judged before the first is written, and both is done in steps, between which others write. A
+    /// device that becomes another meanwhile takes what it still can.
     package func subscribe(
         _ subscriptions: [Subscription], of application: Key<Application>
     ) async throws -> [Subscription.Refusal?] {
-        let platforms = try await platforms(of: application)
-        let kinds = Set(platforms.map(\.kind))
-        let drafts = subscriptions.map { SubscriptionDraft($0, kinds: kinds, secrets: secrets) }
-        return try await writer.write { session in
-            var plan = SubscriptionPlan(session: session, application: application, platforms: platforms)
-            let refusals = try drafts.map { try plan.add($0) }
-            if refusals.allSatisfy({ $0 == nil }) { try plan.carryOut() }
-            return refusals
-        }
-    }
-}
-
-/// A subscription with its device's name resolved for each kind of platform: parsing a token takes no time inside the write.
-private struct SubscriptionDraft: Sendable {
-    enum Name {
-        /// nil where the UUID is none of ours.
-        case device(Key<Device>?)
-        /// Without the kinds whose tokens never look like it.
-        case token([PlatformKind: (token: DeviceToken, hash: Int64)])
-    }
-
-    let device: Name
-    let topics: Set<String>
-
-    init(_ subscription: Subscription, kinds: Set<PlatformKind>, secrets: Secrets) {
-        topics = subscription.topics
-        switch subscription.device {
-        case .uuid(let uuid): device = .device(secrets.naming.device(of: uuid))
-        case .token(let text):
-            var tokens: [PlatformKind: (token: DeviceToken, hash: Int64)] = [:]
-            for kind in kinds {
-                guard let token = try? DeviceToken(text, for: kind) else { continue }
-                tokens[kind] = (token, secrets.hash(ofToken: token.bytes))
+        let plan = try await plan(subscriptions, of: application)
+        guard !plan.isRefused else { return plan.refusals }
+        try await makeTopics(plan.topics, of: application)
+        for step in plan.steps {
+            try await writer.write { session in
+                for gain in step { try session.add(gain, in: application) }
             }
-            device = .token(tokens)
+        }
+        return plan.refusals
+    }
+
+    private func plan(
+        _ subscriptions: [Subscription], of application: Key<Application>
+    ) async throws -> SubscriptionPlan {
+        let platforms = try await platforms(of: application)
+        let wanted = subscriptions.map { subscription in
+            SubscriberCandidate.candidates(subscription.device, on: platforms, naming: secrets.naming)
+        }
+        let found = try await wanted.inSteps(of: SubscriptionPlan.perWrite) { step, _ in
+            try await writer.write { session in
+                try step.map { candidates in try candidates.compactMap { try session.find($0, in: application) } }
+            }
+        }
+        var plan = SubscriptionPlan()
+        for (subscription, found) in zip(subscriptions, found) { plan.add(subscription, for: found) }
+        return plan
+    }
+
+    /// Makes those that are not there, unless they are too many.
+    private func makeTopics(_ names: Set<String>, of application: Key<Application>) async throws {
+        let now = clock.now
+        let missing = try await read { db in
+            let byName = try db.prepared(TopicStatements.byName)
+            return try names.filter { name in
+                try byName.first(application, name, as: Topic.init).map { !$0.isLiving(at: now) } ?? true
+            }
+        }
+        try SubscriptionPlan.checkNewTopics(missing.count)
+        let new = missing.sorted()
+        _ = try await new.inSteps(of: NewTopic.perWrite) { step, isFirst in
+            try await writer.write { session in
+                try session.checkTopics(isFirst ? new : step, of: application)
+                return try session.intern(step, in: application, at: session.clock.now)
+            }
         }
     }
 }
 
-/// Topics to be added to devices, within a write: first it is seen whether all can be, then it is done.
-private struct SubscriptionPlan {
-    private let session: WriteSession
-    private let application: Key<Application>
-    private let platforms: [Platform]
-    private let now: Instant
-    private var drafts: [Key<Device>: Draft] = [:]
-
-    private struct Draft {
-        let row: DeviceRow
+extension WriteSession {
+    fileprivate func find(
+        _ candidate: SubscriberCandidate, in application: Key<Application>
+    ) throws -> SubscriptionPlan.Found? {
+        let row: DeviceRow?
         let platform: Key<Platform>
-        /// Those it has, and those it gets.
-        var topics: Set<String>
-    }
-
-    init(session: WriteSession, application: Key<Application>, platforms: [Platform]) {
-        self.session = session
-        self.application = application
-        self.platforms = platforms
-        now = session.clock.now
-    }
-
-    mutating func add(_ subscription: SubscriptionDraft) throws -> Subscription.Refusal? {
-        let found = try find(subscription.device)
-        guard !found.isEmpty else { return .unknownDevice }
-        for draft in found {
-            var draft = drafts[draft.row.key] ?? draft
-            draft.topics.formUnion(subscription.topics)
-            guard draft.topics.count <= Registration.topicsMax else { return .tooManyTopics(draft.topics.count) }
-            drafts[draft.row.key] = draft
+        switch candidate {
+        case .device(let device, let its):
+            (row, platform) = (try self.device(device, on: its), its)
+        case .token(let token, let its):
+            let hash = secrets.hash(ofToken: token.bytes)
+            (row, platform) = (try TokenIndex(session: self).holder(of: token, hash, on: its), its)
         }
-        return nil
+        guard let row else { return nil }
+        let now = clock.now
+        let names = try row.topics.compactMap { try topics.name(of: $0, in: application, at: now, db) }
+        return SubscriptionPlan.Found(device: row.key, platform: platform, topics: Set(names))
     }
 
-    func carryOut() throws {
-        for draft in drafts.values {
-            var row = draft.row
-            row.topics = try session.intern(Array(draft.topics), in: application, at: now).sorted()
-            try session.prepared(SubscriberStatements.setTopics).run(TopicList.encode(row.topics), row.key)
-            try session.movePostings(of: row.key, on: draft.platform, from: draft.row.postings, to: row.postings)
+    /// Does nothing for a device that is gone, or has got so many topics meanwhile that it would have too many.
+    fileprivate func add(_ gain: SubscriptionPlan.Gain, in application: Key<Application>) throws {
+        guard let old = try device(gain.device, on: gain.platform) else { return }
+        let ids = try intern(gain.topics.sorted(), in: application, at: clock.now)
+        var row = old
+        row.topics = Set(old.topics).union(ids).sorted()
+        // Ids of topics that are gone go with the next change of the device.
+        guard row.topics != old.topics else { return }
+        if row.topics.count > Registration.topicsMax {
+            let now = clock.now
+            row.topics = try row.topics.filter { try topics.name(of: $0, in: application, at: now, db) != nil }
+            guard row.topics.count <= Registration.topicsMax else { return }
         }
-    }
-
-    private func find(_ name: SubscriptionDraft.Name) throws -> [Draft] {
-        try platforms.compactMap { platform in
-            guard let row = try find(name, on: platform) else { return nil }
-            return Draft(
-                row: row, platform: platform.key, topics: Set(try session.db.topicNames(row.topics, at: now)))
-        }
-    }
-
-    private func find(_ name: SubscriptionDraft.Name, on platform: Platform) throws -> DeviceRow? {
-        switch name {
-        case .device(let device): return try device.flatMap { try session.device($0, on: platform.key) }
-        case .token(let tokens):
-            guard let (token, hash) = tokens[platform.kind] else { return nil }
-            return try TokenIndex(session: session).holder(of: token, hash, on: platform.key)
-        }
+        try prepared(SubscriberStatements.setTopics).run(TopicList.encode(row.topics), row.key)
+        try movePostings(of: row.key, on: gain.platform, from: old.postings, to: row.postings)
     }
 }
 

@@ -4,7 +4,7 @@ import GRDB
 extension SQLiteStore: TopicStore {
     package func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> Listing<Topic> {
         let now = clock.now
-        return try await read { db in
+        return try await librarian.search(for: query.applicationKey) { db, _ in
             let application = query.applicationKey
             let topics = try db.prepared(TopicListStatements.stretch).all(
                 application, query.text, query.hasExpiry, now, skip, limit, as: Topic.init)
@@ -31,27 +31,31 @@ extension SQLiteStore: TopicStore {
     }
 
     package func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic.Fate] {
-        try await writer.write { session in
-            guard try session.exists(application) else { throw StoreError.unknown("application \(application)") }
-            let now = session.clock.now
-            return try topics.map { topic in
-                try session.intern(topic.name, expiresAt: topic.expiresAt, in: application, at: now)
+        let names = Set(topics.map(\.name))
+        return try await topics.inSteps(of: NewTopic.perWrite) { step, isFirst in
+            try await writer.write { session in
+                guard try session.exists(application) else { throw StoreError.unknown("application \(application)") }
+                try session.checkTopics(isFirst ? names : Set(step.map(\.name)), of: application)
+                let now = session.clock.now
+                return try step.map { topic in
+                    try session.intern(topic.name, expiresAt: topic.expiresAt, in: application, at: now)
+                }
             }
         }
     }
 
     package func deleteTopics(_ keys: [Key<Topic>], of application: Key<Application>) async throws -> Int {
-        try await writer.write { session in
-            let now = session.clock.now
-            let statement = try session.prepared(TopicListStatements.ofApplication)
-            var count = 0
-            for key in keys {
-                guard let topic = try statement.first(key, application, as: Topic.init) else { continue }
-                if topic.isLiving(at: now) { count += 1 }
-                try TopicBurial(session: session).bury(key)
+        try await keys.inSteps(of: NewTopic.perWrite) { step, _ in
+            try await writer.write { session in
+                let now = session.clock.now
+                let statement = try session.prepared(TopicListStatements.ofApplication)
+                return try step.filter { key in
+                    guard let topic = try statement.first(key, application, as: Topic.init) else { return false }
+                    try TopicBurial(session: session).bury(key)
+                    return topic.isLiving(at: now)
+                }
             }
-            return count
-        }
+        }.count
     }
 }
 

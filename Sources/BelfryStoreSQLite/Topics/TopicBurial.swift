@@ -9,11 +9,12 @@ struct TopicBurial {
     let session: WriteSession
 
     /// Topics buried, or subscriptions cleared, in one step.
-    private static let stride = 2_000
+    private static let stride = 200
 
     /// From here on nobody is subscribed, and the name is free.
     func bury(_ topic: Key<Topic>) throws {
-        try session.prepared(BurialStatements.delete).run(topic)
+        let application = try session.prepared(BurialStatements.delete).first(topic) { Key<Application>($0.integer(0)) }
+        if let application { session.note(-1, .topics, of: application) }
         try session.prepared(BurialStatements.bury).run(topic)
         session.topics = TopicBook()
     }
@@ -41,7 +42,7 @@ struct TopicBurial {
 
 enum BurialStatements {
     static let delete = """
-        DELETE FROM topic /* burial.delete */ WHERE id = ?1
+        DELETE FROM topic /* burial.delete */ WHERE id = ?1 RETURNING application_id
         """
 
     static let bury = """

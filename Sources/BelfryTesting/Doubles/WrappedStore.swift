@@ -111,6 +111,9 @@ extension WrappedStore {
     package func forget(_ kind: Retention.Kind, before: Instant) async throws -> Forgotten {
         try await base.forget(kind, before: before)
     }
+    package func quotas(of application: Key<Application>) async throws -> [QuotaUse] {
+        try await base.quotas(of: application)
+    }
     package func beat(_ report: NodeReport) async throws { try await base.beat(report) }
     package func leave(_ node: UUID) async throws { try await base.leave(node) }
     package func nodes() async throws -> [Node] { try await base.nodes() }

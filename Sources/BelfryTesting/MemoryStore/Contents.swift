@@ -18,6 +18,8 @@ package struct Contents: Sendable {
     package var pages: [Key<Page>: PageRow] = [:]
     /// By name.
     package var idempotency: [[UInt8]: IdempotencyRecord] = [:]
+    /// Whose records they are, of those too that are gone.
+    package var idempotencyCallers: [[UInt8]: Principal] = [:]
     package var schedules: [Key<Schedule>: Schedule] = [:]
     package var nodes: [UUID: NodeRow] = [:]
     package var map = Map()

@@ -12,9 +12,11 @@ extension MemoryStore {
             let holder = contents.holders[Contents.Address(platform: platform.key, token: registration.token)]
             switch Enrolment(named: named, holder: holder) {
             case .create:
+                try contents.check(quotas, registration, of: nil, on: platform)
                 return contents.enrol(registration, as: contents.nextKey(), on: platform.key, now: now)
             case .update(let device, let evicted):
                 try registration.checkTopics(after: contents.devices[device]?.topics ?? [])
+                try contents.check(quotas, registration, of: contents.devices[device], on: platform)
                 if let evicted { contents.evict(evicted) }
                 return contents.enrol(registration, as: device, on: platform.key, now: now)
             }

@@ -7,6 +7,8 @@ extension MemoryStore {
             guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
             let locations = try contents.resolve(plan.locations, of: application, field: "locations")
             try contents.checkGeofenceLimit(of: application)
+            try contents.check(quotas, .geofences, of: application)
+            try contents.check(quotas, .content, of: application, adding: plan.data.storedText.utf8.count)
             let geofence = Geofence(
                 key: contents.nextKey(), plan: plan, locations: locations, phase: GeofencePhase(of: plan, at: now),
                 createdAt: now, updatedAt: now)
@@ -42,6 +44,9 @@ extension MemoryStore {
             if row.geofence.phase == .over, geofence.phase != .over {
                 try contents.checkGeofenceLimit(of: application)
             }
+            try contents.check(
+                quotas, .content, of: application,
+                adding: plan.data.storedText.utf8.count - row.geofence.plan.data.storedText.utf8.count)
             contents.put(geofence, of: application, now: now)
             return geofence
         }

@@ -4,10 +4,16 @@ package import FoundationEssentials
 extension MemoryStore {
     package func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict {
         let now = clock.now
-        return transaction { contents in
+        return try transaction { contents in
             let verdict = IdempotencyVerdict(contents.idempotency[reservation.name], for: reservation, at: now)
             switch verdict {
-            case .first: contents.idempotency[reservation.name] = IdempotencyRecord(reservation, at: now)
+            case .first:
+                if quotas[.idempotencyKeys] != nil, contents.idempotency[reservation.name] == nil {
+                    let account = QuotaAccount(.idempotencyKeys, of: reservation.caller)
+                    try quotas.check(.idempotencyKeys, use: contents.use(account))
+                }
+                contents.idempotency[reservation.name] = IdempotencyRecord(reservation, at: now)
+                contents.idempotencyCallers[reservation.name] = reservation.caller
             case .again: contents.idempotency[reservation.name]?.state = .held(until: now + reservation.hold)
             case .answered, .taken, .busy: break
             }

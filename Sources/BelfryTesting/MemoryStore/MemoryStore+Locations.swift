@@ -5,6 +5,7 @@ extension MemoryStore {
         let now = clock.now
         return try transaction { contents in
             guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
+            try contents.check(quotas, .locations, of: application)
             let location = Location(key: contents.nextKey(), place: place, createdAt: now, updatedAt: now)
             contents.map.locations[location.key] = Contents.Owned(application: application, item: location)
             return location
@@ -59,6 +60,7 @@ extension MemoryStore {
         let now = clock.now
         return try transaction { contents in
             guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
+            try contents.check(quotas, .locationGroups, of: application)
             let group = LocationGroup(
                 key: contents.nextKey(), name: plan.name, summary: plan.summary,
                 locations: try contents.resolve(plan.locations, of: application, field: "location_ids"),

@@ -5,7 +5,12 @@ extension MemoryStore {
     package func accept(_ new: NewPush) async throws -> Push {
         let now = clock.now
         let push = try transaction { contents in
-            try contents.keep(new, now: now)
+            if !contents.pushes.values.contains(where: { $0.push.receiptID == new.receiptID }) {
+                try contents.check(
+                    quotas, .content, of: new.applicationKey,
+                    adding: new.content.storedText.utf8.count + new.audience.storedText.utf8.count)
+            }
+            return try contents.keep(new, now: now)
         }
         signals.fire()
         return push

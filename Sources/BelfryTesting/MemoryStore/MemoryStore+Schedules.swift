@@ -7,6 +7,10 @@ extension MemoryStore {
         let now = clock.now
         let schedule = try transaction { contents in
             guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
+            try contents.check(quotas, .schedules, of: application)
+            try contents.check(
+                quotas, .content, of: application,
+                adding: order.content.storedText.utf8.count + order.target.storedText.utf8.count)
             let schedule = Schedule(
                 key: contents.nextKey(), applicationKey: application, order: order, dueAt: dueAt, createdAt: now,
                 version: 1, ending: nil)
@@ -46,9 +50,15 @@ extension MemoryStore {
         _ key: Key<Schedule>, of application: Key<Application>, _ change: Schedule.Change
     ) async throws -> Schedule? {
         let now = clock.now
-        let changed = transaction { contents -> Schedule? in
+        let changed = try transaction { contents -> Schedule? in
             guard let schedule = contents.schedule(key, of: application), schedule.ending == nil else { return nil }
             let changed = schedule.changed(by: change)
+            let (old, new) = (schedule.order, changed.order)
+            try contents.check(
+                quotas, .content, of: application,
+                adding: new.content.storedText.utf8.count + new.target.storedText.utf8.count
+                    - old.content.storedText.utf8.count
+                    - old.target.storedText.utf8.count)
             contents.schedules[key] = changed
             return changed
         }

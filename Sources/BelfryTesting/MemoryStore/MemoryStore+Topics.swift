@@ -26,7 +26,10 @@ extension MemoryStore {
     }
 
     package func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic.Fate] {
-        transaction { contents in topics.map { contents.intern($0, of: application) } }
+        try transaction { contents in
+            try contents.checkTopics(quotas, Set(topics.map(\.name)), of: application)
+            return topics.map { contents.intern($0, of: application) }
+        }
     }
 
     package func deleteTopics(_ keys: [Key<Topic>], of application: Key<Application>) async throws -> Int {
@@ -40,10 +43,14 @@ extension MemoryStore {
     package func subscribe(
         _ subscriptions: [Subscription], of application: Key<Application>
     ) async throws -> [Subscription.Refusal?] {
-        transaction { contents in
+        try transaction { contents in
             var draft = contents
             let refusals = subscriptions.map { draft.subscribe($0, of: application) }
-            if refusals.allSatisfy({ $0 == nil }) { contents = draft }
+            guard refusals.allSatisfy({ $0 == nil }) else { return refusals }
+            let new = draft.topics.count - contents.topics.count
+            try SubscriptionPlan.checkNewTopics(new)
+            try contents.check(quotas, .topics, of: application, adding: new)
+            contents = draft
             return refusals
         }
     }

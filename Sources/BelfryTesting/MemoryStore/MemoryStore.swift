@@ -8,9 +8,11 @@ package final class MemoryStore: Store {
     private let held: Mutex<Contents>
     let signals = Hints()
     let clock: any WallClock
+    let quotas: Quotas
 
-    package init(clock: any WallClock, contents: Contents = Contents()) {
+    package init(clock: any WallClock, contents: Contents = Contents(), quotas: Quotas = Quotas()) {
         self.clock = clock
+        self.quotas = quotas
         held = Mutex(contents)
     }
 

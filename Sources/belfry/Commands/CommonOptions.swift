@@ -13,12 +13,19 @@ struct CommonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A PostgreSQL that several nodes share, in place of the file in the data directory.",
+            "A PostgreSQL that several nodes share, in place of the file in the data directory. A URL with a password belongs "
+                + "in BELFRY_DATABASE_URL.",
             valueName: "postgres://…"))
     var database: String?
 
     @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical. [default: info]"))
     var logLevel: String?
+
+    func validate() throws {
+        if let database, DatabasePassword.stands(in: database) {
+            throw ValidationError("--database \(DatabasePassword.advice)")
+        }
+    }
 
     var flags: [String: String] {
         var flags: [String: String] = [:]
@@ -47,7 +54,7 @@ struct CommonOptions: ParsableArguments {
         makingDatabase: Bool = false, _ body: (Premises) async throws -> Value
     ) async throws -> Value {
         let configuration = try await configuration()
-        var logger = Logger(label: "belfry") { StreamLogHandler.standardError(label: $0) }
+        var logger = Logger(label: "belfry") { StreamLogHandler.lines(label: $0) }
         logger.logLevel = max(configuration.logging.level, .warning)
         let premises = try await Premises(configuration, logger: logger, makesDatabase: makingDatabase)
         let result = await Swift.Result { try await body(premises) }

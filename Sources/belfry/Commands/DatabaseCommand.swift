@@ -23,11 +23,19 @@ struct DatabaseCommand: AsyncParsableCommand {
 
         @OptionGroup var output: OutputOptions
 
+        func validate() throws {
+            for (name, url) in [("--from", from), ("--to", to)] where DatabasePassword.stands(in: url) {
+                throw ValidationError(
+                    "\(name) holds a password, which every user of this machine can read in the arguments of a process: leave "
+                        + "it out and put it into ~/.pgpass or the file that PGPASSFILE names")
+            }
+        }
+
         func run() async throws {
             guard let source = DatabaseLocation(from), let target = DatabaseLocation(to), source != target else {
                 throw ValidationError("--from and --to are two databases, each sqlite: and a path, or postgres://…")
             }
-            var logger = Logger(label: "belfry") { StreamLogHandler.standardError(label: $0) }
+            var logger = Logger(label: "belfry") { StreamLogHandler.lines(label: $0) }
             logger.logLevel = .warning
             let line = ProgressLine()
             let verdicts = try await source.copy(to: target, logger: logger) { progress in

@@ -13,14 +13,13 @@ struct DeskOptions: ParsableArguments {
             valueName: "url"))
     var server: String?
 
-    @Option(help: ArgumentHelp("The admin key for --server. Better in BELFRY_ADMIN_KEY, where no other user sees it."))
-    var key: String?
-
-    @Option(help: ArgumentHelp("A file that holds the admin key for --server.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "A file that holds the admin key for --server; - is standard input. [default: BELFRY_ADMIN_KEY]",
+            valueName: "file"))
     var keyFile: String?
 
     func validate() throws {
-        guard key == nil || keyFile == nil else { throw ValidationError("give --key or --key-file, not both") }
         guard common.dataDirectory == nil || server == nil else {
             throw ValidationError("give --server or --data-directory, not both")
         }
@@ -43,15 +42,15 @@ struct DeskOptions: ParsableArguments {
     }
 
     private func adminKey(_ environment: [String: String]) throws -> String {
-        if let key { return key }
         if let keyFile {
-            guard let data = FileManager.default.contents(atPath: keyFile) else {
-                throw ValidationError("\(keyFile) cannot be read")
-            }
+            let data =
+                keyFile == "-"
+                ? try FileHandle.standardInput.readToEnd() : FileManager.default.contents(atPath: keyFile)
+            guard let data else { throw ValidationError("\(keyFile) cannot be read") }
             return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         }
         guard let key = environment["BELFRY_ADMIN_KEY"] else {
-            throw ValidationError("--server needs an admin key: --key-file, BELFRY_ADMIN_KEY or --key")
+            throw ValidationError("--server needs an admin key: --key-file or BELFRY_ADMIN_KEY")
         }
         return key
     }

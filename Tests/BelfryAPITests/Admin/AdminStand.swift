@@ -14,13 +14,13 @@ struct AdminStand {
     let store: MemoryStore
     let clock = HandClock()
     let vault = GlassVault()
-    let routes: AdminRoutes
+    var routes: AdminRoutes
     let office: Office
     let `operator`: String
 
     /// - Parameter credentialsEnd: of all platforms, from now on.
-    init(credentialsEnd: Duration? = nil) async throws {
-        store = MemoryStore(clock: clock)
+    init(credentialsEnd: Duration? = nil, quotas: Quotas = Quotas()) async throws {
+        store = MemoryStore(clock: clock, quotas: quotas)
         let credentials = GlassCredentials(vault: vault, end: credentialsEnd.map { [now = clock.now] in now + $0 })
         routes = AdminRoutes(store: store, vault: vault, clock: clock, credentials: credentials)
         office = Office(store: store, vault: vault, credentials: credentials)

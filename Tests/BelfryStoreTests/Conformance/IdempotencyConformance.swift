@@ -10,8 +10,8 @@ import Testing
         _ name: UInt8 = 1, request: UInt8 = 1, hold: Duration = .seconds(30)
     ) -> Reservation {
         Reservation(
-            name: Array(repeating: name, count: 32), request: Array(repeating: request, count: 32), seed: UUID(),
-            hold: hold)
+            name: Array(repeating: name, count: 32), caller: Principal(.sender, 1),
+            request: Array(repeating: request, count: 32), seed: UUID(), hold: hold)
     }
 
     @Test(arguments: Engine.allCases)

@@ -74,8 +74,9 @@ import Testing
                 AuditedChange(keyID: nil, address: nil, action: action, subject: "s", tenant: nil, application: nil)
             }
             let reservation = Reservation(
-                name: Array(repeating: 9, count: 32), request: Array(repeating: 1, count: 32), seed: UUID(),
-                hold: .seconds(30))
+                name: Array(repeating: 9, count: 32), caller: Principal(.sender, 1),
+                request: Array(repeating: 1, count: 32),
+                seed: UUID(), hold: .seconds(30))
             _ = try await store.reserve(reservation)
             try await store.complete(
                 reservation.name, seed: reservation.seed, with: KeptAnswer(status: 201, content: Sealed(bytes: [5])))

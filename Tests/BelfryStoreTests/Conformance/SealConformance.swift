@@ -13,8 +13,9 @@ import Testing
             let other = try await store.create(.named("weather"))
             let platform = try await store.create(.of(other))
             let reservation = Reservation(
-                name: Array(repeating: 9, count: 32), request: Array(repeating: 1, count: 32), seed: UUID(),
-                hold: .seconds(30))
+                name: Array(repeating: 9, count: 32), caller: Principal(.sender, 1),
+                request: Array(repeating: 1, count: 32),
+                seed: UUID(), hold: .seconds(30))
             _ = try await store.reserve(reservation)
             #expect(try await found(.answer, in: store, by: limit) == [:])
             let answer = Sealed(bytes: [5, 5])

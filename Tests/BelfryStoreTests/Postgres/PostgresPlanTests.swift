@@ -48,7 +48,6 @@ import Testing
         Plan(BurialStatements.clear, "bigint, bigint", "using subscription_pkey"),
         Plan(BurialStatements.clearStretches, "bigint, bigint", "using subscription_stretch_pkey"),
         Plan(TextSearchStatements.byKeys, "bigint[]", "using device_pkey"),
-        Plan(TextSearchStatements.stretch, "bigint, bigint", "using device_pkey"),
         Plan(TextSearchStatements.volumes, "", "Index Only Scan using catalogue_volume_pkey"),
         Plan(TextSearchStatements.cards, "bigint[]", "using catalogue_card_pkey"),
         Plan(TextSearchStatements.devices, "bigint[]", "using catalogue_volume_pkey"),
@@ -121,6 +120,13 @@ import Testing
         Plan(CountStatements.forgetHeartbeats, "bigint, bigint", "using heartbeat_last"),
         Plan(IdempotencyStatements.byName, "bytea", "using idempotency_pkey"),
         Plan(IdempotencyStatements.clear, "bigint, bigint", "using idempotency_created"),
+        Plan(QuotaStatements.userDevices, "bigint[], text[], bigint", "using device_custom_user"),
+        Plan(QuotaStatements.topics, "bigint", "using topic_name"),
+        Plan(QuotaStatements.geofences, "bigint", "using geofence_"),
+        Plan(QuotaStatements.locations, "bigint", "using location_application"),
+        Plan(QuotaStatements.locationGroups, "bigint", "using location_group_application"),
+        Plan(QuotaStatements.schedules, "bigint", "using schedule_application"),
+        Plan(QuotaStatements.idempotencyKeys, "bigint, bigint", "using idempotency_caller"),
     ]
 
     @Test func `hot statements walk their indexes`() async throws {
@@ -137,7 +143,7 @@ import Testing
 
     @Test func `clearing away looks at nothing but what it clears`() async throws {
         try await Self.withFreshStore { store in
-            for sql in DemolitionStatements.inOrder + RetirementStatements.inOrder {
+            for sql in DemolitionStatements.inOrder + RetirementStatements.inOrder + [RetirementStatements.devices] {
                 let types = sql.contains("$2") ? "bigint, bigint" : "bigint"
                 let steps = try await store.explain(sql, types)
                 #expect(!steps.contains { $0.contains("Seq Scan") }, "\(sql)\n\(steps)")

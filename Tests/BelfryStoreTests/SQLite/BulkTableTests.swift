@@ -10,7 +10,7 @@ import Testing
         "grdb_migrations", "setting", "subscription", "subscription_mark", "device_token", "token_mark", "buried_topic",
         "catalogue",
         "catalogue_card",
-        "catalogue_count", "catalogue_erratum", "catalogue_volume", "audit_horizon", "node",
+        "catalogue_count", "catalogue_erratum", "catalogue_volume", "audit_horizon", "node", "application_use",
     ]
 
     @Test func `every table is copied, or is the engine's own`() async throws {

@@ -18,10 +18,23 @@ import Testing
             var editions = 0
             for round in 0..<400 {
                 let number = Int.random(in: 0..<(20 + round / 3), using: &dice)
+                // Put together before the device is registered, and written down after it.
+                let volume =
+                    dice.chance(0.5)
+                    ? try await store.pool.read { [naming = store.secrets.naming] db in
+                        try db.prepareVolume(Self.sizes, naming: naming)
+                    } : nil
                 // Letters that no UUID has.
                 let user = (0..<8).map { _ in "xyz".randomElement(using: &dice) ?? "x" }
                 let device = try await scene.register("token \(number)", user: .set(String(user)))
                 devices[number] = device
+                if let volume {
+                    try await store.writer.write { session in
+                        let catalogue = Catalogue(session: session, sizes: Self.sizes)
+                        try catalogue.take(volume)
+                        try catalogue.stepWithoutVolumes()
+                    }
+                }
                 guard dice.chance(0.6) else { continue }
                 try await store.writer.write { try Catalogue(session: $0, sizes: Self.sizes).step() }
                 editions += try await isBeingWrittenAnew(store) ? 1 : 0
@@ -36,6 +49,26 @@ import Testing
                 }
             }
             #expect(editions > 0)
+        }
+    }
+
+    @Test func `a volume that was put together twice is written once`() async throws {
+        try await withSQLiteStore { store, _ in
+            let scene = try await Scene(store: store, clock: HandClock())
+            _ = try await scene.registerMany(20)
+            let naming = store.secrets.naming
+            let volumes = try await store.pool.read { db in
+                [try db.prepareVolume(Self.sizes, naming: naming), try db.prepareVolume(Self.sizes, naming: naming)]
+            }
+            #expect(volumes.compactMap(\.self).count == 2)
+            for case let volume? in volumes {
+                try await store.writer.write { try Catalogue(session: $0, sizes: Self.sizes).take(volume) }
+            }
+            let count = try await store.pool.read { db in
+                try Int.fetchOne(db, sql: "SELECT sum(device_count) FROM catalogue_count")
+            }
+            #expect(count == 16)
+            #expect(try await store.pool.read { try $0.prepareVolume(Self.sizes, naming: naming) == nil })
         }
     }
 

@@ -117,8 +117,8 @@ extension SQLiteStore {
     /// Another writer on the same connection, whose disk is `sync`.
     fileprivate func writer(sync: @escaping @Sendable () throws -> Void) -> Writer {
         Writer(
-            pool: pool, session: WriteSession(clock: clock, secrets: secrets, pushes: pushes),
-            flusher: LogFlusher(sync: sync), logger: .strict
+            pool: pool, session: WriteSession(clock: clock, secrets: secrets, pushes: pushes, quotaBook: quotaBook),
+            flusher: LogFlusher(sync: sync), observer: NoStoreObserver(), logger: .strict
         ) { _, _ in }
     }
 }

@@ -12,7 +12,6 @@ import Testing
         (DeviceStatements.byToken, "SEARCH device USING INTEGER PRIMARY KEY (rowid=?)"),
         (TokenIndexStatements.beyond, "USING INTEGER PRIMARY KEY (rowid>?)"),
         (TokenIndexStatements.insert, "USING INTEGER PRIMARY KEY (rowid=?)"),
-        (DeviceStatements.count, "USING COVERING INDEX device_reach (platform_id=?)"),
         (SubscriptionStatements.unswept, "USING INTEGER PRIMARY KEY (rowid>?)"),
         (PostingStatements.active, "USING COVERING INDEX device_reach (platform_id=? AND reach=? AND rowid>?)"),
         (PostingStatements.interactive, "USING COVERING INDEX device_reach (platform_id=? AND reach=? AND rowid>?)"),
@@ -30,7 +29,6 @@ import Testing
         (BurialStatements.clear, "USING PRIMARY KEY (topic_id=?)"),
         (CatalogueStatements.behind, "USING INTEGER PRIMARY KEY (rowid>?)"),
         (CatalogueStatements.deleteCards, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
-        (TextSearchStatements.stretch, "USING INTEGER PRIMARY KEY (rowid>?)"),
         (TextSearchStatements.drawer, "USING INTEGER PRIMARY KEY (rowid=?)"),
         (DeviceCountStatements.kept, "USING PRIMARY KEY (platform_id=?)"),
         (DeviceCountStatements.behind, "USING INTEGER PRIMARY KEY (rowid>?)"),
@@ -99,6 +97,15 @@ import Testing
         (RetentionStatements.forgetPages, "INDEX page_device (push_id=?)"),
         (RetentionStatements.forgetAudit, "USING COVERING INDEX audit_at (at_ms<?)"),
         (IdempotencyStatements.clear, "USING COVERING INDEX idempotency_created (created_at_ms<?)"),
+        (QuotaStatements.catalogued, "USING PRIMARY KEY (platform_id=?)"),
+        (QuotaStatements.uncatalogued, "USING INTEGER PRIMARY KEY (rowid>?)"),
+        (QuotaStatements.userDevices, "INDEX device_custom_user (platform_id=? AND custom_user_id=?"),
+        (QuotaStatements.topics, "USING COVERING INDEX sqlite_autoindex_topic_1 (application_id=?)"),
+        (QuotaStatements.geofences, "INDEX geofence_"),
+        (QuotaStatements.locations, "USING COVERING INDEX location_application (application_id=?)"),
+        (QuotaStatements.locationGroups, "USING COVERING INDEX location_group_application (application_id=?)"),
+        (QuotaStatements.schedules, "COVERING INDEX schedule_application (application_id=? AND ended_at_ms=?)"),
+        (QuotaStatements.idempotencyKeys, "COVERING INDEX idempotency_caller (caller_kind=? AND caller_id=?)"),
     ])
     func `a hot statement walks its index`(sql: String, step: String) async throws {
         try await withSQLiteStore { store, _ in

@@ -11,21 +11,28 @@ enum Engine: CaseIterable, Sendable {
     case memory, sqlite, postgres
 
     /// Runs `body` with an empty store, and clears it away afterwards.
-    func withStore(clock: any WallClock, _ body: (any Store) async throws -> Void) async throws {
+    func withStore(
+        clock: any WallClock, quotas: Quotas = .standard, observer: any StoreObserver = NoStoreObserver(),
+        _ body: (any Store) async throws -> Void
+    ) async throws {
         switch self {
         case .memory:
-            try await body(MemoryStore(clock: clock))
+            // It counts by looking at all it has.
+            try await body(MemoryStore(clock: clock, quotas: quotas == .standard ? Quotas() : quotas))
         case .sqlite:
             try await withDirectory { directory in
                 let store = try SQLiteStore.open(
-                    at: directory + "/belfry.sqlite", clock: clock, logger: .strict, migrate: true)
+                    at: directory + "/belfry.sqlite", clock: clock, logger: .strict, migrate: true, quotas: quotas,
+                    observer: observer)
                 try await body(store)
                 try await store.close()
             }
         case .postgres:
             try await PostgresHall.withDatabase { connection in
                 let store = try await PostgresStore.open(
-                    .init(connection: connection, connectionsMax: 4, clock: clock), logger: .strict, migrate: false)
+                    .init(
+                        connection: connection, connectionsMax: 4, clock: clock, quotas: quotas, observer: observer),
+                    logger: .strict, migrate: false)
                 let outcome: Result<Void, any Error>
                 do { outcome = .success(try await body(store)) } catch { outcome = .failure(error) }
                 await store.close()

@@ -10,9 +10,12 @@ struct Scene {
     let application: Application
     let platform: Platform
 
-    static func play(on engine: Engine, _ body: (Scene) async throws -> Void) async throws {
+    static func play(
+        on engine: Engine, quotas: Quotas = .standard, observer: any StoreObserver = NoStoreObserver(),
+        _ body: (Scene) async throws -> Void
+    ) async throws {
         let clock = HandClock()
-        try await engine.withStore(clock: clock) { store in
+        try await engine.withStore(clock: clock, quotas: quotas, observer: observer) { store in
             try await body(try await Scene(store: store, clock: clock))
         }
     }

@@ -8,6 +8,8 @@ extension PCFv1 {
         let store: any ApplicationStore & DirectoryStore
 
         private static let chunkSize = 500
+        /// To get to a page, all ids before it are read: a million at most.
+        static let customUserIDPagesMax = 20_000
 
         func registrations(_ request: Request, of application: Application) async throws -> Response {
             let query = request.query
@@ -49,6 +51,10 @@ extension PCFv1 {
         private static func stretch(_ query: QueryItems) throws(InvalidInput) -> (skip: Int, limit: Int) {
             guard query["size"] != nil || query["page"] != nil else { return (0, .max) }
             let page = try PageQuery(query, sizeMin: 1)
+            guard page.page <= customUserIDPagesMax else {
+                throw InvalidInput(
+                    field: "page", "is \(page.page), the limit is \(customUserIDPagesMax); without it all are listed")
+            }
             return (page.skip, page.size)
         }
     }

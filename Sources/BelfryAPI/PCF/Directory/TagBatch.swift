@@ -5,8 +5,10 @@ import Hummingbird
 extension PCFv1 {
     /// The body of `POST /v1/tags/batch`, and both of its answers.
     enum TagBatch {
-        /// The documentation names no limit; one request is one transaction.
+        /// The documentation names no limit.
         static let itemsMax = 1_024
+        /// Tags of all items together: what one request makes the writer do.
+        static let tagsMax = 32_768
 
         /// One device and its tags, as they came.
         struct Item: Sendable {
@@ -42,11 +44,18 @@ extension PCFv1 {
 
         static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> [Item] {
             var items: [Item] = []
+            var tags = 0
             try JSONReader.list(bytes) { reader, index throws(InvalidInput) in
                 guard items.count < itemsMax else {
                     throw InvalidInput(field: "body", "has more than \(itemsMax) elements, which is the limit")
                 }
-                items.append(try item(from: &reader, field: "[\(index)]"))
+                let item = try item(from: &reader, field: "[\(index)]")
+                tags += item.tags.count
+                guard tags <= tagsMax else {
+                    throw InvalidInput(
+                        field: "body", "has more than \(tagsMax) tags altogether, which is the limit for one request")
+                }
+                items.append(item)
             }
             return items
         }

@@ -1,0 +1,29 @@
+import Synchronization
+
+/// How long a search may take, and whether its caller still waits for it. Asked by whoever walks many rows.
+package final class SearchBudget: Sendable {
+    private let end: ContinuousClock.Instant
+    private let wasCancelled = Atomic(false)
+
+    /// The longest that one search may take.
+    package static let longest = Duration.seconds(5)
+
+    /// - Parameter longest: counted from now on.
+    package init(_ longest: Duration = SearchBudget.longest) { end = .now + longest }
+
+    package func cancel() { wasCancelled.store(true, ordering: .relaxed) }
+
+    /// Whether there is no use in going on.
+    package var isSpent: Bool { wasCancelled.load(ordering: .relaxed) || ContinuousClock.now >= end }
+
+    /// Throws `CancellationError` when nobody waits any more, and `InvalidInput` when the time is up.
+    package func check() throws {
+        if wasCancelled.load(ordering: .relaxed) { throw CancellationError() }
+        guard ContinuousClock.now < end else {
+            throw InvalidInput(
+                field: "search",
+                "looks at so much that it takes more than \(Self.longest.components.seconds) s; "
+                    + "give more of `q`, or a page that is nearer")
+        }
+    }
+}

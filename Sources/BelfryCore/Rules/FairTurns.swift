@@ -1,0 +1,81 @@
+/// Decides whose turn it is at something that a few can use at a time.
+///
+/// Parties that wait are served in rounds, one ticket of each, and no party has all places: so a party that asks without end
+/// never keeps another one waiting for more than the ticket that is being served.
+package struct FairTurns<Party: Hashable & Sendable>: Sendable {
+    package typealias Ticket = Int
+
+    private var waiting: [Party: [Ticket]] = [:]
+    /// Parties that wait, the next one first.
+    private var round: [Party] = []
+    private var serving: [Ticket: Party] = [:]
+    private var lastTicket = 0
+    private let placesMax: Int
+    private let placesOfPartyMax: Int
+    private let waitingMax: Int
+    package private(set) var waitingCount = 0
+
+    package init(places: Int, waitingMax: Int) {
+        precondition(places > 0, "somebody has to be served")
+        placesMax = places
+        placesOfPartyMax = max(1, places - 1)
+        self.waitingMax = waitingMax
+    }
+
+    package enum Arrival: Sendable, Hashable {
+        case served(Ticket)
+        case waits(Ticket)
+        /// Too many wait already.
+        case turnedAway
+    }
+
+    package mutating func arrive(_ party: Party) -> Arrival {
+        if canServe(party), waiting[party] == nil { return .served(serve(issue(), party)) }
+        guard waitingCount < waitingMax else { return .turnedAway }
+        let ticket = issue()
+        if waiting[party] == nil { round.append(party) }
+        waiting[party, default: []].append(ticket)
+        waitingCount += 1
+        return .waits(ticket)
+    }
+
+    /// Frees the place of a ticket. Returns the tickets whose turn it is now.
+    package mutating func finish(_ ticket: Ticket) -> [Ticket] {
+        serving[ticket] = nil
+        var called: [Ticket] = []
+        while let index = round.firstIndex(where: { canServe($0) }) {
+            let party = round.remove(at: index)
+            guard var tickets = waiting[party], !tickets.isEmpty else { continue }
+            let next = tickets.removeFirst()
+            waiting[party] = tickets.isEmpty ? nil : tickets
+            waitingCount -= 1
+            if !tickets.isEmpty { round.append(party) }
+            called.append(serve(next, party))
+        }
+        return called
+    }
+
+    /// Takes a ticket that waits out of the queue; false when it does not wait.
+    package mutating func leave(_ ticket: Ticket) -> Bool {
+        guard let (party, tickets) = waiting.first(where: { $0.value.contains(ticket) }) else { return false }
+        let left = tickets.filter { $0 != ticket }
+        waiting[party] = left.isEmpty ? nil : left
+        if left.isEmpty { round.removeAll { $0 == party } }
+        waitingCount -= 1
+        return true
+    }
+
+    private func canServe(_ party: Party) -> Bool {
+        serving.count < placesMax && serving.values.count { $0 == party } < placesOfPartyMax
+    }
+
+    private mutating func issue() -> Ticket {
+        lastTicket += 1
+        return lastTicket
+    }
+
+    private mutating func serve(_ ticket: Ticket, _ party: Party) -> Ticket {
+        serving[ticket] = party
+        return ticket
+    }
+}

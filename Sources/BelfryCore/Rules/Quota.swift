@@ -1,0 +1,132 @@
+/// Something of which one caller may have only so much, so that no application fills the database for the others.
+package enum Quota: String, Sendable, Hashable, CaseIterable {
+    /// Devices of an application, inactive ones too.
+    case devices
+    case topics
+    /// Active devices that one custom user id has on one platform.
+    case userDevices = "user_devices"
+    case geofences
+    case locations
+    case locationGroups = "location_groups"
+    /// Schedules that wait.
+    case schedules
+    /// Records of an `Idempotency-Key`, of one back end or one admin key.
+    case idempotencyKeys = "idempotency_keys"
+    /// Bytes of the content of pushes, of schedules and of geofences, for as long as they are kept.
+    case content = "content_bytes"
+
+    /// The setting that holds the limit.
+    package var setting: String {
+        self == .content ? "quota.content.mib" : "quota.\(rawValue.replacing("_", with: "."))"
+    }
+
+    /// How many units of the limit one unit of the setting is.
+    package var unit: Int { self == .content ? 1 << 20 : 1 }
+
+    /// Whether room comes back without anything that the caller does; after how long it is worth asking again.
+    package var retryAfter: Duration? {
+        switch self {
+        case .idempotencyKeys: .seconds(60)
+        case .content: .seconds(3_600)
+        case .devices, .topics, .userDevices, .geofences, .locations, .locationGroups, .schedules: nil
+        }
+    }
+}
+
+/// The limits of one server, the same for each application.
+package struct Quotas: Sendable, Hashable {
+    private var limits: [Quota: Int]
+
+    /// - Parameter limits: in bytes for `content`. A quota that is missing, or 0, has no limit.
+    package init(_ limits: [Quota: Int] = [:]) { self.limits = limits.filter { $0.value > 0 } }
+
+    /// More than an honest application comes to, and less than a disk of today holds.
+    package static let standard = Quotas([
+        .devices: 50_000_000, .topics: 100_000, .userDevices: 1_000, .geofences: 10_000, .locations: 10_000,
+        .locationGroups: 10_000, .schedules: 1_000_000, .idempotencyKeys: 1_000_000, .content: 100 << 30,
+    ])
+
+    /// nil where there is no limit.
+    package subscript(quota: Quota) -> Int? { limits[quota] }
+
+    /// Throws when so many more are too many.
+    package func check(_ quota: Quota, use: Int, adding count: Int = 1) throws(StoreError) {
+        guard count > 0, let limit = limits[quota] else { return }
+        let (sum, overflows) = use.addingReportingOverflow(count)
+        guard overflows || sum > limit else { return }
+        throw .quotaExceeded(QuotaExcess(quota: quota, use: use, adding: count, limit: limit))
+    }
+}
+
+/// How much of a quota is used.
+package struct QuotaUse: Sendable, Hashable {
+    package let quota: Quota
+    /// nil for `userDevices`, which each custom user id has a use of.
+    package let use: Int?
+    /// nil for none.
+    package let limit: Int?
+
+    package init(quota: Quota, use: Int?, limit: Int?) {
+        self.quota = quota
+        self.use = use
+        self.limit = limit
+    }
+}
+
+/// What would have been too much.
+package struct QuotaExcess: Sendable, Hashable {
+    package let quota: Quota
+    package let use: Int
+    package let adding: Int
+    package let limit: Int
+
+    package init(quota: Quota, use: Int, adding: Int, limit: Int) {
+        self.quota = quota
+        self.use = use
+        self.adding = adding
+        self.limit = limit
+    }
+}
+
+extension QuotaExcess: CustomStringConvertible {
+    /// For the caller who was refused.
+    package var description: String {
+        let owner =
+            switch quota {
+            case .userDevices: "This custom user id"
+            case .idempotencyKeys: "This caller"
+            default: "This application"
+            }
+        guard quota != .content else {
+            return "\(owner) stores \((use / quota.unit).grouped) MiB of content, its quota is "
+                + "\((limit / quota.unit).grouped) MiB (\(quota.setting))"
+        }
+        guard adding > 1 else {
+            return "\(owner) has \(use.grouped) \(things), which is its quota (\(quota.setting))"
+        }
+        return "\(owner) has \(use.grouped) \(things), this would add \(adding.grouped), and its quota is "
+            + "\(limit.grouped) (\(quota.setting))"
+    }
+
+    private var things: String {
+        switch quota {
+        case .userDevices: "devices on this platform"
+        case .locationGroups: "location groups"
+        case .schedules: "waiting schedules"
+        case .idempotencyKeys: "Idempotency-Keys of the last 24 hours"
+        case .devices, .topics, .geofences, .locations, .content: quota.rawValue
+        }
+    }
+}
+
+extension Int {
+    /// With a comma after each three digits.
+    fileprivate var grouped: String {
+        var text = ""
+        for (index, digit) in String(magnitude).reversed().enumerated() {
+            if index > 0, index.isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return (self < 0 ? "-" : "") + String(text.reversed())
+    }
+}

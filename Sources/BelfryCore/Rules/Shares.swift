@@ -1,0 +1,113 @@
+/// Something that all callers use together and that a single caller could use up.
+package enum Share: String, Sendable, Hashable, CaseIterable {
+    /// Event streams that are open.
+    case streams
+    /// Lists and searches that look through many rows.
+    case searches
+    /// Answers that are written while a whole list is read.
+    case walks
+    /// Requests that write many rows at once.
+    case batches
+    /// Test pushes, and tests of credentials.
+    case tests
+    /// KiB of request bodies that are being read or worked on.
+    case uploads
+}
+
+/// How much of a share is used at once.
+package struct ShareLimit: Sendable, Hashable {
+    /// By one application, and by one admin key.
+    package let each: Int
+    /// By all applications and keys of one tenant.
+    package let tenant: Int
+    package let total: Int
+
+    /// - Parameters:
+    ///   - each: 1 or more; more than `total` raises that.
+    ///   - total: a tenant has a quarter of it, or what one of its applications has if that is more.
+    package init(each: Int, total: Int) {
+        precondition(each > 0, "a share is at least 1")
+        self.each = each
+        self.total = max(each, total)
+        tenant = max(each, self.total / 4)
+    }
+
+    /// Generous for one application, and small beside what there is for all.
+    package static let standard: [Share: ShareLimit] = [
+        .streams: ShareLimit(each: 32, total: 256), .searches: ShareLimit(each: 2, total: 16),
+        .walks: ShareLimit(each: 4, total: 32), .batches: ShareLimit(each: 4, total: 32),
+        .tests: ShareLimit(each: 4, total: 32), .uploads: ShareLimit(each: 16 << 10, total: 256 << 10),
+    ]
+}
+
+/// For whom the use of a share counts.
+package struct ShareHolder: Sendable, Hashable {
+    package let application: Key<Application>?
+    package let tenant: Key<Tenant>?
+    package let key: Key<AdminKey>?
+
+    package init(application: Key<Application>?, tenant: Key<Tenant>? = nil, key: Key<AdminKey>? = nil) {
+        self.application = application
+        self.tenant = tenant
+        self.key = key
+    }
+}
+
+/// Counts who uses how much of each share. Only what is in use takes memory.
+package struct ShareCounts: Sendable {
+    /// Whose limit was reached first.
+    package enum Excess: Sendable, Hashable {
+        case application, key, tenant, total
+    }
+
+    private enum Party: Hashable {
+        case application(Key<Application>)
+        case key(Key<AdminKey>)
+        case tenant(Key<Tenant>)
+        case all
+    }
+
+    private struct Account: Hashable {
+        let share: Share
+        let party: Party
+    }
+
+    private var used: [Account: Int] = [:]
+
+    package init() {}
+
+    package var isEmpty: Bool { used.isEmpty }
+
+    package func total(of share: Share) -> Int { used[Account(share: share, party: .all)] ?? 0 }
+
+    /// Takes an amount of a share; takes nothing when a limit would be passed, and says which.
+    package mutating func take(
+        _ amount: Int, of share: Share, for holder: ShareHolder, under limit: ShareLimit
+    ) -> Excess? {
+        let bounds = Self.bounds(holder, limit)
+        for (party, most, excess) in bounds {
+            let before = used[Account(share: share, party: party)] ?? 0
+            // What is larger than a whole limit is let in by itself.
+            if before > 0, before + min(amount, most) > most { return excess }
+        }
+        for (party, _, _) in bounds { used[Account(share: share, party: party), default: 0] += amount }
+        return nil
+    }
+
+    package mutating func giveBack(_ amount: Int, of share: Share, for holder: ShareHolder, under limit: ShareLimit) {
+        for (party, _, _) in Self.bounds(holder, limit) {
+            let account = Account(share: share, party: party)
+            let left = (used[account] ?? 0) - amount
+            used[account] = left > 0 ? left : nil
+        }
+    }
+
+    private static func bounds(_ holder: ShareHolder, _ limit: ShareLimit) -> [(Party, Int, Excess)] {
+        let own: [(Party, Int, Excess)?] = [
+            holder.application.map { (.application($0), limit.each, .application) },
+            holder.key.map { (.key($0), limit.each, .key) },
+            holder.tenant.map { (.tenant($0), limit.tenant, .tenant) },
+        ]
+        return own.compactMap(\.self) + [(.all, limit.total, .total)]
+    }
+}

@@ -1,0 +1,111 @@
+/// Topics to be added to devices: first it is seen of all whether they can be, then it is done, some devices at a time.
+///
+/// Engines look devices up and write them; what they find is put together here.
+package struct SubscriptionPlan: Sendable {
+    /// A device as it was found.
+    package struct Found: Sendable {
+        package let device: Key<Device>
+        package let platform: Key<Platform>
+        package let topics: Set<String>
+
+        package init(device: Key<Device>, platform: Key<Platform>, topics: Set<String>) {
+            self.device = device
+            self.platform = platform
+            self.topics = topics
+        }
+    }
+
+    /// What one device gets.
+    package struct Gain: Sendable {
+        package let device: Key<Device>
+        package let platform: Key<Platform>
+        package let topics: Set<String>
+    }
+
+    private struct Draft {
+        let platform: Key<Platform>
+        let before: Set<String>
+        var gained: Set<String>
+    }
+
+    private var drafts: [Key<Device>: Draft] = [:]
+    package private(set) var refusals: [Subscription.Refusal?] = []
+
+    /// Subscriptions looked up in one step, and devices written in one.
+    package static let perWrite = 64
+    /// Topics that the devices of one step get at most, unless one alone gets more.
+    private static let topicsPerWrite = 512
+
+    package init() {}
+
+    /// - Parameter found: the devices that the subscription names.
+    package mutating func add(_ subscription: Subscription, for found: [Found]) {
+        refusals.append(refusal(of: subscription, for: found))
+    }
+
+    private mutating func refusal(of subscription: Subscription, for found: [Found]) -> Subscription.Refusal? {
+        guard !found.isEmpty else { return .unknownDevice }
+        for each in found {
+            var draft = drafts[each.device] ?? Draft(platform: each.platform, before: each.topics, gained: [])
+            draft.gained.formUnion(subscription.topics.subtracting(draft.before))
+            let count = draft.before.count + draft.gained.count
+            guard count <= Registration.topicsMax else { return .tooManyTopics(count) }
+            drafts[each.device] = draft
+        }
+        return nil
+    }
+
+    package var isRefused: Bool { refusals.contains { $0 != nil } }
+
+    /// The names of all topics that devices get.
+    package var topics: Set<String> { drafts.values.reduce(into: []) { $0.formUnion($1.gained) } }
+
+    /// What is to be written, step by step, in the order of the devices.
+    package var steps: [[Gain]] {
+        var steps: [[Gain]] = []
+        var topics = 0
+        for (device, draft) in drafts.sorted(by: { $0.key < $1.key }) where !draft.gained.isEmpty {
+            let gain = Gain(device: device, platform: draft.platform, topics: draft.gained)
+            let isFull =
+                steps.last.map {
+                    $0.count >= Self.perWrite || topics + gain.topics.count > Self.topicsPerWrite
+                } ?? true
+            topics = (isFull ? 0 : topics) + gain.topics.count
+            if isFull { steps.append([gain]) } else { steps[steps.count - 1].append(gain) }
+        }
+        return steps
+    }
+
+    /// Throws when one request would make too many topics.
+    ///
+    /// - Parameter count: of topics that are not there yet.
+    package static func checkNewTopics(_ count: Int) throws(InvalidInput) {
+        guard count <= NewTopic.batchMax else {
+            throw InvalidInput(
+                field: "tags",
+                "would make \(count) new topics, the limit for one request is \(NewTopic.batchMax); make them beforehand"
+            )
+        }
+    }
+}
+
+/// What a name may stand for on one platform, as far as that is known without the database.
+package enum SubscriberCandidate: Sendable {
+    case device(Key<Device>, Key<Platform>)
+    case token(DeviceToken, Key<Platform>)
+
+    /// What a back end's name may stand for on the platforms of its application.
+    package static func candidates(
+        _ name: Subscription.Name, on platforms: [Platform], naming: DeviceNaming
+    ) -> [SubscriberCandidate] {
+        switch name {
+        case .uuid(let uuid):
+            guard let device = naming.device(of: uuid) else { return [] }
+            return platforms.map { .device(device, $0.key) }
+        case .token(let text):
+            return platforms.compactMap { platform in
+                (try? DeviceToken(text, for: platform.kind)).map { .token($0, platform.key) }
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+import BelfryCore
+import BelfryTesting
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import BelfryAPI
+
+/// No caller takes what all callers share.
+@Suite(.timeLimit(.minutes(1))) struct ShareTests {
+    private func refusal(_ body: () async throws -> Void) async -> APIError? {
+        do { try await body() } catch let error as APIError { return error } catch { Issue.record(error) }
+        return nil
+    }
+
+    @Test func `one key's event streams leave room for others, and come back when nobody reads`() async throws {
+        let stand = try await EventStand(ShareLimit(each: 2, total: 8))
+        let (own, other) = (try await stand.key(), try await stand.key())
+        var responses = [try await stand.follow(own), try await stand.follow(own)]
+        let refused = await refusal { _ = try await stand.follow(own) }
+        #expect(refused?.status == .tooManyRequests)
+        #expect(refused?.headers[.retryAfter] == "10")
+        #expect(refused?.message.contains("share.streams.max") == true, "\(refused?.message ?? "")")
+        let stranger = try await stand.stranger()
+        responses.append(try await stand.follow(stranger.key, stranger.application))
+        #expect(stand.shares.used(of: .streams) == 3)
+        // Its application has its part as well, whatever the key.
+        let sameApplication = await refusal { _ = try await stand.follow(other) }
+        #expect(sameApplication?.status == .tooManyRequests)
+        responses.removeAll()
+        #expect(stand.shares.used(of: .streams) == 0)
+        _ = try await stand.follow(own)
+    }
+
+    @Test func `a list that is written as it is read counts until its end`() async throws {
+        let shares = ShareLimiter([.walks: ShareLimit(each: 1, total: 4)])
+        let holder = ShareHolder(application: Key(1))
+        let response = try await shares.streaming(.walks, for: holder) {
+            Response(status: .ok, body: ResponseBody { try await $0.finish(nil) })
+        }
+        #expect(shares.used(of: .walks) == 1)
+        #expect(await refusal { _ = try shares.take(.walks, for: holder) }?.status == .tooManyRequests)
+        try await response.body.write(NoWriter())
+        #expect(shares.used(of: .walks) == 0)
+        // A writer whose reader has gone throws, and that is an end too.
+        let broken = try await shares.streaming(.walks, for: holder) {
+            Response(status: .ok, body: ResponseBody { try await $0.write(ByteBuffer(string: "[")) })
+        }
+        await #expect(throws: NoWriter.Gone.self) { try await broken.body.write(NoWriter()) }
+        #expect(shares.used(of: .walks) == 0)
+    }
+
+    @Test func `what fails gives its part back`() async throws {
+        let shares = ShareLimiter([.batches: ShareLimit(each: 1, total: 4)])
+        for _ in 0..<3 {
+            await #expect(throws: CancellationError.self) {
+                try await shares.holding(.batches, for: ShareHolder(application: Key(1))) { throw CancellationError() }
+            }
+        }
+        #expect(shares.used(of: .batches) == 0)
+    }
+
+    @Test func `when all there is is in use, others are told to come again`() async throws {
+        let shares = ShareLimiter([.tests: ShareLimit(each: 1, total: 1)])
+        let lease = try shares.take(.tests, for: ShareHolder(application: Key(1)))
+        let refused = await refusal { _ = try shares.take(.tests, for: ShareHolder(application: Key(2))) }
+        #expect(refused?.status == .serviceUnavailable && refused?.headers[.retryAfter] == "1")
+        lease.end()
+        lease.end()
+        #expect(shares.used(of: .tests) == 0)
+    }
+
+    @Test func `a flood of searches of one application leaves another its own`() async throws {
+        let store = SlowStore()
+        let flooder = try await store.base.create(.test(OpenVault()))
+        let neighbour = try await store.base.create(.test(OpenVault()))
+        let shares = ShareLimiter([.searches: ShareLimit(each: 2, total: 16)])
+        let router = FrontDoor.router(clock: StoppedClock())
+        PCFRoutes(store: store, vault: OpenVault(), clock: StoppedClock(), shares: shares) {
+            PCFv1.Health(
+                database: .init(isHealthy: true, message: ""), queue: .init(isHealthy: true, message: ""),
+                scheduler: .init(isHealthy: true, message: ""))
+        }.add(to: router)
+        let app = Hummingbird.Application(
+            router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
+        try await app.test(.router) { client in
+            @Sendable func ask(_ application: BelfryCore.Application) async throws -> Int {
+                let credentials = Stand.User.basic(application.uuid.uuidString, Stand.apiKey)
+                return try await client.execute(
+                    uri: "/v2/registrations?q=zz", method: .get, headers: [.authorization: credentials]
+                ).status.code
+            }
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<10 { group.addTask { try await ask(flooder) } }
+                // Eight are refused at once, while two are served.
+                var statuses: [Int] = []
+                while statuses.count < 8, let status = try await group.next() { statuses.append(status) }
+                #expect(statuses == Array(repeating: 429, count: 8))
+                async let own = ask(neighbour)
+                while store.waiting < 3 { await Task.yield() }
+                store.open()
+                #expect(try await own == 200)
+                for try await status in group { #expect(status == 200) }
+            }
+        }
+        #expect(shares.used(of: .searches) == 0)
+    }
+
+    @Test func `bodies of one application take no more than its part together`() async throws {
+        let shares = ShareLimiter([.uploads: ShareLimit(each: 1_024, total: 8_192)])
+        let holder = ShareHolder(application: Key(1))
+        func request(_ length: Int?) -> Request {
+            var head = HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/v1/push")
+            if let length { head.headerFields[.contentLength] = String(length) }
+            return Request(head: head, body: .init(buffer: ByteBuffer()))
+        }
+        func upload(_ length: Int?) async throws {
+            _ = try await shares.uploading(request(length), atMost: 1 << 20, for: holder) {
+                #expect(shares.used(of: .uploads) == (length ?? 1 << 20) / 1_024)
+                let second = await refusal { try await self.nothing(shares, request(512 << 10), holder) }
+                #expect((second?.status == .tooManyRequests) == ((length ?? 1 << 20) > 512 << 10))
+                try await self.nothing(shares, request(1_000), holder)
+                return Response(status: .ok)
+            }
+        }
+        try await upload(1 << 20)
+        try await upload(512 << 10)
+        try await upload(nil)
+        #expect(shares.used(of: .uploads) == 0)
+    }
+
+    private func nothing(_ shares: ShareLimiter, _ request: Request, _ holder: ShareHolder) async throws {
+        _ = try await shares.uploading(request, atMost: 1 << 20, for: holder) { Response(status: .ok) }
+    }
+}
+
+/// Writes nothing: its reader has gone.
+private struct NoWriter: ResponseBodyWriter {
+    struct Gone: Error {}
+
+    func write(_ part: ByteBuffer) async throws { throw Gone() }
+    func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}
+
+/// The routes of the event streams, without a server.
+private struct EventStand {
+    let store = MemoryStore(clock: HandClock())
+    let shares: ShareLimiter
+    let office: Office
+    let application: BelfryCore.Application
+    private let route: Admin.Route
+
+    init(_ limit: ShareLimit) async throws {
+        let vault = GlassVault()
+        let credentials = GlassCredentials(vault: vault, end: nil)
+        shares = ShareLimiter([.streams: limit])
+        office = Office(store: store, vault: vault, credentials: credentials)
+        let hub = EventHub(store: store, clock: HandClock(), logger: LogBook().logger)
+        let routes = AdminRoutes(
+            store: store, vault: vault, clock: HandClock(), credentials: credentials, shares: shares, events: hub)
+        route = try #require(routes.routes.first { $0.path.hasSuffix("events") })
+        application = try await store.create(.test(vault))
+    }
+
+    func key() async throws -> AdminKey {
+        try await office.createKey(name: try Name("k"), scope: .readOnly, bounds: .tenant(Tenant.first)).key
+    }
+
+    func stranger() async throws -> (key: AdminKey, application: BelfryCore.Application) {
+        let tenant = try await store.create(NewTenant(uuid: UUID(), name: try Name("other")))
+        let application = try await office.createApplication(name: try Name("other"), of: tenant.key).application
+        let key = try await office.createKey(name: try Name("k"), scope: .readOnly, bounds: .tenant(tenant.key)).key
+        return (key, application)
+    }
+
+    func follow(_ key: AdminKey, _ application: BelfryCore.Application? = nil) async throws -> Response {
+        let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/")
+        var parameters = Parameters()
+        parameters["app_uuid"] = (application ?? self.application).uuid.lowercased[...]
+        return try await route.answer(
+            Admin.Call(
+                request: Request(head: head, body: .init(buffer: ByteBuffer())), parameters: parameters, key: key,
+                address: nil, bodyBytesMax: 1_024, logger: Logger(label: "test")))
+    }
+}
+
+/// Answers no search until it is opened.
+private final class SlowStore: WrappedStore {
+    let base: any Store = MemoryStore(clock: StoppedClock())
+    private let state = Mutex((waiting: 0, isOpen: false))
+
+    var waiting: Int { state.withLock { $0.waiting } }
+
+    func open() { state.withLock { $0.isOpen = true } }
+
+    func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device> {
+        state.withLock { $0.waiting += 1 }
+        while !state.withLock({ $0.isOpen }) { await Task.yield() }
+        return try await base.devices(search, skip: skip, limit: limit)
+    }
+}

@@ -1,0 +1,57 @@
+import BelfryCore
+import Testing
+
+@Suite struct SharesTests {
+    private let limit = ShareLimit(each: 2, total: 12)
+
+    private func holder(_ application: Int64, tenant: Int64 = 1, key: Int64? = nil) -> ShareHolder {
+        ShareHolder(application: Key(application), tenant: Key(tenant), key: key.map { Key($0) })
+    }
+
+    @Test func `an application has its part and no more, and leaves the others theirs`() {
+        var counts = ShareCounts()
+        let flood = (0..<10).map { _ in counts.take(1, of: .searches, for: holder(1), under: limit) }
+        #expect(flood == [nil, nil] + Array(repeating: .application, count: 8))
+        #expect(counts.take(1, of: .searches, for: holder(2, tenant: 2), under: limit) == nil)
+        #expect(counts.take(1, of: .walks, for: holder(1), under: limit) == nil, "another share")
+    }
+
+    @Test func `a key has its part over all applications`() {
+        var counts = ShareCounts()
+        let taken = (1...3).map { counts.take(1, of: .streams, for: holder($0, tenant: $0, key: 9), under: limit) }
+        #expect(taken == [nil, nil, .key])
+    }
+
+    @Test func `a tenant has a quarter, however many applications it has`() {
+        var counts = ShareCounts()
+        let taken = (1...4).map { counts.take(1, of: .streams, for: holder($0), under: limit) }
+        #expect(taken == [nil, nil, nil, .tenant])
+        #expect(limit.tenant == 3)
+    }
+
+    @Test func `all have no more than there is`() {
+        var counts = ShareCounts()
+        let taken = (1...13).map { counts.take(1, of: .streams, for: holder($0, tenant: $0), under: limit) }
+        #expect(taken == Array(repeating: nil, count: 12) + [.total])
+        #expect(counts.total(of: .streams) == 12)
+    }
+
+    @Test func `a refusal takes nothing, and what is given back can be taken again`() {
+        var counts = ShareCounts()
+        for _ in 0..<2 { _ = counts.take(1, of: .streams, for: holder(1), under: limit) }
+        _ = counts.take(1, of: .streams, for: holder(1), under: limit)
+        #expect(counts.total(of: .streams) == 2)
+        counts.giveBack(1, of: .streams, for: holder(1), under: limit)
+        #expect(counts.take(1, of: .streams, for: holder(1), under: limit) == nil)
+        for _ in 0..<2 { counts.giveBack(1, of: .streams, for: holder(1), under: limit) }
+        #expect(counts.isEmpty)
+    }
+
+    @Test func `what is larger than a limit is let in by itself`() {
+        var counts = ShareCounts()
+        #expect(counts.take(100, of: .uploads, for: holder(1), under: limit) == nil)
+        #expect(counts.take(1, of: .uploads, for: holder(1), under: limit) == .application)
+        counts.giveBack(100, of: .uploads, for: holder(1), under: limit)
+        #expect(counts.isEmpty)
+    }
+}

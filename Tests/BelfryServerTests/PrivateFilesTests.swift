@@ -1,0 +1,65 @@
+import BelfryCore
+import BelfryServer
+import BelfryTesting
+import Foundation
+import Testing
+
+/// Other users of the machine read nothing of what a server keeps.
+@Suite struct PrivateFilesTests {
+    private func mode(_ path: String) throws -> Int? {
+        (try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue
+    }
+
+    private func expectPrivate(_ files: [String], in directory: String) throws {
+        for file in files {
+            let found = try mode(directory + "/" + file)
+            #expect(found == 0o600, "\(file)")
+        }
+    }
+
+    @Test func `in a directory that others may read, what a server makes and what it finds are its owner's`()
+        async throws
+    {
+        try await Scratch.with { scratch in
+            let configuration = try await House.quick(in: scratch)
+            let data = configuration.storage.directory
+            try FileManager.default.createDirectory(
+                atPath: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+            let files = ["belfry.sqlite", "belfry.sqlite-wal", "belfry.sqlite-shm", "key-ring", "admin.key"]
+            let book = LogBook()
+            try await House.serve(configuration, book) { _, _ in
+                try expectPrivate(files, in: data)
+                let copy = scratch.file("copy")
+                _ = try Backup(at: copy).make(of: configuration.storage, at: SystemClock().now)
+                try expectPrivate(["belfry.sqlite", "key-ring", "manifest.json"], in: copy)
+            }
+            // As a restore with other tools leaves them.
+            for file in files where FileManager.default.fileExists(atPath: data + "/" + file) {
+                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: data + "/" + file)
+            }
+            try await House.serve(configuration, book) { _, _ in try expectPrivate(files, in: data) }
+            #expect(try mode(data) == 0o755, "the directory is its owner's to open")
+        }
+    }
+
+    @Test(arguments: [
+        "postgres://belfry:secret@db/belfry", "postgresql://u:p@h1:5432,h2:5432/x?sslmode=require",
+        "postgres://u@h/x?sslmode=require&password=secret", "postgres:///x?PASSWORD=a", "postgres://u:a%40b@h/x",
+    ])
+    func `a database's password is no argument of a command`(url: String) async throws {
+        #expect(DatabasePassword.stands(in: url))
+        try await Scratch.with { scratch in
+            for arguments in [["check", "--database", url], ["database", "copy", "--from", "sqlite:a", "--to", url]] {
+                let ended = try await Program.run(arguments, in: scratch)
+                #expect(ended.status != 0 && ended.err.contains("holds a password"), "\(ended)")
+                #expect(!ended.err.contains("secret"), "it is not repeated: \(ended)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "postgres://belfry@db/belfry", "postgres:///belfry", "postgres://h:5432/x", "postgres://u:@h/x",
+        "postgres://u@h1:1,h2:2/x?sslmode=verify-full", "sqlite:/a:b@c",
+    ])
+    func `a database without a password is`(url: String) { #expect(!DatabasePassword.stands(in: url)) }
+}

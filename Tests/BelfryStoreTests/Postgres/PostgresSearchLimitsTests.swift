@@ -1,0 +1,34 @@
+import BelfryCore
+import BelfryTesting
+import PostgreSQL
+import Testing
+
+@testable import BelfryStorePostgres
+
+@Suite(.timeLimit(.minutes(1))) struct PostgresSearchLimitsTests {
+    @Test func `a statement ends in its middle when its caller has left`() async throws {
+        try await PostgresHall.withDatabase { connection in
+            let store = try await PostgresStore.open(
+                .init(connection: connection, connectionsMax: 2, clock: HandClock()), logger: .strict, migrate: false)
+            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+            let search = Task {
+                try await store.librarian.search(for: Key(1)) { db, budget in
+                    begin.finish()
+                    while true {
+                        try budget.check()
+                        try db.prepared("SELECT pg_sleep(60)").run()
+                    }
+                }
+            }
+            for await _ in begun {}
+            search.cancel()
+            await #expect(throws: CancellationError.self) { try await search.value }
+            let answer = try await store.librarian.search(for: Key(1)) { db, budget in
+                try budget.check()
+                return try db.prepared("SELECT 7::bigint").first { $0.integer(0) }
+            }
+            #expect(answer == 7)
+            await store.close()
+        }
+    }
+}

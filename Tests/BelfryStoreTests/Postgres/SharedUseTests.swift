@@ -1,0 +1,99 @@
+import BelfryCore
+import BelfryTesting
+import PostgreSQL
+import Testing
+
+@testable import BelfryStorePostgres
+
+/// Nodes count for themselves, and compare.
+@Suite struct SharedUseTests {
+    private static let quotas = Quotas([.devices: 3, .topics: 3])
+
+    private func withTwoNodes(_ body: (Scene, Scene, [PostgresStore]) async throws -> Void) async throws {
+        try await PostgresHall.withDatabase { connection in
+            let clock = HandClock()
+            var nodes: [PostgresStore] = []
+            for _ in 0..<2 {
+                nodes.append(
+                    try await PostgresStore.open(
+                        .init(
+                            connection: connection, connectionsMax: 2, clock: clock, use: .copyingFrom,
+                            quotas: Self.quotas), logger: .strict, migrate: false))
+            }
+            let scene = try await Scene(store: nodes[0], clock: clock)
+            let outcome: Result<Void, any Error>
+            do {
+                outcome = .success(try await body(scene, scene.seen(by: nodes[1]), nodes))
+            } catch {
+                outcome = .failure(error)
+            }
+            for node in nodes { await node.close() }
+            try outcome.get()
+        }
+    }
+
+    /// What a node does by itself every second.
+    private func compare(_ node: PostgresStore, _ scene: Scene) async throws {
+        let accounts = [Quota.devices, .topics].map { QuotaAccount($0, of: scene.application.key) }
+        try await node.pool.run { connection in
+            try node.sharedUse.writeDown(on: connection, node.quotaBook)
+            try node.sharedUse.count(accounts, on: connection, node.quotaBook)
+        }
+    }
+
+    @Test func `what one node accepted is full on the other once they have compared`() async throws {
+        try await withTwoNodes { here, there, nodes in
+            try await here.register("a", topics: .replace(["t"]))
+            try await there.register("b", topics: .replace(["u"]))
+            for node in nodes { try await compare(node, here) }
+            for node in nodes { try await compare(node, here) }
+            try await here.register("c", topics: .replace(["v"]))
+            await #expect(throws: StoreError.self) { try await here.register("d") }
+            for node in nodes { try await compare(node, here) }
+            await #expect(throws: StoreError.self) { try await there.register("d") }
+            await #expect(throws: StoreError.self) { try await there.register("b", topics: .replace(["w"])) }
+            #expect(try await there.register("b", topics: .replace(["u", "v"])).topics == ["u", "v"])
+        }
+    }
+
+    @Test func `use outlives the node`() async throws {
+        try await PostgresHall.withDatabase { connection in
+            let clock = HandClock()
+            let open = {
+                try await PostgresStore.open(
+                    .init(connection: connection, connectionsMax: 2, clock: clock, quotas: Self.quotas),
+                    logger: .strict,
+                    migrate: false)
+            }
+            let store = try await open()
+            let scene = try await Scene(store: store, clock: clock)
+            for token in ["a", "b", "c"] { try await scene.register(token) }
+            await store.close()
+            let next = try await open()
+            let uses = try await next.quotas(of: scene.application.key)
+            #expect(uses.first == QuotaUse(quota: .devices, use: 3, limit: 3))
+            await #expect(throws: StoreError.self) { try await scene.seen(by: next).register("d") }
+            await next.close()
+        }
+    }
+
+    @Test func `one registration that is refused keeps none that shares its transaction from being made`() async throws
+    {
+        try await withTwoNodes { here, _, nodes in
+            let entries = try ["a", "b", "c", "d"].enumerated().map { index, token in
+                RegistrationEntry(
+                    registration: try Registration(
+                        token: DeviceToken(bytes: Array(token.utf8)), about: .init(), customUserID: .keep,
+                        topics: .replace(index == 1 ? ["t", "u", "v", "w"] : ["t", "u"])),
+                    platform: here.platform, named: nil,
+                    tokenHash: nodes[0].secrets.hash(DeviceToken(bytes: Array(token.utf8))))
+            }
+            let made = try await nodes[0].write { session in
+                var registrar = Registrar(session: session, entries: entries)
+                return try registrar.register().map { (try? $0.get()) != nil }
+            }
+            #expect(made == [true, false, true, true])
+            #expect(try await here.store.deviceCount(on: here.platform.key) == 3)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import BelfryCore
+import BelfryTesting
+import FoundationEssentials
+import GRDB
+import Testing
+
+@testable import BelfryStoreSQLite
+
+/// A search takes neither for ever nor from others.
+@Suite(.timeLimit(.minutes(1))) struct SearchLimitsTests {
+    /// Counts without end, in one statement.
+    private static let endless = """
+        WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number) SELECT count(*) FROM number WHERE n < 0
+        """
+
+    @Test func `a statement ends in its middle when its caller has left`() async throws {
+        try await withSQLiteStore { store, _ in
+            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+            let search = Task {
+                try await store.librarian.search(for: Key(1)) { db, _ in
+                    begin.finish()
+                    return try db.prepared(Self.endless).first { $0.integer(0) }
+                }
+            }
+            for await _ in begun {}
+            search.cancel()
+            await #expect(throws: CancellationError.self) { try await search.value }
+            // The connection is whole.
+            let answer = try await store.librarian.search(for: Key(1)) { db, _ in
+                try db.prepared("SELECT 7").first { $0.integer(0) }
+            }
+            #expect(answer == 7)
+        }
+    }
+
+    @Test func `a statement ends in its middle when the time is up`() async throws {
+        try await withSQLiteStore { store, _ in
+            await #expect(throws: InvalidInput.self) {
+                _ = try await store.pool.read(within: SearchBudget(.milliseconds(20))) { db, _ in
+                    try db.prepared(Self.endless).first { $0.integer(0) }
+                }
+            }
+        }
+    }
+
+    @Test func `who has no devices looks at nobody's`() async throws {
+        try await withSQLiteStore { store, _ in
+            let own = try await store.create(.of(try await store.create(.named("own"))))
+            let other = try await store.create(.of(try await store.create(.named("other"))))
+            let device = try await store.register(try .sample(1), as: nil, on: other)
+            // Too short for the catalogue: all devices of the platforms are looked at.
+            let search = DeviceSearch(platforms: [own.key], text: "1")
+            #expect(try await store.devices(search, skip: 0, limit: 9).total == 0)
+            let others = DeviceSearch(platforms: [other.key], text: String(device.uuid.uuidString.prefix(1)))
+            #expect(try await store.devices(others, skip: 0, limit: 9).elements == [device])
+        }
+    }
+}
