@@ -221,21 +221,25 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 asyncHTTP,
             ]),
+        // Knows the program from outside alone, and shares no code with it but the way to start it.
+        tests("HostileTests", ["PostgresRig", "BelfryTesting", .product(name: "GRDB", package: "GRDB.swift")]),
     ]
 )
 
 if isFuzzing {
+    package.targets.append(.target(name: "Allocations", path: "Fuzzers/Allocations"))
     package.targets.append(
         .executableTarget(
             name: "Fuzzer",
             dependencies: outbound + [
+                "Allocations",
                 "BelfryServer", "BelfryAPI", "BelfryCore", "BelfryTesting", "APNs", "WebPush", "WNS", "MPNS", "ADM",
                 "PAP", "Webhook", "FCM", "GCM", "HMS", "Tunnel", hummingbird, logging, crypto,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
-            path: "Fuzzers", exclude: ["Corpus"], swiftSettings: settings,
+            path: "Fuzzers", exclude: ["Corpus", "Allocations"], swiftSettings: settings,
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]))
 }
 

@@ -1,7 +1,8 @@
 /// Feeds one door with garbage by libFuzzer: `Fuzzer DOOR [libFuzzer's own arguments]`.
 @main
 struct Fuzzer {
-    /// Each must take any bytes without a trap; what it promises beyond that it checks itself.
+    /// Each must take any bytes without a trap, at a cost that is linear in them (`CostJudge`); what it promises beyond that it
+    /// checks itself.
     private static let doors: [String: @Sendable ([UInt8]) -> Void] = [
         "APNsAnswers": apnsAnswers,
         "ChannelAnswers": channelAnswers,
@@ -15,18 +16,24 @@ struct Fuzzer {
         "ProxyAnswers": proxyAnswers,
         "Requests": requests,
         "ServiceAccounts": serviceAccounts,
+        "StoredContent": storedContent,
         "Subscriptions": subscriptions,
         "TokenAnswers": tokenAnswers,
         "VAPIDKeys": vapidKeys,
     ]
 
-    nonisolated(unsafe) fileprivate static var door: @Sendable ([UInt8]) -> Void = { _ in }
+    /// What a byte may cost where it is not the usual: each piece of a connection, of a byte even, goes through all of its
+    /// handlers and a turn of the event loop.
+    private static let nanosecondsPerByte = ["Conversations": 100_000]
+
+    nonisolated(unsafe) fileprivate static var judge = CostJudge { _ in }
 
     static func main() {
         guard CommandLine.argc > 1, let door = doors[CommandLine.arguments[1]] else {
             return print(doors.keys.sorted().joined(separator: "\n"))
         }
-        Self.door = door
+        let price = Self.nanosecondsPerByte[CommandLine.arguments[1]] ?? CostJudge.nanosecondsPerByte
+        Self.judge = CostJudge(nanosecondsPerByte: price, door)
         var count = CommandLine.argc - 1
         var arguments = CommandLine.unsafeArgv + 1
         _ = runDriver(&count, &arguments, fuzz)
@@ -35,7 +42,7 @@ struct Fuzzer {
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    Fuzzer.door(Array(UnsafeBufferPointer(start: start, count: count)))
+    Fuzzer.judge.judge(Array(UnsafeBufferPointer(start: start, count: count)))
     return 0
 }
 

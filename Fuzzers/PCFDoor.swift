@@ -32,10 +32,6 @@ private func read(_ body: [UInt8], as request: UInt8) throws {
         var reader = JSONReader(body)
         let apple = try ApplePush(try reader.value("message.apns"))
         try Push.Content(body: nil, apple: apple).check(for: Set(PlatformKind.allCases), receiptID: UUID())
-    case UInt8(ascii: "c"):
-        // What is stored has to be read back as it was.
-        let content = try Push.Content(stored: body)
-        precondition(try Push.Content(stored: Array(content.storedText.utf8)) == content)
     case UInt8(ascii: "a"): _ = try PCFv1.AnalyticsRequest.parse(body)
     default:
         let push = try PCFv1.PushRequest.parse(body)

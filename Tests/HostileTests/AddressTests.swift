@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+/// Row 17: what a tenant learns of addresses that are not public by aiming a platform at them.
+extension HostileTests {
+    @Suite struct AddressTests {
+        @Test(arguments: Engine.allCases)
+        func `an internal port is never connected to, and open or closed looks the same`(
+            engine: Engine
+        ) async throws {
+            try await TestServer.with(engine, ["retry.patience.seconds": "1"]) { server in
+                let listener = try Listener()
+                let closed = try Listener().port
+                for host in ["localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "0"] {
+                    let open = try Self.tested(host, listener.port, server)
+                    #expect(try Self.tested(host, closed, server) == open, "\(host)")
+                }
+                #expect(listener.connections() == 0)
+            }
+        }
+
+        /// What the test of the credentials says, without the port; or that the platform is refused.
+        private static func tested(_ host: String, _ port: UInt16, _ server: TestServer) throws -> String {
+            let application = try server.application()
+            let credentials =
+                #"{"url":"https://\#(host):\#(port)/","secret":"\#(String(repeating: "s", count: 32))"}"#
+            let body = #"{"type":"webhook","mode":"development","name":"hook","credentials":\#(credentials)}"#
+            let made = try server.send(
+                "POST", "/admin/v1/apps/\(application.uuid)/platforms", body, as: server.asOperator)
+            guard made.status == 201 else { return "\(made.status)" }
+            let platform = try made.string("platform_uuid")
+            let test = try server.send(
+                "POST", "/admin/v1/platforms/\(platform)/credentials/test", "{}", as: server.asOperator)
+            return "\(test.status) \(test.text.replacing("\(port)", with: "port"))"
+        }
+
+        /// A device names the address itself: its subscription of Web Push.
+        @Test(arguments: Engine.allCases)
+        func `a subscription at an internal port is never connected to`(engine: Engine) async throws {
+            try await TestServer.with(engine, ["retry.patience.seconds": "1"]) { server in
+                let application = try server.application()
+                let platform = try server.platform(of: application)
+                let listener = try Listener()
+                for host in ["localhost", "127.0.0.1"] {
+                    let token = HostileJSON.subscription(extra: "0")
+                        .replacing("push.example.org", with: "\(host):\(listener.port)")
+                    let body = #"{"registration_token":\#(HostileJSON.string(token))}"#
+                    _ = try server.send("POST", "/v1/registration", body, as: platform.device)
+                }
+                let push = try server.send(
+                    "POST", "/v1/push", #"{"message":{"body":"x"},"target":{"platform":"all"}}"#,
+                    as: application.backEnd)
+                let receipt = try push.string("receipt_id")
+                try waitUntil("the push is settled") {
+                    let path = "/admin/v1/pushes/\(receipt)"
+                    return try server.send("GET", path, as: server.asOperator).text.contains(#""state":"settled""#)
+                        ? true : nil
+                }
+                #expect(listener.connections() == 0)
+            }
+        }
+    }
+}
+
+/// An internal port that counts who connects to it, and says nothing.
+private final class Listener {
+    private let socket: Int32
+    let port: UInt16
+
+    init() throws {
+        socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let socket = socket
+        let isListening = withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, length) == 0 && listen(socket, 64) == 0 && getsockname(socket, $0, &length) == 0
+            }
+        }
+        guard isListening else { throw BelfryProcess.Failure(description: "no port can be listened on") }
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit { close(socket) }
+
+    func connections() -> Int {
+        var count = 0
+        while true {
+            let connection = accept(socket, nil, nil)
+            guard connection >= 0 else { return count }
+            close(connection)
+            count += 1
+        }
+    }
+}

@@ -1,0 +1,10 @@
+/// What an attack may take at most, as docs/ThreatModel.md states it.
+enum Bounds {
+    /// CPU of a hostile request beside a flat one of the same length.
+    static let costRatio = 5.0
+    /// Bytes of memory that one connection may take, whatever is sent on it and whether or not it is read: a read of 64 KiB that
+    /// waits, 1 KiB of it parsed, one response of 100 KB or so, and as much again for what the allocator keeps.
+    static let bytesPerConnection = 393_216
+    /// Bytes of memory that a process may gain without any attack, over all of a test: caches, arenas of new threads.
+    static let bytesOfNoise = 12 * 1_048_576
+}
