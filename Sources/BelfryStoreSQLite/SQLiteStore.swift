@@ -82,6 +82,7 @@ package final class SQLiteStore: Sendable {
             for row in effects.damaged {
                 logger.error("a damaged row was set aside for an hour", metadata: ["row": "\(row)"])
             }
+            guard isWatched else { return }
             if effects.sweepIsDue { writer.enqueue("sweep") { try SubscriptionSweep(session: $0).stepIfDue() } }
             if effects.tokensAreDue { writer.enqueue("tokens") { try TokenIndex(session: $0).stepIfDue() } }
         }

@@ -18,7 +18,9 @@ final class WriteSession: @unchecked Sendable {
     /// The platforms that are not doomed, once they are asked for.
     private var stands: [Key<Platform>: Stand]?
     /// See `SubscriptionSweep`.
-    var mark: Int64?
+    var mark: PostingMark?
+    /// What the sweep that is under way appends.
+    var gains: PostingGains?
     /// See `TokenIndex`.
     var freshTokens: FreshTokens?
     /// The newest device, as far as this process has made it.
@@ -141,6 +143,7 @@ final class WriteSession: @unchecked Sendable {
         topics = TopicBook()
         stands = nil
         mark = nil
+        gains = nil
         freshTokens = nil
         newest = nil
         pushes.clear()

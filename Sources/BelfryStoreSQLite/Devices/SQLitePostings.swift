@@ -6,10 +6,10 @@ final class SQLitePostings: PostingReader {
     private let db: Database
     private let platform: Key<Platform>
     private let application: Key<Application>
-    private let mark: Int64
+    private let mark: PostingMark
     private let now: Instant
     private var topicIDs: [String: Int64?] = [:]
-    /// Devices not swept yet, by topic; see `SubscriptionSweep`.
+    /// Devices that are not in all of their lists yet, by topic; see `SubscriptionSweep`.
     private lazy var unswept = Result { try readUnswept() }
 
     /// - Parameter now: topics whose time has come have no list.
@@ -18,7 +18,7 @@ final class SQLitePostings: PostingReader {
         self.platform = platform
         self.application = application
         self.now = now
-        mark = try db.subscriptionMark()
+        mark = try db.postingMark()
     }
 
     func postings(_ list: PostingList, after: Int64, limit: Int) throws -> [Int64] {
@@ -42,11 +42,18 @@ final class SQLitePostings: PostingReader {
 
     private func topic(_ name: String, after: Int64, limit: Int) throws -> [Int64] {
         guard let topic = try topicID(name) else { return [] }
-        var devices = after < mark ? try swept(topic, after: after, limit: limit) : []
+        let last = mark.last(of: SubscriptionList(topic: topic, platform: platform))
+        var devices = after < last ? try swept(topic, after: after, limit: limit) : []
         if devices.count < limit {
-            devices += try unswept.get()[topic, default: []].lazy.filter { $0 > after }.prefix(limit - devices.count)
+            devices += try unswept(topic).lazy.filter { $0 > after }.prefix(limit - devices.count)
         }
         return devices
+    }
+
+    /// Devices that are subscribed to the topic and not in its list yet.
+    private func unswept(_ topic: Int64) throws -> some Collection<Int64> {
+        let last = mark.last(of: SubscriptionList(topic: topic, platform: platform))
+        return try unswept.get()[topic, default: []].drop { $0 <= last }
     }
 
     private func swept(_ topic: Int64, after: Int64, limit: Int) throws -> [Int64] {
@@ -64,7 +71,7 @@ final class SQLitePostings: PostingReader {
     func count(ofTopic name: String) throws -> Int {
         guard let topic = try topicID(name) else { return 0 }
         let swept = try db.prepared(PostingStatements.topicCount).first(topic, platform) { Int($0.integer(0)) }
-        return try (swept ?? 0) + unswept.get()[topic, default: []].count
+        return try (swept ?? 0) + unswept(topic).count
     }
 
     func topicID(_ name: String) throws -> Int64? {
@@ -77,7 +84,7 @@ final class SQLitePostings: PostingReader {
 
     private func readUnswept() throws -> [Int64: [Int64]] {
         var found: [Int64: [Int64]] = [:]
-        try db.prepared(PostingStatements.unswept).each(mark, platform) { row in
+        try db.prepared(PostingStatements.unswept).each(mark.device, platform) { row in
             for topic in try row.withBlob(1, { try TopicList.decode($0) }) {
                 found[topic, default: []].append(row.integer(0))
             }

@@ -59,39 +59,50 @@ extension Stretch {
 extension WriteSession {
     /// Moves a device from some posting lists to others. Both are topic ids, ascending.
     func movePostings(of device: Key<Device>, on platform: Key<Platform>, from old: [Int64], to new: [Int64]) throws {
-        guard old != new, try device.rawValue <= subscriptionMark() else { return }
+        let (mark, device) = (try postingMark(), device.rawValue)
+        guard old != new, device <= mark.lastOfAny else { return }
         let (before, after) = (Set(old), Set(new))
-        for topic in old where !after.contains(topic) { try remove(device.rawValue, from: topic, platform) }
-        for topic in new where !before.contains(topic) { try add(device.rawValue, to: topic, platform) }
-    }
-
-    func insert(_ stretch: Stretch, into topic: Int64, _ platform: Key<Platform>) throws {
-        try prepared(StretchStatements.insert).run(
-            topic, platform, stretch.first, stretch.devices.count, stretch.others)
-    }
-
-    private func add(_ device: Int64, to topic: Int64, _ platform: Key<Platform>) throws {
-        guard var stretch = try stretch(around: device, of: topic, platform), device <= stretch.last else {
-            return try insert(Stretch([device]), into: topic, platform)
+        for topic in old where !after.contains(topic) {
+            let list = SubscriptionList(topic: topic, platform: platform)
+            if device <= mark.last(of: list) {
+                try remove(device, from: list)
+            } else {
+                gains?.remove(device, from: list)
+            }
         }
-        try delete(stretch, of: topic, platform)
-        stretch.insert(device)
-        try insert(stretch, into: topic, platform)
+        for topic in new where !before.contains(topic) {
+            let list = SubscriptionList(topic: topic, platform: platform)
+            if device <= mark.last(of: list) { try add(device, to: list) } else { gains?.insert(device, into: list) }
+        }
     }
 
-    private func remove(_ device: Int64, from topic: Int64, _ platform: Key<Platform>) throws {
-        guard let stretch = try stretch(around: device, of: topic, platform), device <= stretch.last else { return }
-        try delete(stretch, of: topic, platform)
-        if let left = stretch.without(device) { try insert(left, into: topic, platform) }
+    func insert(_ stretch: Stretch, into list: SubscriptionList) throws {
+        try prepared(StretchStatements.insert).run(
+            list.topic, list.platform, stretch.first, stretch.devices.count, stretch.others)
+    }
+
+    private func add(_ device: Int64, to list: SubscriptionList) throws {
+        guard var stretch = try stretch(around: device, of: list), device <= stretch.last else {
+            return try insert(Stretch([device]), into: list)
+        }
+        try delete(stretch, of: list)
+        stretch.insert(device)
+        try insert(stretch, into: list)
+    }
+
+    private func remove(_ device: Int64, from list: SubscriptionList) throws {
+        guard let stretch = try stretch(around: device, of: list), device <= stretch.last else { return }
+        try delete(stretch, of: list)
+        if let left = stretch.without(device) { try insert(left, into: list) }
     }
 
     /// The last stretch that begins with the device or before it.
-    private func stretch(around device: Int64, of topic: Int64, _ platform: Key<Platform>) throws -> Stretch? {
-        try prepared(StretchStatements.around).first(topic, platform, device, as: Stretch.init)
+    private func stretch(around device: Int64, of list: SubscriptionList) throws -> Stretch? {
+        try prepared(StretchStatements.around).first(list.topic, list.platform, device, as: Stretch.init)
     }
 
-    private func delete(_ stretch: Stretch, of topic: Int64, _ platform: Key<Platform>) throws {
-        try prepared(StretchStatements.delete).run(topic, platform, stretch.first)
+    private func delete(_ stretch: Stretch, of list: SubscriptionList) throws {
+        try prepared(StretchStatements.delete).run(list.topic, list.platform, stretch.first)
     }
 }
 

@@ -39,6 +39,7 @@ struct Demolition {
         for sql in DemolitionStatements.inOrder {
             try session.prepared(sql).run(application, Self.stride)
             if session.db.changesCount > 0 {
+                session.gains = nil
                 session.rosterChanged()
                 return true
             }

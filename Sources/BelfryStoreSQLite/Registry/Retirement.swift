@@ -40,7 +40,9 @@ struct Retirement {
         for lane in Lane.allCases where try answerPages(on: platform, in: lane) { return true }
         for sql in RetirementStatements.inOrder {
             try session.prepared(sql).run(platform, Self.stride)
-            if session.db.changesCount > 0 { return true }
+            guard session.db.changesCount > 0 else { continue }
+            session.gains = nil
+            return true
         }
         return false
     }

@@ -32,6 +32,7 @@ enum Schema {
             try db.execute(sql: Migration0017.sql)
             try db.execute(sql: ContentUseStatements.countAll)
         }
+        migrator.registerMigration(Migration0018.identifier) { try $0.execute(sql: Migration0018.sql) }
         return migrator
     }()
 

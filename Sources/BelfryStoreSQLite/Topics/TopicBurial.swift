@@ -35,7 +35,7 @@ struct TopicBurial {
         guard let buried else { return }
         try session.prepared(BurialStatements.clear).run(buried.topic, Self.stride)
         // A device that has not been swept yet may still be brought into the list.
-        guard session.db.changesCount == 0, try session.db.subscriptionMark() >= buried.lastDevice else { return }
+        guard session.db.changesCount == 0, try session.postingMark().device >= buried.lastDevice else { return }
         try session.prepared(BurialStatements.forget).run(buried.topic)
     }
 }

@@ -12,7 +12,7 @@ import Testing
         (DeviceStatements.byToken, "SEARCH device USING INTEGER PRIMARY KEY (rowid=?)"),
         (TokenIndexStatements.beyond, "USING INTEGER PRIMARY KEY (rowid>?)"),
         (TokenIndexStatements.insert, "USING INTEGER PRIMARY KEY (rowid=?)"),
-        (SubscriptionStatements.unswept, "USING INTEGER PRIMARY KEY (rowid>?)"),
+        (SubscriptionStatements.unswept, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         (PostingStatements.active, "USING COVERING INDEX device_reach (platform_id=? AND reach=? AND rowid>?)"),
         (PostingStatements.interactive, "USING COVERING INDEX device_reach (platform_id=? AND reach=? AND rowid>?)"),
         (PostingStatements.registered, "USING COVERING INDEX device_reach (platform_id=? AND reach=? AND rowid>?)"),

@@ -7,11 +7,11 @@ import Logging
 
 /// Runs `body` with an empty store and its path.
 func withSQLiteStore(
-    clock: HandClock = HandClock(), _ body: (SQLiteStore, String) async throws -> Void
+    clock: HandClock = HandClock(), use: StoreUse = .serving, _ body: (SQLiteStore, String) async throws -> Void
 ) async throws {
     try await withDirectory { directory in
         let path = directory + "/belfry.sqlite"
-        let store = try SQLiteStore.open(at: path, clock: clock, logger: .strict, migrate: true)
+        let store = try SQLiteStore.open(at: path, clock: clock, logger: .strict, migrate: true, for: use)
         try await body(store, path)
         try await store.close()
     }

@@ -14,19 +14,53 @@ import Testing
             try await scene.tellOfSubscriptions(seed: seed) {
                 try await store.writer.write { try SubscriptionSweep(session: $0).step() }
             }
-            let (rows, lists) = try await store.pool.read { db in
-                var rows: Set<[Int64]> = []
-                try db.prepared("SELECT id, topics FROM device WHERE reach > 0").each { row in
-                    let topics = try row.withBlob(1) { try TopicList.decode($0) }
-                    for topic in topics { rows.insert([topic, row.integer(0)]) }
-                }
-                return (rows, try db.subscriptions())
-            }
-            #expect(Set(lists) == rows && lists.count == rows.count)
-            for topic in Set(rows.map { $0[0] }) {
-                try await scene.expectPaging(of: topic, as: rows.filter { $0[0] == topic }.map { $0[1] }.sorted())
-            }
+            try await scene.expectListsEqualRows()
+            try await scene.expectPagingAsRows()
         }
+    }
+
+    /// Devices change their topics while some lists have those of the sweep and others do not.
+    @Test(arguments: [31, 32, 33, 34] as [UInt64])
+    func `each list is whole in the middle of a sweep`(seed: UInt64) async throws {
+        try await withSQLiteStore(use: .copyingFrom) { store, _ in
+            let scene = try await Scene(store: store, clock: HandClock())
+            var dice = SplitMix64(seed: seed)
+            var stepsBetween = 0
+            func step() async throws {
+                if dice.chance(0.2) { try await store.forgetWhatIsRemembered() }
+                try await store.writer.write { try SubscriptionSweep(session: $0, listsMax: 1).step() }
+            }
+            try await scene.tellOfSubscriptions(seed: seed, pausingEvery: 1) {
+                try await step()
+                guard try await store.read({ try $0.postingMark() }).sweep?.last != nil else { return }
+                stepsBetween += 1
+                try await scene.expectPagingAsRows()
+            }
+            #expect(stepsBetween > 20, "devices change while some lists have those of the sweep")
+            for _ in 0..<20 { try await step() }
+            try await scene.expectListsEqualRows()
+        }
+    }
+
+    @Test func `a deleted platform leaves nothing in the lists when it goes in the middle of a sweep`() async throws {
+        try await withSQLiteStore(use: .copyingFrom) { store, _ in
+            let scene = try await Scene(store: store, clock: HandClock())
+            try await scene.tellOfSubscriptions(seed: 41, pausingEvery: 1_000) {}
+            for _ in 0..<2 { try await store.writer.write { try SubscriptionSweep(session: $0, listsMax: 2).step() } }
+            try await store.delete(scene.platform.key, force: true)
+            for _ in 0..<8 { try await store.writer.write { try SubscriptionSweep(session: $0, listsMax: 2).step() } }
+            #expect(try await store.read { try $0.subscriptions() }.isEmpty)
+            #expect(try await store.read { try $0.postingMark() }.sweep == nil)
+        }
+    }
+}
+
+private struct Thrown: Error {}
+
+extension SQLiteStore {
+    /// As a rollback does.
+    fileprivate func forgetWhatIsRemembered() async throws {
+        await #expect(throws: Thrown.self) { try await writer.write { _ in throw Thrown() } }
     }
 }
 
@@ -46,9 +80,38 @@ extension Database {
 }
 
 extension Scene {
+    fileprivate func expectListsEqualRows() async throws {
+        let (rows, lists) = try await (rows(), sqlite.pool.read { try $0.subscriptions() })
+        #expect(Set(lists) == rows && lists.count == rows.count)
+    }
+
+    /// Reads each list from each of its devices on.
+    fileprivate func expectPagingAsRows() async throws {
+        let rows = try await rows()
+        for topic in Set(rows.map { $0[0] }) {
+            try await expectPaging(of: topic, as: rows.filter { $0[0] == topic }.map { $0[1] }.sorted())
+        }
+    }
+
+    private var sqlite: SQLiteStore {
+        get throws { try #require(store as? SQLiteStore) }
+    }
+
+    /// Topic and device, as the devices' rows have it.
+    private func rows() async throws -> Set<[Int64]> {
+        try await sqlite.pool.read { db in
+            var rows: Set<[Int64]> = []
+            try db.prepared("SELECT id, topics FROM device WHERE reach > 0").each { row in
+                let topics = try row.withBlob(1) { try TopicList.decode($0) }
+                for topic in topics { rows.insert([topic, row.integer(0)]) }
+            }
+            return rows
+        }
+    }
+
     /// Reads the list from each of its devices on.
-    fileprivate func expectPaging(of topic: Int64, as devices: [Int64]) async throws {
-        let store = try #require(store as? SQLiteStore)
+    private func expectPaging(of topic: Int64, as devices: [Int64]) async throws {
+        let store = try sqlite
         let platform = platform
         for place in 0...devices.count {
             let after = place == 0 ? 0 : devices[place - 1]

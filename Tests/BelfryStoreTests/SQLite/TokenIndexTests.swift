@@ -35,7 +35,8 @@ import Testing
     @Test func `what was not in the table yet is found when the file is opened again`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"
-            let store = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true)
+            let store = try SQLiteStore.open(
+                at: path, clock: HandClock(), logger: .strict, migrate: true, for: .copyingFrom)
             let scene = try await Scene(store: store, clock: HandClock())
             let devices = try await scene.registerMany(50)
             try await store.step()
@@ -92,13 +93,13 @@ import Testing
             let platform = scene.platform.key
             let full = try await store.writer.write { session in
                 // Devices that are not there, all in one slice.
-                for number in 1..<Int64(TokenIndex.freshMax) {
+                for number in 1...Int64(TokenIndex.freshMax) {
                     let place = FreshTokens.Place(hash: number, platform: platform)
                     _ = session.freshTokens?.put(Key(device.key.rawValue + number), at: place)
                 }
-                return session.freshTokens?.count
+                return session.freshTokens?.count ?? 0
             }
-            #expect(full == TokenIndex.freshMax)
+            #expect(full >= TokenIndex.freshMax)
             try await scene.register("b")
             // What the second asked for is done before what is asked for now.
             while try await store.writer.write({ $0.freshTokens?.count ?? 0 }) > 2 {}
