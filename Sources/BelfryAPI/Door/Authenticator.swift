@@ -14,9 +14,6 @@ struct Authenticator: Sendable {
     private let challenge: String
     private let failures = Counter(metric: .authenticationFailures)
 
-    /// Compared with when there is nobody, so that the time taken tells nothing. No secret hashes to it.
-    private static let nobody = [UInt8](repeating: 0, count: SHA256.byteCount)
-
     /// - Parameter realm: what a person who is asked for a password gets to read.
     init(store: any ApplicationStore, gatekeeper: Gatekeeper, realm: String) {
         self.store = store
@@ -56,7 +53,7 @@ struct Authenticator: Sendable {
     }
 
     private func matches(_ credentials: BasicCredentials, _ hash: [UInt8]?) -> Bool {
-        SHA256.hash(data: credentials.secret).isEqual(inConstantTime: hash ?? Self.nobody)
+        SHA256.hash(data: credentials.secret).isEqual(inConstantTime: hash ?? SecretHash.nobodys)
     }
 
     private func refusal(_ expected: String, _ request: Request) -> APIError {
