@@ -106,12 +106,11 @@ let package = Package(
 
         // Floor 2: what fills the ports.
         room(
-            "BelfryStoreSQLite",
+            "BelfryStore",
             [
-                "BelfryCore", logging,
+                "BelfryCore", "PostgreSQL", logging,
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        room("BelfryStorePostgres", ["BelfryCore", "PostgreSQL", logging]),
         room(
             "BelfryProviders",
             nio + [
@@ -131,7 +130,7 @@ let package = Package(
         room(
             "BelfryServer",
             nio + [
-                "BelfryCore", "BelfryStoreSQLite", "BelfryStorePostgres", "BelfryProviders", "BelfryDelivery",
+                "BelfryCore", "BelfryStore", "BelfryProviders", "BelfryDelivery",
                 "BelfryAPI", "Tunnel",
                 hummingbird, asyncHTTP, logging, metrics, crypto, lifecycle,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -196,7 +195,7 @@ let package = Package(
         tests(
             "BelfryStoreTests",
             [
-                "BelfryCore", "BelfryStoreSQLite", "BelfryStorePostgres", "PostgreSQL", "PostgresRig", "BelfryTesting",
+                "BelfryCore", "BelfryStore", "PostgreSQL", "PostgresRig", "BelfryTesting",
                 logging,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
@@ -208,13 +207,13 @@ let package = Package(
         tests(
             "BelfryAPITests",
             [
-                "BelfryCore", "BelfryAPI", "BelfryStoreSQLite", "BelfryTesting", logging,
+                "BelfryCore", "BelfryAPI", "BelfryStore", "BelfryTesting", logging,
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
             ], resources: [.copy("Recorded/Examples")]),
         tests(
             "BelfryServerTests",
             nio + [
-                "BelfryCore", "BelfryStoreSQLite", "BelfryStorePostgres", "PostgreSQL", "BelfryProviders",
+                "BelfryCore", "BelfryStore", "PostgreSQL", "BelfryProviders",
                 "BelfryDelivery", "BelfryAPI", "BelfryServer", "Tunnel", "BelfrySimulators", "BelfryTesting",
                 "PostgresRig", logging,
                 .product(name: "GRDB", package: "GRDB.swift"),

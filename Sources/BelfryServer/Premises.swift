@@ -1,7 +1,6 @@
 package import BelfryCore
 package import BelfryProviders
-import BelfryStorePostgres
-import BelfryStoreSQLite
+import BelfryStore
 import Foundation
 package import Logging
 import NIOPosix

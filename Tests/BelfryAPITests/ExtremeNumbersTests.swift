@@ -1,5 +1,5 @@
 import BelfryCore
-import BelfryStoreSQLite
+import BelfryStore
 import BelfryTesting
 import Foundation
 import HTTPTypes

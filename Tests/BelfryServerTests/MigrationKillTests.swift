@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 /// `belfry migrate`, ended by `kill -9` while it brings an old database forward.
 extension ServerTests {
@@ -26,7 +26,7 @@ extension ServerTests {
                     let share = (Double(round) + Double(dice.next() % 100) / 100) / Double(Self.rounds)
                     try await file.migrate(in: scratch, killedAt: Int(share * Double(logBytes)))
                     let version = try #require(try SQLiteStore.schemaVersion(at: file.path))
-                    #expect(version.applied + version.missing == Schema.migrator.migrations)
+                    #expect(version.applied + version.missing == SQLiteSchema.migrator.migrations)
                     if !version.missing.isEmpty, version.applied.count > 1 { halfWay += 1 }
                     let ended = try await Program.run(["migrate", "--data-directory", file.directory], in: scratch)
                     #expect(ended.status == 0, "\(ended.err)")
@@ -57,7 +57,7 @@ private struct OldFile {
             try FileManager.default.removeItem(atPath: old.directory + "/" + name)
         }
         let queue = try DatabaseQueue(path: old.path)
-        try Schema.migrator.migrate(queue, upTo: Schema.migrator.migrations[0])
+        try SQLiteSchema.migrator.migrate(queue, upTo: SQLiteSchema.migrator.migrations[0])
         try await queue.write { try $0.execute(sql: rows) }
         try queue.close()
         return old

@@ -3,7 +3,7 @@ import PostgreSQL
 import PostgresRig
 import Testing
 
-@testable import BelfryStorePostgres
+@testable import BelfryStore
 
 /// The same on PostgreSQL, where a migration can be held at a chosen step by a lock of somebody else.
 extension ServerTests {
@@ -19,7 +19,7 @@ extension ServerTests {
                     // Held before the step that changes this table, when others are done.
                     try await scene.killWhileHeld(by: "push_progress")
                     let between = try await scene.version()
-                    #expect(between.applied == Array(Schema.migrations.map(\.identifier).prefix(6)))
+                    #expect(between.applied == Array(PostgresSchema.migrations.map(\.identifier).prefix(6)))
                     #expect(try scene.contents() == before)
                     try scene.release()
                     try await eventually("the server has seen the last of it") { try scene.otherConnections() == 0 }
@@ -55,7 +55,7 @@ private struct OldDatabase {
         // For the key ring.
         let ended = try await Program.run(["migrate", "--data-directory", directory], in: scratch)
         #expect(ended.status == 0, "\(ended.err)")
-        let (url, first) = (database.url(of: "postgres"), Schema.migrations[0])
+        let (url, first) = (database.url(of: "postgres"), PostgresSchema.migrations[0])
         let hand = try Connection(ConnectionOptions(url))
         try hand.run(script: SchemaStatements.table)
         try hand.run(script: first.sql)

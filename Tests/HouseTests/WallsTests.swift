@@ -25,9 +25,8 @@ import Testing
         "GCM": outbound,
         "HMS": outbound.union(["CryptoExtras"]),
         "BelfryCore": [],
-        "BelfryStoreSQLite": ["BelfryCore", "GRDB", "GRDBSQLite", "Logging"],
         "PostgreSQL": ["CPostgreSQL"],
-        "BelfryStorePostgres": ["BelfryCore", "PostgreSQL", "Logging"],
+        "BelfryStore": ["BelfryCore", "GRDB", "GRDBSQLite", "PostgreSQL", "Logging"],
         "BelfryProviders": nio.union([
             "BelfryCore", "HTTP2Client", "Tunnel", "AsyncHTTPClient", "Logging",
             "APNs",
@@ -41,7 +40,7 @@ import Testing
             "BelfryCore", "CContract", "Hummingbird", "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto",
         ]),
         "BelfryServer": nio.union([
-            "BelfryCore", "BelfryStoreSQLite", "BelfryStorePostgres", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
+            "BelfryCore", "BelfryStore", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
             "Hummingbird",
             "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto", "ServiceLifecycle", "Configuration",
             "SystemPackage", "UnixSignals", "AsyncHTTPClient", "Tunnel", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",

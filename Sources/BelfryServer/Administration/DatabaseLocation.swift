@@ -1,6 +1,5 @@
 import BelfryCore
-import BelfryStorePostgres
-import BelfryStoreSQLite
+import BelfryStore
 import Foundation
 package import Logging
 

@@ -1,5 +1,5 @@
 package import BelfryCore
-import BelfryStoreSQLite
+import BelfryStore
 import Foundation
 
 /// A folder that holds all that a server on SQLite keeps: the database, the key ring that opens its seals, and a list of both.

@@ -4,7 +4,7 @@ import Foundation
 import PostgreSQL
 import Testing
 
-@testable import BelfryStorePostgres
+@testable import BelfryStore
 
 /// Several nodes on one database.
 @Suite(.timeLimit(.minutes(2))) struct NodesTests {

@@ -3,7 +3,7 @@ import BelfryTesting
 import PostgreSQL
 import Testing
 
-@testable import BelfryStorePostgres
+@testable import BelfryStore
 
 @Suite struct PostgresAuditTests {
     @Test(arguments: [

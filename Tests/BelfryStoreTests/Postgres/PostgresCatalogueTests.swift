@@ -3,11 +3,11 @@ import BelfryTesting
 import PostgreSQL
 import Testing
 
-@testable import BelfryStorePostgres
+@testable import BelfryStore
 
 /// The catalogue finds what a look at every device finds, whatever of it is written, old or being written anew.
 @Suite(.timeLimit(.minutes(5))) struct PostgresCatalogueTests {
-    private static let sizes = Catalogue.Sizes(volume: 16, errata: 6)
+    private static let sizes = CatalogueSizes(volume: 16, errata: 6)
 
     @Test(arguments: [41, 42] as [UInt64])
     func `after any history a part of a text finds the devices that have it`(seed: UInt64) async throws {
@@ -62,7 +62,7 @@ import Testing
             let changing = try Connection(ConnectionOptions(connection))
             try changing.prepared("BEGIN").run()
             try changing.prepared("UPDATE device SET custom_user_id = 'second' WHERE id = $1").run(device.key)
-            try changing.prepared(CatalogueStatements.noteErrata).run(PostgresArray([device.key]))
+            try changing.prepared(PostgresCatalogueStatements.noteErrata).run(PostgresArray([device.key]))
             for _ in 1...3 { _ = try await store.catalogue(.init(volume: 1, errata: 1)) }
             try changing.prepared("COMMIT").run()
             let search = DeviceSearch(platforms: [scene.platform.key], text: "second")
@@ -75,7 +75,7 @@ import Testing
 
 extension PostgresStore {
     /// Does a step of the catalogue, and says how far it is.
-    fileprivate func catalogue(_ sizes: Catalogue.Sizes) async throws -> (mark: Int64, isBeingWrittenAnew: Bool) {
+    fileprivate func catalogue(_ sizes: CatalogueSizes) async throws -> (mark: Int64, isBeingWrittenAnew: Bool) {
         try await write { session in
             try DeviceHorizon(session: session).step()
             try Catalogue(session: session, sizes: sizes).step()

@@ -4,7 +4,7 @@ import PostgreSQL
 import PostgresRig
 import Testing
 
-@testable import BelfryStorePostgres
+@testable import BelfryStore
 
 @Suite(.timeLimit(.minutes(2))) struct PostgresMigrationTests {
     @Test func `nodes that start together migrate once`() async throws {
@@ -21,7 +21,7 @@ import Testing
             for store in stores { await store.close() }
             let version = try await PostgresStore.schemaVersion(of: connection)
             #expect(version.isCurrent)
-            #expect(version.applied == Schema.migrations.map(\.identifier))
+            #expect(version.applied == PostgresSchema.migrations.map(\.identifier))
         }
     }
 

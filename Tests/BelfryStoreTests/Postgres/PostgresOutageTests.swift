@@ -3,7 +3,7 @@ import BelfryTesting
 import PostgresRig
 import Testing
 
-@testable import BelfryStorePostgres
+@testable import BelfryStore
 
 /// A database that goes away and comes back.
 @Suite(.timeLimit(.minutes(2))) struct PostgresOutageTests {

@@ -1,7 +1,7 @@
 import PostgreSQL
 import Testing
 
-@testable import BelfryStorePostgres
+@testable import BelfryStore
 
 /// Hot statements walk the index they were written for, and sort nothing, even while the server believes all tables empty.
 @Suite struct PostgresPlanTests {
@@ -15,38 +15,50 @@ import Testing
         init(_ sql: String, _ types: String, _ step: String, sorts: Bool = false) {
             (self.sql, self.types, self.step, self.sorts) = (sql, types, step, sorts)
         }
+
+        init(_ sql: SQLText, _ types: String, _ step: String, sorts: Bool = false) {
+            self.init(sql.postgres, types, step, sorts: sorts)
+        }
     }
 
-    private static let plans = [
-        Plan(DeviceStatements.byToken, "bigint[], uuid[]", "using device_token"),
-        Plan(DeviceStatements.hold, "bigint[]", "using device_pkey"),
-        Plan(DeviceStatements.count, "bigint", "Index Only Scan using device_reach"),
-        Plan(DeviceStatements.bury, "bigint, bigint[], bigint[]", "using device_pkey"),
-        Plan(PostingStatements.active, "bigint, bigint, bigint", "Index Only Scan using device_reach", sorts: true),
-        Plan(PostingStatements.interactive, "bigint, bigint, bigint", "Index Only Scan using device_reach"),
-        Plan(PostingStatements.registered, "bigint, bigint, bigint", "Index Only Scan using device_reach", sorts: true),
-        Plan(PostingStatements.customUser, "bigint, text, bigint, bigint", "using device_custom_user"),
-        Plan(PostingStatements.topic, "bigint, bigint, bigint, bigint", "Index Only Scan using subscription_pkey"),
-        Plan(PostingStatements.topicCount, "bigint, bigint", "Index Only Scan using subscription_pkey"),
-        Plan(PostingStatements.topicCount, "bigint, bigint", "using subscription_stretch_pkey"),
-        Plan(PostingStatements.stretches, "bigint, bigint, bigint, bigint", "using subscription_stretch_pkey"),
-        Plan(PostingStatements.unswept, "bigint, bigint", "using device_pkey"),
-        Plan(SubscriptionStatements.unswept, "bigint, bigint, bigint", "using device_pkey"),
-        Plan(StretchStatements.holding, "bigint[], bigint[], bigint[]", "Backward using subscription_stretch_pkey"),
+    private static let plans: [Plan] = [
+        Plan(PostgresDeviceStatements.byToken, "bigint[], uuid[]", "using device_token"),
+        Plan(PostgresDeviceStatements.hold, "bigint[]", "using device_pkey"),
+        Plan(PostgresDeviceStatements.count, "bigint", "Index Only Scan using device_reach"),
+        Plan(PostgresDeviceStatements.bury, "bigint, bigint[], bigint[]", "using device_pkey"),
         Plan(
-            StretchStatements.replace, "bigint[], bigint[], bigint[], bigint[], bytea[]",
+            PostgresPostingStatements.active, "bigint, bigint, bigint", "Index Only Scan using device_reach",
+            sorts: true),
+        Plan(PostgresPostingStatements.interactive, "bigint, bigint, bigint", "Index Only Scan using device_reach"),
+        Plan(
+            PostgresPostingStatements.registered, "bigint, bigint, bigint", "Index Only Scan using device_reach",
+            sorts: true),
+        Plan(PostgresPostingStatements.customUser, "bigint, text, bigint, bigint", "using device_custom_user"),
+        Plan(
+            PostgresPostingStatements.topic, "bigint, bigint, bigint, bigint", "Index Only Scan using subscription_pkey"
+        ),
+        Plan(PostgresPostingStatements.topicCount, "bigint, bigint", "Index Only Scan using subscription_pkey"),
+        Plan(PostgresPostingStatements.topicCount, "bigint, bigint", "using subscription_stretch_pkey"),
+        Plan(PostgresPostingStatements.stretches, "bigint, bigint, bigint, bigint", "using subscription_stretch_pkey"),
+        Plan(PostgresPostingStatements.unswept, "bigint, bigint", "using device_pkey"),
+        Plan(PostgresSubscriptionStatements.unswept, "bigint, bigint, bigint", "using device_pkey"),
+        Plan(
+            PostgresStretchStatements.holding, "bigint[], bigint[], bigint[]",
+            "Backward using subscription_stretch_pkey"),
+        Plan(
+            PostgresStretchStatements.replace, "bigint[], bigint[], bigint[], bigint[], bytea[]",
             "using subscription_stretch_pkey"),
-        Plan(PostingStatements.named, "bigint[], bigint, bigint, bigint", "using device_pkey"),
-        Plan(PostingStatements.remove, "bigint[], bigint[], bigint[]", "using subscription_pkey"),
-        Plan(TokenStatements.among, "bigint[]", "using device_pkey"),
+        Plan(PostgresPostingStatements.named, "bigint[], bigint, bigint, bigint", "using device_pkey"),
+        Plan(PostgresPostingStatements.remove, "bigint[], bigint[], bigint[]", "using subscription_pkey"),
+        Plan(PostgresTokenStatements.among, "bigint[]", "using device_pkey"),
         Plan(CustomUserStatements.behind, "bigint, text, text, bigint", "using device_custom_user"),
-        Plan(TopicStatements.byNames, "bigint[], text[]", "using topic_name"),
-        Plan(TopicStatements.hold, "bigint[], bigint", "using topic_pkey"),
+        Plan(PostgresTopicStatements.byNames, "bigint[], text[]", "using topic_name"),
+        Plan(PostgresTopicStatements.hold, "bigint[], bigint", "using topic_pkey"),
         Plan(TopicListStatements.stretch, "bigint, text, boolean, bigint, bigint, bigint", "using topic_name"),
         Plan(TopicListStatements.behind, "bigint, text, bigint, bigint", "using topic_name"),
         Plan(BurialStatements.expired, "bigint, bigint", "using topic_expiry"),
         Plan(BurialStatements.clear, "bigint, bigint", "using subscription_pkey"),
-        Plan(BurialStatements.clearStretches, "bigint, bigint", "using subscription_stretch_pkey"),
+        Plan(PostgresClearingStatements.ofTopic, "bigint, bigint", "using subscription_stretch_pkey"),
         Plan(TextSearchStatements.byKeys, "bigint[]", "using device_pkey"),
         Plan(TextSearchStatements.volumes, "", "Index Only Scan using catalogue_volume_pkey"),
         Plan(TextSearchStatements.cards, "bigint[]", "using catalogue_card_pkey"),
@@ -55,11 +67,11 @@ import Testing
         Plan(CatalogueStatements.behind, "bigint, bigint, bigint", "using device_pkey"),
         Plan(CatalogueStatements.takeErrata, "bigint", "using catalogue_erratum_pkey"),
         Plan(CatalogueStatements.deleteCards, "bigint, bigint", "using catalogue_card_pkey"),
-        Plan(WalkStatements.bidders, "bigint, bigint[]", "Index Only Scan using walk_due", sorts: true),
-        Plan(WalkStatements.claim, "bigint, bigint, bigint, bigint, bigint", "using walk_due"),
+        Plan(PostgresClaimStatements.walkBids, "bigint, bigint[]", "Index Only Scan using walk_due", sorts: true),
+        Plan(PostgresClaimStatements.walks, "bigint, bigint, bigint, bigint, bigint", "using walk_due"),
         Plan(WalkStatements.nextDue, "", "Index Only Scan using walk_due"),
-        Plan(PageStatements.bidders, "bigint, bigint[]", "Index Only Scan using page_due", sorts: true),
-        Plan(PageStatements.claim, "bigint, bigint, bigint, bigint, bigint", "using page_due"),
+        Plan(PostgresClaimStatements.pageBids, "bigint, bigint[]", "Index Only Scan using page_due", sorts: true),
+        Plan(PostgresClaimStatements.pages, "bigint, bigint, bigint, bigint, bigint", "using page_due"),
         Plan(PageStatements.nextDue, "", "Index Only Scan using page_due"),
         Plan(PageStatements.holding, "bigint, bigint", "Index Scan Backward using page_device"),
         Plan(DamageStatements.count, "", "using page_pkey"),
@@ -71,7 +83,7 @@ import Testing
         Plan(PushStatements.progress, "bigint[], bigint", "using push_progress_pkey"),
         Plan(TallyStatements.all, "bigint[]", "using tally_pkey"),
         Plan(PlatformStatements.releasePages, "bigint, bigint, bigint", "using page_due"),
-        Plan(RetirementStatements.claimPages, "bigint, bigint, bigint, bigint, bigint", "using page_due"),
+        Plan(PostgresClaimStatements.allPages, "bigint, bigint, bigint, bigint, bigint", "using page_due"),
         Plan(RetirementStatements.anyActive, "bigint", "using device_reach"),
         Plan(ScheduleStatements.due, "bigint, bigint", "using schedule_due"),
         Plan(ScheduleStatements.nextDue, "", "using schedule_due"),
@@ -119,8 +131,8 @@ import Testing
         Plan(CountStatements.forgetGeofences, "bigint, bigint", "using geofence_count_last"),
         Plan(CountStatements.forgetHeartbeats, "bigint, bigint", "using heartbeat_last"),
         Plan(IdempotencyStatements.byName, "bytea", "using idempotency_pkey"),
-        Plan(IdempotencyStatements.clear, "bigint, bigint", "using idempotency_created"),
-        Plan(QuotaStatements.userDevices, "bigint[], text[], bigint", "using device_custom_user"),
+        Plan(IdempotencyStatements.clear, "bigint, bigint, bytea", "using idempotency_created"),
+        Plan(PostgresQuotaStatements.userDevices, "bigint[], text[], bigint", "using device_custom_user"),
         Plan(QuotaStatements.topics, "bigint", "using topic_name"),
         Plan(QuotaStatements.geofences, "bigint", "using geofence_"),
         Plan(QuotaStatements.locations, "bigint", "using location_application"),
@@ -143,7 +155,11 @@ import Testing
 
     @Test func `clearing away looks at nothing but what it clears`() async throws {
         try await Self.withFreshStore { store in
-            for sql in DemolitionStatements.inOrder + RetirementStatements.inOrder + [RetirementStatements.devices] {
+            let cleared =
+                DemolitionStatements.inOrder(with: PostgresWriteSession.clearedWithApplication)
+                + PostgresWriteSession.clearedWithPlatform + RetirementStatements.inOrder
+                + [RetirementStatements.devices]
+            for sql in cleared.map(\.postgres) {
                 let types = sql.contains("$2") ? "bigint, bigint" : "bigint"
                 let steps = try await store.explain(sql, types)
                 #expect(!steps.contains { $0.contains("Seq Scan") }, "\(sql)\n\(steps)")

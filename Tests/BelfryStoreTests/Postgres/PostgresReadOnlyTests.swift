@@ -4,7 +4,7 @@ import Logging
 import PostgreSQL
 import Testing
 
-@testable import BelfryStorePostgres
+@testable import BelfryStore
 
 @Suite struct PostgresReadOnlyTests {
     @Test func `a database that cannot be written says so, and goes on when it can`() async throws {

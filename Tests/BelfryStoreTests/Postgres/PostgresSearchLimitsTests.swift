@@ -3,7 +3,7 @@ import BelfryTesting
 import PostgreSQL
 import Testing
 
-@testable import BelfryStorePostgres
+@testable import BelfryStore
 
 @Suite(.timeLimit(.minutes(1))) struct PostgresSearchLimitsTests {
     @Test func `a statement ends in its middle when its caller has left`() async throws {
@@ -12,7 +12,7 @@ import Testing
                 .init(connection: connection, connectionsMax: 2, clock: HandClock()), logger: .strict, migrate: false)
             let (begun, begin) = AsyncStream.makeStream(of: Void.self)
             let search = Task {
-                try await store.librarian.search(for: Key(1)) { db, budget in
+                try await store.search(for: Key(1)) { db, budget in
                     begin.finish()
                     while true {
                         try budget.check()
@@ -23,7 +23,7 @@ import Testing
             for await _ in begun {}
             search.cancel()
             await #expect(throws: CancellationError.self) { try await search.value }
-            let answer = try await store.librarian.search(for: Key(1)) { db, budget in
+            let answer = try await store.search(for: Key(1)) { db, budget in
                 try budget.check()
                 return try db.prepared("SELECT 7::bigint").first { $0.integer(0) }
             }

@@ -3,7 +3,7 @@ import BelfryTesting
 import PostgreSQL
 import Testing
 
-@testable import BelfryStorePostgres
+@testable import BelfryStore
 
 /// The posting lists hold what the devices' rows say, swept or not.
 @Suite(.timeLimit(.minutes(5))) struct PostgresSubscriptionTests {
@@ -55,8 +55,8 @@ import Testing
             let changing = try Connection(ConnectionOptions(connection))
             try changing.prepared("BEGIN").run()
             try changing.prepared("UPDATE device SET topics = '' WHERE id = $1").run(device.key)
-            try changing.prepared(SubscriptionStatements.shareMark).run()
-            async let swept = store.write { try SubscriptionSweep(session: $0, handful: 1).step() }
+            try changing.prepared(PostgresSubscriptionStatements.shareMark).run()
+            async let swept = store.write { try PostgresSubscriptionSweep(session: $0, handful: 1).step() }
             while try watching.prepared(Self.waiting).first(as: { $0.integer(0) }) == 0 { await Task.yield() }
             try changing.prepared("COMMIT").run()
             try await swept
@@ -72,7 +72,7 @@ extension PostgresStore {
     fileprivate func settled() async throws -> Int64 {
         try await write { session in
             try DeviceHorizon(session: session).step()
-            return try session.prepared(SubscriptionStatements.state).first { $0.integer(1) } ?? 0
+            return try session.prepared(PostgresSubscriptionStatements.state).first { $0.integer(1) } ?? 0
         }
     }
 
@@ -80,7 +80,7 @@ extension PostgresStore {
     fileprivate func sweep() async throws -> Int64 {
         _ = try await settled()
         return try await write { session in
-            try SubscriptionSweep(session: session, handful: 1).step()
+            try PostgresSubscriptionSweep(session: session, handful: 1).step()
             return try session.db.subscriptionMark()
         }
     }

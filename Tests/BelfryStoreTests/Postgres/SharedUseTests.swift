@@ -3,7 +3,7 @@ import BelfryTesting
 import PostgreSQL
 import Testing
 
-@testable import BelfryStorePostgres
+@testable import BelfryStore
 
 /// Nodes count for themselves, and compare.
 @Suite struct SharedUseTests {
@@ -89,7 +89,7 @@ import Testing
                     tokenHash: nodes[0].secrets.hash(DeviceToken(bytes: Array(token.utf8))))
             }
             let made = try await nodes[0].write { session in
-                var registrar = Registrar(session: session, entries: entries)
+                var registrar = PostgresRegistrar(session: session, entries: entries)
                 return try registrar.register().map { (try? $0.get()) != nil }
             }
             #expect(made == [true, false, true, true])

@@ -3,7 +3,7 @@ import BelfryTesting
 import GRDB
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 @Suite struct AuditTests {
     @Test(arguments: ["UPDATE audit SET action = 'nothing'", "DELETE FROM audit"])
@@ -56,7 +56,7 @@ import Testing
             _ = try await scene.registerMany(30)
             let push = try await scene.push()
             try await store.pool.write { db in
-                try db.prepared(RetirementStatements.retire).run(scene.platform.key)
+                _ = try db.prepared(RetirementStatements.retire).run(scene.platform.key)
             }
             try await store.close()
             let next = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: false)

@@ -2,7 +2,7 @@ import BelfryCore
 import GRDB
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 @Suite struct BulkTableTests {
     /// Made by the engine itself, derived from other tables, or of no meaning to a database that nobody serves from.

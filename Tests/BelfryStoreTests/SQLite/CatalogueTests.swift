@@ -3,11 +3,11 @@ import BelfryTesting
 import GRDB
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 /// The catalogue finds what a look at every device finds, whatever of it is written, old or being written anew.
 @Suite struct CatalogueTests {
-    private static let sizes = Catalogue.Sizes(volume: 16, errata: 6)
+    private static let sizes = CatalogueSizes(volume: 16, errata: 6)
 
     @Test(arguments: [31, 32, 33] as [UInt64])
     func `after any history a part of a text finds the devices that have it`(seed: UInt64) async throws {

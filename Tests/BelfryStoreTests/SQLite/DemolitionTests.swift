@@ -3,7 +3,7 @@ import BelfryTesting
 import GRDB
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 @Suite struct DemolitionTests {
     private static let tables = [
@@ -18,7 +18,7 @@ import Testing
         let scene = try await Scene(store: store, clock: HandClock())
         for number in 0..<40 {
             try await scene.register("\(number)", topics: .replace(["a", "b"]), user: .set("Kim"))
-            if number == 20 { try await store.writer.write { try SubscriptionSweep(session: $0).step() } }
+            if number == 20 { try await store.writer.write { try SQLiteSubscriptionSweep(session: $0).step() } }
         }
         _ = try await scene.push()
         try await scene.spread(pagesOf: 10)
@@ -43,7 +43,7 @@ import Testing
     @Test func `nothing of a deleted application is left, and nothing of another is gone`() async throws {
         try await withSQLiteStore { store, _ in
             _ = try await furnish(store)
-            try await store.writer.write { try SubscriptionSweep(session: $0).step() }
+            try await store.writer.write { try SQLiteSubscriptionSweep(session: $0).step() }
             let before = try await rows(in: store)
             #expect(before.count == Self.tables.count)
             // Its pushes are not spread: a claim would take the pages of both.
@@ -65,7 +65,7 @@ import Testing
             let store = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true)
             let scene = try await furnish(store)
             try await store.pool.write { db in
-                try db.prepared(DemolitionStatements.doom).run(scene.application.key)
+                _ = try db.prepared(DemolitionStatements.doom).run(scene.application.key)
             }
             try await store.close()
             let next = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: false)

@@ -4,7 +4,7 @@ import Dispatch
 import Synchronization
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 /// Nobody is answered before the disk is, and the writer does not rest meanwhile.
 @Suite(.timeLimit(.minutes(1))) struct DurabilityTests {
@@ -59,7 +59,7 @@ import Testing
             let names = try await writer.write {
                 try $0.prepared("SELECT count(*) FROM setting").first { $0.integer(0) }
             }
-            #expect(names == 2)
+            #expect(names == 3)
             #expect(flushes.withLock { $0 } == 0)
         }
     }
@@ -117,13 +117,14 @@ extension SQLiteStore {
     /// Another writer on the same connection, whose disk is `sync`.
     fileprivate func writer(sync: @escaping @Sendable () throws -> Void) -> Writer {
         Writer(
-            pool: pool, session: WriteSession(clock: clock, secrets: secrets, pushes: pushes, quotaBook: quotaBook),
+            pool: pool,
+            session: SQLiteWriteSession(clock: clock, secrets: secrets, pushes: pushes, quotaBook: quotaBook),
             flusher: LogFlusher(sync: sync), observer: NoStoreObserver(), logger: .strict
-        ) { _, _ in }
+        ) { _, _, _ in }
     }
 }
 
-extension WriteSession {
+extension SQLiteWriteSession {
     fileprivate func note(_ name: String) throws {
         try prepared(SecretStatements.insert).run(name, [UInt8]([1]))
     }

@@ -5,7 +5,7 @@ import GRDB
 import Synchronization
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 @Suite struct GroupCommitTests {
     private struct Mishap: Error, Equatable { let number: Int }
@@ -41,8 +41,8 @@ import Testing
             let scene = try await Scene(store: store, clock: HandClock())
             let platform = scene.platform
             try await store.together(2) { session, number in
-                let ids = try session.intern(["t"], in: platform.applicationKey, at: session.clock.now)
-                #expect(try session.db.topicNames(ids, at: session.clock.now) == ["t"])
+                let ids = try session.intern(["t"], in: platform.applicationKey, at: session.now)
+                #expect(try session.db.topicNames(ids, at: session.now) == ["t"])
                 if number == 1 { throw Mishap(number: 1) }
             } failed: {
                 #expect($0 as? Mishap == Mishap(number: 1))
@@ -81,7 +81,7 @@ import Testing
 extension SQLiteStore {
     /// Holds the writer until `count` writes wait, lets them go together, and returns when all are answered.
     fileprivate func together(
-        _ count: Int, _ body: @escaping @Sendable (WriteSession, Int) throws -> Void,
+        _ count: Int, _ body: @escaping @Sendable (SQLiteWriteSession, Int) throws -> Void,
         failed: @escaping @Sendable (any Error) -> Void = { _ in }
     ) async throws {
         let gate = DispatchSemaphore(value: 0)
@@ -104,7 +104,7 @@ extension SQLiteStore {
     }
 }
 
-extension WriteSession {
+extension SQLiteWriteSession {
     fileprivate func writeSetting(_ name: String) throws {
         try prepared(SecretStatements.insert).run(name, [UInt8]([1]))
     }

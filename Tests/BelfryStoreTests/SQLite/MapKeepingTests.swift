@@ -3,7 +3,7 @@ import BelfryTesting
 import GRDB
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 @Suite struct MapKeepingTests {
     @Test func `notices, stamps and deletions outlive the process`() async throws {

@@ -3,7 +3,7 @@ import BelfryTesting
 import GRDB
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 @Suite struct MigrationTests {
     @Test func `a new file has to be migrated, once`() async throws {
@@ -15,7 +15,7 @@ import Testing
             } throws: {
                 if case .unavailable(let words) = $0 as? StoreError { words.contains("migrated first") } else { false }
             }
-            #expect(try SQLiteStore.schemaVersion(at: path)?.missing == Schema.migrator.migrations)
+            #expect(try SQLiteStore.schemaVersion(at: path)?.missing == SQLiteSchema.migrator.migrations)
             try await SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true).close()
             #expect(try SQLiteStore.schemaVersion(at: path)?.isCurrent == true)
             try await SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true).close()
@@ -44,9 +44,9 @@ import Testing
     @Test func `a migration that dies half way leaves nothing, and the next start does it`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"
-            let known = Schema.migrator.migrations
+            let known = SQLiteSchema.migrator.migrations
             let queue = try DatabaseQueue(path: path)
-            try Schema.migrator.migrate(queue, upTo: known[8])
+            try SQLiteSchema.migrator.migrate(queue, upTo: known[8])
             // The second thing that 0010 makes is in its way.
             try await queue.write { try $0.execute(sql: "CREATE TABLE audit_horizon (at_ms)") }
             try queue.close()
@@ -82,7 +82,7 @@ import Testing
             let scene = try await Scene(store: store, clock: HandClock())
             let device = try await scene.register("a")
             let insert = try await store.pool.read { db in
-                try db.prepared("EXPLAIN " + DeviceStatements.insert).all { $0.text(1) }
+                try db.prepared("EXPLAIN " + SQLiteDeviceStatements.insert).all { $0.text(1) }
             }
             #expect(insert.contains("Insert") && !insert.contains("OpenEphemeral"))
             await #expect(throws: (any Error).self) {

@@ -5,7 +5,7 @@ import GRDB
 import Synchronization
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 @Suite struct QuotaKeepingTests {
     @Test func `use outlives the process`() async throws {
@@ -42,7 +42,7 @@ import Testing
             try await scene.register("a", topics: .replace(["t"]))
             await #expect(throws: Mishap.self) {
                 try await store.writer.write { session in
-                    _ = try session.intern(["u", "v"], in: application, at: session.clock.now)
+                    _ = try session.intern(["u", "v"], in: application, at: session.now)
                     throw Mishap()
                 }
             }

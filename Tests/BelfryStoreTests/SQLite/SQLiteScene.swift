@@ -3,7 +3,7 @@ import BelfryTesting
 import GRDB
 import Logging
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 /// Runs `body` with an empty store and its path.
 func withSQLiteStore(

@@ -4,7 +4,7 @@ import FoundationEssentials
 import GRDB
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 /// A search takes neither for ever nor from others.
 @Suite(.timeLimit(.minutes(1))) struct SearchLimitsTests {
@@ -17,7 +17,7 @@ import Testing
         try await withSQLiteStore { store, _ in
             let (begun, begin) = AsyncStream.makeStream(of: Void.self)
             let search = Task {
-                try await store.librarian.search(for: Key(1)) { db, _ in
+                try await store.search(for: Key(1)) { db, _ in
                     begin.finish()
                     return try db.prepared(Self.endless).first { $0.integer(0) }
                 }
@@ -26,7 +26,7 @@ import Testing
             search.cancel()
             await #expect(throws: CancellationError.self) { try await search.value }
             // The connection is whole.
-            let answer = try await store.librarian.search(for: Key(1)) { db, _ in
+            let answer = try await store.search(for: Key(1)) { db, _ in
                 try db.prepared("SELECT 7").first { $0.integer(0) }
             }
             #expect(answer == 7)

@@ -3,7 +3,7 @@ import BelfryTesting
 import GRDB
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 /// The posting lists hold what the devices' rows say, swept or not.
 @Suite struct SubscriptionTests {
@@ -12,7 +12,7 @@ import Testing
         try await withSQLiteStore { store, _ in
             let scene = try await Scene(store: store, clock: HandClock())
             try await scene.tellOfSubscriptions(seed: seed) {
-                try await store.writer.write { try SubscriptionSweep(session: $0).step() }
+                try await store.writer.write { try SQLiteSubscriptionSweep(session: $0).step() }
             }
             try await scene.expectListsEqualRows()
             try await scene.expectPagingAsRows()
@@ -28,7 +28,7 @@ import Testing
             var stepsBetween = 0
             func step() async throws {
                 if dice.chance(0.2) { try await store.forgetWhatIsRemembered() }
-                try await store.writer.write { try SubscriptionSweep(session: $0, listsMax: 1).step() }
+                try await store.writer.write { try SQLiteSubscriptionSweep(session: $0, listsMax: 1).step() }
             }
             try await scene.tellOfSubscriptions(seed: seed, pausingEvery: 1) {
                 try await step()
@@ -46,9 +46,13 @@ import Testing
         try await withSQLiteStore(use: .copyingFrom) { store, _ in
             let scene = try await Scene(store: store, clock: HandClock())
             try await scene.tellOfSubscriptions(seed: 41, pausingEvery: 1_000) {}
-            for _ in 0..<2 { try await store.writer.write { try SubscriptionSweep(session: $0, listsMax: 2).step() } }
+            for _ in 0..<2 {
+                try await store.writer.write { try SQLiteSubscriptionSweep(session: $0, listsMax: 2).step() }
+            }
             try await store.delete(scene.platform.key, force: true)
-            for _ in 0..<8 { try await store.writer.write { try SubscriptionSweep(session: $0, listsMax: 2).step() } }
+            for _ in 0..<8 {
+                try await store.writer.write { try SQLiteSubscriptionSweep(session: $0, listsMax: 2).step() }
+            }
             #expect(try await store.read { try $0.subscriptions() }.isEmpty)
             #expect(try await store.read { try $0.postingMark() }.sweep == nil)
         }

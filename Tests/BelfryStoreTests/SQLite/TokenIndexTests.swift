@@ -4,7 +4,7 @@ import GRDB
 import Logging
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 /// Each token finds its device, whether it is in the table yet or not.
 @Suite struct TokenIndexTests {
@@ -136,8 +136,8 @@ import Testing
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"
             let queue = try DatabaseQueue(path: path)
-            let known = Schema.migrator.migrations
-            try Schema.migrator.migrate(
+            let known = SQLiteSchema.migrator.migrations
+            try SQLiteSchema.migrator.migrate(
                 queue, upTo: try #require(known.first { $0 < Migration0014.identifier && $0 >= "0013" }))
             try await queue.write { db in
                 let secrets = try Secrets(of: db)

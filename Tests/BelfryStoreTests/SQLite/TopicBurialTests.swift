@@ -3,7 +3,7 @@ import BelfryTesting
 import GRDB
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 @Suite struct TopicBurialTests {
     private func count(_ table: String, in store: SQLiteStore) async throws -> Int {
@@ -11,7 +11,7 @@ import Testing
     }
 
     private func sweep(_ store: SQLiteStore) async throws {
-        try await store.writer.write { try SubscriptionSweep(session: $0).step() }
+        try await store.writer.write { try SQLiteSubscriptionSweep(session: $0).step() }
     }
 
     @Test func `what is left of a topic is cleared in steps, also of devices that were swept later`() async throws {

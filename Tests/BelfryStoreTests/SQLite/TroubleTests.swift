@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 @Suite struct TroubleTests {
     @Test func `an answered write is in the files`() async throws {

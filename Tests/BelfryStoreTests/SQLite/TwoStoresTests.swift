@@ -2,7 +2,7 @@ import BelfryCore
 import BelfryTesting
 import Testing
 
-@testable import BelfryStoreSQLite
+@testable import BelfryStore
 
 /// Two stores on one file, as a command beside a running server is.
 @Suite struct TwoStoresTests {

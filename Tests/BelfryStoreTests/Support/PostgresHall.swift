@@ -1,5 +1,5 @@
 import BelfryCore
-import BelfryStorePostgres
+import BelfryStore
 import BelfryTesting
 import PostgreSQL
 import PostgresRig

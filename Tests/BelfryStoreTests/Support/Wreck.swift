@@ -1,6 +1,5 @@
 import BelfryCore
-import BelfryStorePostgres
-import BelfryStoreSQLite
+import BelfryStore
 import BelfryTesting
 import GRDB
 import Logging

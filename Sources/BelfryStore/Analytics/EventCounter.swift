@@ -1,0 +1,131 @@
+import BelfryCore
+import FoundationEssentials
+
+/// An event, with what can be worked out without the database.
+struct NamedEvent: Sendable {
+    let event: AnalyticsEvent
+    let device: Key<Device>
+    let hash: Int64
+}
+
+/// Counts the events of one batch, within a write.
+struct EventCounter<Session: WriteSession> {
+    let session: Session
+    let platform: Platform
+    let lateMax: Duration
+    private var tally = AnalyticsTally()
+    private var ofPushes: [PushCount: Int64] = [:]
+    private var onPlatform: [HourCount: Int64] = [:]
+    /// Most events of a batch are about a few pushes.
+    private var pushes: [UUID: PushOfEvent?] = [:]
+
+    private struct PushCount: Hashable {
+        let push: Key<Push>
+        let kind: AnalyticsKind
+    }
+
+    private struct HourCount: Hashable {
+        let hour: Int64
+        let kind: AnalyticsKind
+    }
+
+    private struct PushOfEvent {
+        let key: Key<Push>
+        let acceptedAt: Instant
+    }
+
+    init(session: Session, platform: Platform, lateMax: Duration) {
+        self.session = session
+        self.platform = platform
+        self.lateMax = lateMax
+    }
+
+    mutating func count(_ events: [NamedEvent]) throws -> AnalyticsTally {
+        for event in events { try count(event) }
+        try write()
+        return tally
+    }
+
+    private mutating func count(_ named: NamedEvent) throws {
+        let event = named.event
+        guard
+            let countedAt = event.countedAt(now: session.now, lateMax: lateMax),
+            try isOurs(named.device),
+            let push = try push(of: event),
+            try isOurs(event.geofence)
+        else {
+            tally.ignored += 1
+            return
+        }
+        guard try session.prepared(CountStatements.mark).run(event.time.bucket(of: .day), named.hash) > 0 else {
+            tally.repeated += 1
+            return
+        }
+        tally.counted += 1
+        onPlatform[HourCount(hour: countedAt.bucket(of: .hour), kind: event.kind), default: 0] += 1
+        if let push { ofPushes[PushCount(push: push.key, kind: event.kind), default: 0] += 1 }
+        if let geofence = event.geofence { try countTrigger(of: geofence, at: event.location, countedAt) }
+        if event.kind == .heartbeat { try countBeat(named, of: push, countedAt) }
+    }
+
+    private func isOurs(_ device: Key<Device>) throws -> Bool {
+        try session.prepared(DeviceStatements.platform).first(device) { Key($0.integer(0)) == platform.key } ?? false
+    }
+
+    private func isOurs(_ geofence: Key<Geofence>?) throws -> Bool {
+        guard let geofence else { return true }
+        return try session.prepared(CountStatements.geofence).first(geofence, platform.applicationKey) { _ in true }
+            ?? false
+    }
+
+    /// The push that the event names, nil inside when it names none; nil when the application has no such push.
+    private mutating func push(of event: AnalyticsEvent) throws -> PushOfEvent?? {
+        guard let receiptID = event.receiptID else { return .some(nil) }
+        if let known = pushes[receiptID] { return known.map(Optional.some) }
+        let found = try session.prepared(CountStatements.push).first(receiptID, platform.applicationKey) { row in
+            PushOfEvent(key: Key(row.integer(0)), acceptedAt: Instant(milliseconds: row.integer(1)))
+        }
+        pushes[receiptID] = .some(found)
+        return found.map(Optional.some)
+    }
+
+    private func countTrigger(of geofence: Key<Geofence>, at location: Key<Location>?, _ time: Instant) throws {
+        let known = try location.flatMap { try session.db.location($0, of: platform.applicationKey)?.key }
+        try session.prepared(CountStatements.addToGeofence).send(
+            platform.applicationKey, geofence, known ?? Key(0), platform.key, time)
+    }
+
+    private func countBeat(_ named: NamedEvent, of push: PushOfEvent?, _ time: Instant) throws {
+        let latency = push.flatMap { named.event.latency(since: $0.acceptedAt) }
+        try session.prepared(CountStatements.addHeartbeat).send(
+            platform.key, named.device, time, latency?.milliseconds)
+    }
+
+    private func write() throws {
+        // In the order in which settlements write them.
+        let addToPush = try session.prepared(CountStatements.addToPush)
+        for (count, events) in ofPushes.sorted(by: {
+            ($0.key.push, $0.key.kind.rawValue) < ($1.key.push, $1.key.kind.rawValue)
+        }) {
+            try addToPush.send(
+                count.push, platform.key, count.kind.rawValue, events)
+        }
+        let addToPlatform = try session.prepared(CountStatements.addToPlatform)
+        for (count, events) in onPlatform.sorted(by: {
+            ($0.key.hour, $0.key.kind.rawValue) < ($1.key.hour, $1.key.kind.rawValue)
+        }) {
+            try addToPlatform.send(
+                platform.key, count.hour, count.kind.rawValue, events)
+        }
+    }
+}
+
+extension WriteSession {
+    /// Counts the devices of a page whose message the provider took.
+    func countSent(_ devices: Int, of page: Page) throws {
+        guard devices > 0 else { return }
+        let sent = AnalyticsKind.sent.rawValue
+        try prepared(CountStatements.addToPush).send(page.pushKey, page.platformKey, sent, devices)
+        try prepared(CountStatements.addToPlatform).send(page.platformKey, now.bucket(of: .hour), sent, devices)
+    }
+}

@@ -1,0 +1,89 @@
+import BelfryCore
+
+/// A device as its row holds it.
+struct DeviceRow {
+    /// 0 until it has one.
+    var key: Key<Device>
+    let platform: Key<Platform>
+    var reach: Reach
+    var registeredAt: Instant
+    var token: DeviceToken?
+    /// Topic ids, ascending.
+    var topics: [Int64]
+    var customUserID: String?
+    var about: Device.About
+
+    /// The topics whose posting lists hold the device.
+    var postings: [Int64] { reach == .inactive ? [] : topics }
+}
+
+extension DeviceRow {
+    /// From the columns of `DeviceStatements.byKey` and its like.
+    init(_ row: some SQLRow) throws {
+        guard let reach = Reach(rawValue: row.integer(1)) else {
+            throw StoreError.damaged("device \(row.integer(0))")
+        }
+        self.init(
+            key: Key(row.integer(0)), platform: Key(row.integer(11)), reach: reach,
+            registeredAt: Instant(milliseconds: row.integer(2)),
+            token: row.blobIfAny(3).map(DeviceToken.init(bytes:)),
+            topics: try row.withBlob(4) { try TopicList.decode($0) }, customUserID: row.textIfAny(5),
+            about: Device.About(
+                os: row.textIfAny(6), osVersion: row.textIfAny(7), model: row.textIfAny(8),
+                manufacturer: row.textIfAny(9), alias: row.textIfAny(10)))
+    }
+
+    func device(naming: DeviceNaming, topicNames: [String]) -> Device {
+        Device(
+            key: key, uuid: naming.uuid(of: key), platformKey: platform, token: token, isActive: reach != .inactive,
+            about: about, customUserID: customUserID, topics: topicNames, registeredAt: registeredAt)
+    }
+
+    /// Whether nothing but the time differs.
+    func isSame(as other: DeviceRow) -> Bool {
+        reach == other.reach && token == other.token && topics == other.topics && customUserID == other.customUserID
+            && about == other.about
+    }
+}
+
+extension DeviceRow {
+    /// Whether it is found by the same texts.
+    func hasTexts(of other: DeviceRow) -> Bool {
+        token == other.token && customUserID == other.customUserID && about.alias == other.about.alias
+    }
+}
+
+extension DeviceRow {
+    var party: TokenMove.Party {
+        TokenMove.Party(key: key, token: token, isActive: reach != .inactive, registeredAt: registeredAt)
+    }
+}
+
+enum DeviceStatements {
+    static let byKey: SQLText = """
+        SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
+               os, os_version, model, manufacturer, alias, platform_id /* devices.by_key */
+          FROM device
+         WHERE id = $1 AND platform_id = $2
+        """
+
+    static let move: SQLText = """
+        UPDATE device /* devices.move */ SET registered_at_ms = $1, token_hash = $2, token = $3 WHERE id = $4
+        """
+
+    static let platform: SQLText = """
+        SELECT platform_id /* devices.platform */ FROM device WHERE id = $1
+        """
+
+    static let update: SQLText = """
+        UPDATE device /* devices.update */
+           SET reach = $1, registered_at_ms = $2, token_hash = $3, token = $4, topics = $5, custom_user_id = $6,
+               os = $7, os_version = $8, model = $9, manufacturer = $10, alias = $11
+         WHERE id = $12
+        """
+
+    /// A column with a zero added to it is in no index: those named by their keys are looked up by those.
+    static let onPlatforms: SQLText = """
+        SELECT id /* devices.on_platforms */ FROM device WHERE id \(among: "$1") AND platform_id + 0 \(among: "$2")
+        """
+}

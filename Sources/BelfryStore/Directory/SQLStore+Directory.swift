@@ -1,0 +1,164 @@
+import BelfryCore
+import FoundationEssentials
+
+extension SQLStore {
+    package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device> {
+        try await look(search, isShort: search.topic == nil) { desk in try desk.stretch(skip: skip, limit: limit) }
+    }
+
+    package func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device] {
+        try await look(search, isShort: true) { desk in try desk.behind(after, limit: limit) }
+    }
+
+    package func deviceCount(_ search: DeviceSearch) async throws -> Int {
+        try await look(search, isShort: search.topic == nil) { desk in try desk.count() }
+    }
+
+    package func customUserIDs(
+        on platforms: [Key<Platform>], containing text: String?, after id: String?, limit: Int
+    ) async throws -> [String] {
+        var application: Key<Application>?
+        if let first = platforms.first { application = try await platform(first)?.applicationKey }
+        return try await search(for: application) { db, _ in
+            let statement = try db.prepared(CustomUserStatements.behind)
+            let ids = try platforms.flatMap { try statement.all($0, id ?? "", text, limit) { $0.text(0) } }
+            let inOrder = Set(ids).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            return Array(inOrder.prefix(limit))
+        }
+    }
+
+    /// - Parameter isShort: whether it is a few steps along an index when no text is looked for.
+    private func look<Value: Sendable>(
+        _ search: DeviceSearch, isShort: Bool,
+        _ body: @Sendable @escaping (FrontDesk<Session.Connection>) throws -> Value
+    ) async throws -> Value {
+        var platforms: [Platform] = []
+        for key in search.platforms { if let platform = try await platform(key) { platforms.append(platform) } }
+        return try await self.search(for: platforms.first?.applicationKey, isShort: isShort && search.text == nil) {
+            [platforms, secrets, damagedRows, now = clock.now] db, budget in
+            try body(
+                FrontDesk(
+                    db: db, search: search, platforms: platforms, secrets: secrets, now: now, budget: budget,
+                    damaged: damagedRows))
+        }
+    }
+}
+
+/// Answers a search from one snapshot.
+private struct FrontDesk<Connection: SQLConnection> {
+    let db: Connection
+    let search: DeviceSearch
+    let platforms: [Platform]
+    let secrets: Secrets
+    let now: Instant
+    let budget: SearchBudget
+    let damaged: DamagedRows
+
+    func stretch(skip: Int, limit: Int) throws -> Listing<Device> {
+        if let text = try textSearch() {
+            var found: [Key<Device>] = []
+            var total = 0
+            try text.each(after: nil) { device in
+                if total >= skip, found.count < limit { found.append(device) }
+                total += 1
+                return true
+            }
+            return Listing(try devices(found), total: total)
+        }
+        let total = try count()
+        guard limit > 0, skip < total else { return Listing([], total: total) }
+        let start = search.topic == nil ? try db.device(of: platforms.map(\.key), skipping: skip) : nil
+        var run = try run(after: start?.device)
+        try run.skip(skip - (start?.skipped ?? 0), within: budget)
+        return Listing(try devices(run.next(limit)), total: total)
+    }
+
+    func behind(_ after: Key<Device>?, limit: Int) throws -> [Device] {
+        try DamagedRows.stretch(of: limit, after: after) { last, limit in try rows(keys(behind: last, limit: limit)) }
+    }
+
+    private func keys(behind after: Key<Device>?, limit: Int) throws -> [Key<Device>] {
+        guard limit > 0 else { return [] }
+        guard let text = try textSearch() else {
+            var run = try run(after: after)
+            return try run.next(limit)
+        }
+        var found: [Key<Device>] = []
+        try text.each(after: after) { device in
+            found.append(device)
+            return found.count < limit
+        }
+        return found
+    }
+
+    func count() throws -> Int {
+        if let text = try textSearch() {
+            var total = 0
+            try text.each(after: nil) { _ in
+                total += 1
+                return true
+            }
+            return total
+        }
+        guard let topic = search.topic else { return try db.deviceCount(on: platforms.map(\.key)) }
+        return try platforms.reduce(0) { try $0 + postings(of: $1).count(ofTopic: topic) }
+    }
+
+    private func run(after: Key<Device>?) throws -> DeviceRun<Connection> {
+        let list = search.topic.map { PostingList.topic($0) } ?? .registered
+        return try DeviceRun(list, on: platforms, after: after, now: now, db)
+    }
+
+    /// nil when no text is looked for.
+    private func textSearch() throws -> TextSearch<Connection>? {
+        guard let text = search.text else { return nil }
+        var wanted = platforms
+        var topicID: Int64?
+        if let topic = search.topic {
+            topicID = try platforms.first.flatMap { try postings(of: $0).topicID(topic) }
+            if topicID == nil { wanted = [] }
+        }
+        return TextSearch(
+            db: db, text: Array(text.utf8), naming: secrets.naming, platforms: wanted, topic: topicID, now: now,
+            budget: budget)
+    }
+
+    private func postings(of platform: Platform) throws -> Connection.Postings {
+        try db.postings(of: platform.key, application: platform.applicationKey, now: now)
+    }
+
+    private func devices(_ keys: [Key<Device>]) throws -> [Device] { try rows(keys).compactMap(\.value) }
+
+    /// The devices of those that can be read, in the order of the keys.
+    private func rows(_ keys: [Key<Device>]) throws -> [(position: Key<Device>?, value: Device?)] {
+        let found = try db.prepared(DirectoryStatements.byKeys).all(SQLKeys(keys)) { row in
+            try damaged.readable("device \(row.integer(0))") { try DeviceRow(row) }
+        }.compactMap(\.self)
+        let devices = Dictionary(
+            uniqueKeysWithValues: try found.map { row in
+                (row.key, row.device(naming: secrets.naming, topicNames: try db.topicNames(row.topics, at: now)))
+            })
+        return keys.map { ($0, devices[$0]) }
+    }
+}
+
+enum DirectoryStatements {
+    static let byKeys: SQLText = """
+        SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
+               os, os_version, model, manufacturer, alias, platform_id /* directory.by_keys */
+          FROM device
+         WHERE id \(among: "$1")
+         ORDER BY id
+        """
+}
+
+enum CustomUserStatements {
+    /// Walks `device_custom_user`.
+    static let behind: SQLText = """
+        SELECT DISTINCT custom_user_id /* custom_users.behind */ FROM device
+         WHERE platform_id = $1 AND custom_user_id > $2 AND reach > 0
+           AND custom_user_id IS NOT NULL AND ($3 IS NULL OR \(SQLText.position)(custom_user_id, $3) > 0)
+         ORDER BY custom_user_id
+         LIMIT $4
+        """
+}

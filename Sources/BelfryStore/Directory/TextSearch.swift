@@ -1,0 +1,170 @@
+import BelfryCore
+import FoundationEssentials
+
+/// Finds the devices whose texts contain a text, ascending, from one snapshot.
+///
+/// The catalogue names those that may; each is looked at. A text too short for the catalogue, or one that it names too
+/// many devices for, is looked for in all devices of the platforms, one by one, for as long as the budget allows: what
+/// others have costs nothing. A whole UUID is looked up.
+struct TextSearch<Connection: SQLConnection> {
+    let db: Connection
+    let text: [UInt8]
+    let naming: DeviceNaming
+    let platforms: [Platform]
+    /// The id of a topic that an active device has to have, on top.
+    let topic: Int64?
+    let now: Instant
+    let budget: SearchBudget
+    private let kinds: [Key<Platform>: PlatformKind]
+
+    /// More than these are not looked up one by one; passing over all devices costs as much.
+    private static var candidatesMax: Int { 65_536 }
+    private static var rowsAtOnce: Int { 1_024 }
+    private static var volumesAtOnce: Int { 64 }
+
+    init(
+        db: Connection, text: [UInt8], naming: DeviceNaming, platforms: [Platform], topic: Int64?, now: Instant,
+        budget: SearchBudget
+    ) {
+        self.db = db
+        self.text = text
+        self.naming = naming
+        self.platforms = platforms
+        self.topic = topic
+        self.now = now
+        self.budget = budget
+        kinds = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.kind) })
+    }
+
+    /// Calls `body` with each device found behind `after`, until it returns false.
+    func each(after: Key<Device>?, _ body: (Key<Device>) throws -> Bool) throws {
+        let after = after?.rawValue ?? 0
+        guard !platforms.isEmpty else { return }
+        if let candidates = try candidates() ?? whole() {
+            _ = try lookUp(candidates.filter { $0 > after }.sorted(), body)
+        } else {
+            try passOver(after: after, body)
+        }
+    }
+
+    // MARK: Looking at devices
+
+    /// Returns whether `body` wants more.
+    private func lookUp(_ candidates: [Int64], _ body: (Key<Device>) throws -> Bool) throws -> Bool {
+        let statement = try db.prepared(TextSearchStatements.byKeys)
+        for start in stride(from: 0, to: candidates.count, by: Self.rowsAtOnce) {
+            try budget.check()
+            let some = candidates[start..<min(start + Self.rowsAtOnce, candidates.count)]
+            for device in try statement.all(SQLKeys(some), as: found) {
+                if let device, try !body(device) { return false }
+            }
+        }
+        return true
+    }
+
+    private func passOver(after: Int64, _ body: (Key<Device>) throws -> Bool) throws {
+        var run = try DeviceRun(.registered, on: platforms, after: Key(after), now: now, db)
+        while case let devices = try run.next(Self.rowsAtOnce), !devices.isEmpty {
+            guard try lookUp(devices.map(\.rawValue), body) else { return }
+        }
+    }
+
+    /// The device of the row, if it is meant.
+    private func found(_ row: some SQLRow) throws -> Key<Device>? {
+        guard let kind = kinds[Key(row.integer(1))] else { return nil }
+        if let topic {
+            guard row.integer(5) > 0, try row.withBlob(6, { try TopicList.decode($0) }).contains(topic) else {
+                return nil
+            }
+        }
+        return DeviceText(row, kind: kind, naming: naming).contains(text) ? Key(row.integer(0)) : nil
+    }
+
+    // MARK: The catalogue
+
+    /// The device of a UUID; nil when the text is none that this database gave.
+    private func whole() -> [Int64]? {
+        guard
+            let uuid = UUID(uuidString: String(decoding: text, as: UTF8.self)), let device = naming.device(of: uuid)
+        else { return nil }
+        return [device.rawValue]
+    }
+
+    /// All devices that may be meant; nil when that is too many, or cannot be told.
+    private func candidates() throws -> [Int64]? {
+        guard let sequences = TextGrams.sequences(in: text) else { return nil }
+        let uncatalogued = try db.prepared(TextSearchStatements.uncatalogued)
+        var found = try uncatalogued.all(Self.candidatesMax + 1) { $0.integer(0) }
+        let volumes = try db.prepared(TextSearchStatements.volumes).all { $0.integer(0) }
+        for start in stride(from: 0, to: volumes.count, by: Self.volumesAtOnce) {
+            try budget.check()
+            let some = volumes[start..<min(start + Self.volumesAtOnce, volumes.count)]
+            let places = try places(of: sequences, in: some)
+            found += try devices(at: places)
+            guard found.count <= Self.candidatesMax else { return nil }
+        }
+        return found.count <= Self.candidatesMax ? Array(Set(found)) : nil
+    }
+
+    /// By volume, the places that have all the grams of one of the sequences.
+    private func places(of sequences: [[UInt16]], in volumes: ArraySlice<Int64>) throws -> [Int64: [UInt16]] {
+        let grams = Set(sequences.joined())
+        let drawers = Set(grams.map { VolumeDraft.drawer(of: $0) })
+        let wanted = volumes.flatMap { volume in drawers.map { CatalogueState.card(volume, $0) } }
+        var cards: [Int64: [UInt16: [UInt16]]] = [:]
+        try db.prepared(TextSearchStatements.cards).each(SQLKeys(wanted)) { row in
+            let card = row.integer(0)
+            let drawer = Int(card % Int64(VolumeDraft.drawerCount))
+            for gram in grams where VolumeDraft.drawer(of: gram) == drawer {
+                let places = row.withBlob(1) { VolumeDraft.places(of: gram, in: $0) }
+                cards[card / Int64(VolumeDraft.drawerCount), default: [:]][gram] = places
+            }
+        }
+        return cards.mapValues { places in
+            sequences.flatMap { sequence in VolumeDraft.places(ofAll: sequence) { places[$0] ?? [] } }
+        }.filter { !$0.value.isEmpty }
+    }
+
+    private func devices(at places: [Int64: [UInt16]]) throws -> [Int64] {
+        try db.prepared(TextSearchStatements.devices).all(SQLKeys(places.keys)) { row -> [Int64] in
+            let volume = row.integer(0)
+            guard
+                let devices = row.withBlob(1, { DeviceList.decode($0) }), let places = places[volume],
+                places.allSatisfy({ $0 < devices.count })
+            else { throw StoreError.damaged("volume \(volume) of the catalogue") }
+            return places.map { devices[Int($0)].rawValue }
+        }.flatMap(\.self)
+    }
+}
+
+enum TextSearchStatements {
+    static let byKeys: SQLText = """
+        SELECT id, platform_id, token, custom_user_id, alias, reach, topics /* search.by_keys */
+          FROM device
+         WHERE id \(among: "$1")
+         ORDER BY id
+        """
+
+    static let volumes: SQLText = """
+        SELECT id /* search.volumes */ FROM catalogue_volume ORDER BY id
+        """
+
+    static let cards: SQLText = """
+        SELECT id, places /* search.cards */ FROM catalogue_card WHERE id \(among: "$1")
+        """
+
+    static let devices: SQLText = """
+        SELECT id, devices /* search.devices */ FROM catalogue_volume WHERE id \(among: "$1")
+        """
+
+    /// Those behind the mark, and those that changed since they were catalogued.
+    static let uncatalogued: SQLText = """
+        SELECT id /* search.uncatalogued */
+          FROM (SELECT id FROM device
+                 WHERE id > (SELECT device_id FROM catalogue WHERE id = 1)
+                 ORDER BY id LIMIT $1) AS behind
+        UNION ALL
+        SELECT device_id FROM catalogue_erratum
+         LIMIT $1
+        """
+}

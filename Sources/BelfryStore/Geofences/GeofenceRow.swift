@@ -1,0 +1,198 @@
+import BelfryCore
+
+extension SQLConnection {
+    func geofence(_ key: Key<Geofence>, of application: Key<Application>) throws -> Geofence? {
+        try prepared(GeofenceStatements.byKey).first(key, application) { try geofence($0) }
+    }
+
+    /// From the columns of `GeofenceStatements.byKey`, `page`, `active` and `changed`.
+    func geofence(_ row: some SQLRow) throws -> Geofence {
+        let key = Key<Geofence>(row.integer(0))
+        let locations = try prepared(GeofenceStatements.locations).all(key, as: Location.init)
+        guard
+            let trigger = GeofencePlan.Trigger(rawValue: row.text(1)),
+            let platform = GeofencePlatform(rawValue: row.text(2)),
+            let phase = GeofencePhase(rawValue: row.integer(7))
+        else { throw StoreError.damaged("geofence \(key)") }
+        let plan = try StoreError.reading("geofence \(key)") {
+            GeofencePlan(
+                stored: locations.map(\.key), trigger: trigger, platform: platform,
+                tags: try [String](storedTags: row.blob(3)), data: try GeofenceData(stored: row.blob(4)),
+                startsAt: Instant(milliseconds: row.integer(5)), expiresAt: Instant(milliseconds: row.integer(6)))
+        }
+        return Geofence(
+            key: key, plan: plan, locations: locations, phase: phase,
+            createdAt: Instant(milliseconds: row.integer(8)), updatedAt: Instant(milliseconds: row.integer(9)))
+    }
+
+    func geofenceHead(_ key: Key<Geofence>, of application: Key<Application>) throws -> GeofenceHead? {
+        try prepared(GeofenceStatements.head).first(key, application, as: GeofenceHead.init)
+    }
+}
+
+extension DamagedRows {
+    /// nil when it cannot be read.
+    func geofence(_ row: some SQLRow, in db: some SQLConnection) throws -> Geofence? {
+        try readable("geofence \(row.integer(0))") { try db.geofence(row) }
+    }
+}
+
+extension GeofenceHead {
+    /// From the columns of `GeofenceStatements.head` and `due`.
+    init(_ row: some SQLRow) {
+        self.init(
+            key: Key(row.integer(0)), applicationKey: Key(row.integer(1)),
+            platform: GeofencePlatform(rawValue: row.text(2)), startsAt: Instant(milliseconds: row.integer(3)),
+            expiresAt: Instant(milliseconds: row.integer(4)), phase: GeofencePhase(rawValue: row.integer(5)),
+            dueAt: row.integerIfAny(6).map(Instant.init(milliseconds:)))
+    }
+}
+
+extension [String] {
+    fileprivate init(storedTags text: [UInt8]) throws(InvalidInput) {
+        var tags: [String] = []
+        try JSONReader.list(text) { reader, index throws(InvalidInput) in
+            tags.append(try reader.string("tags[\(index)]") ?? "")
+        }
+        self = tags
+    }
+}
+
+extension GeofencePlan {
+    /// The columns that hold JSON.
+    var columns: (tags: String, data: String) { (JSONValue.strings(tags).storedText, data.storedText) }
+}
+
+enum GeofenceStatements {
+    static let insert: SQLText = """
+        INSERT INTO geofence /* geofences.insert */ (
+            application_id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, due_at_ms,
+            changed_at_ms, created_at_ms, updated_at_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
+        RETURNING id
+        """
+
+    static let update: SQLText = """
+        UPDATE geofence /* geofences.update */
+           SET trigger_type = $1, platform = $2, tags = $3, data = $4, starts_at_ms = $5, expires_at_ms = $6,
+               phase = $7, due_at_ms = $8, changed_at_ms = coalesce($9, changed_at_ms), updated_at_ms = $10
+         WHERE id = $11
+        """
+
+    static let turn: SQLText = """
+        UPDATE geofence /* geofences.turn */
+           SET phase = $1, due_at_ms = $2, changed_at_ms = coalesce($3, changed_at_ms)
+         WHERE id = $4
+        """
+
+    static let restamp: SQLText = """
+        UPDATE geofence /* geofences.restamp */ SET changed_at_ms = $1 WHERE id = $2
+        """
+
+    static let delete: SQLText = """
+        DELETE FROM geofence /* geofences.delete */ WHERE id = $1
+        """
+
+    static let bytes: SQLText = """
+        SELECT \(bytesOf: "data") /* geofences.bytes */ FROM geofence WHERE id = $1
+        """
+
+    static let byKey: SQLText = """
+        SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms
+               /* geofences.by_key */
+          FROM geofence
+         WHERE id = $1 AND application_id = $2
+        """
+
+    /// Walks `geofence_application`.
+    static let page: SQLText = """
+        SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms
+               /* geofences.page */
+          FROM geofence
+         WHERE application_id = $1 AND updated_at_ms >= $2
+         ORDER BY id
+         LIMIT $3 OFFSET $4
+        """
+
+    static let count: SQLText = """
+        SELECT count(*) /* geofences.count */ FROM geofence WHERE application_id = $1 AND updated_at_ms >= $2
+        """
+
+    /// Walks `geofence_live`.
+    static let liveCount: SQLText = """
+        SELECT count(*) /* geofences.live_count */
+          FROM (SELECT id FROM geofence WHERE application_id = $1 AND due_at_ms IS NOT NULL ORDER BY id) AS live
+        """
+
+    static let locations: SQLText = """
+        SELECT id, name, latitude, longitude, radius, created_at_ms, updated_at_ms /* geofences.locations */
+          FROM geofence_location JOIN location ON id = location_id
+         WHERE geofence_id = $1
+         ORDER BY position
+        """
+
+    static let addLocation: SQLText = """
+        INSERT INTO geofence_location /* geofences.add_location */ (geofence_id, position, location_id)
+        VALUES ($1, $2, $3)
+        """
+
+    static let clearLocations: SQLText = """
+        DELETE FROM geofence_location /* geofences.clear_locations */ WHERE geofence_id = $1
+        """
+
+    /// Walks `geofence_location_location`.
+    static let activeUsing: SQLText = """
+        SELECT id, platform /* geofences.active_using */
+          FROM geofence_location JOIN geofence ON id = geofence_id
+         WHERE location_id = $1 AND phase = 1
+        """
+
+    /// Walks `geofence_due`.
+    static let nextDue: SQLText = """
+        SELECT min(due_at_ms) /* geofences.next_due */ FROM geofence WHERE due_at_ms IS NOT NULL
+        """
+
+    static let due: SQLText = """
+        SELECT id, application_id, platform, starts_at_ms, expires_at_ms, phase, due_at_ms /* geofences.due */
+          FROM geofence
+         WHERE due_at_ms <= $1
+         ORDER BY due_at_ms
+         LIMIT $2
+        """
+
+    static let head: SQLText = """
+        SELECT id, application_id, platform, starts_at_ms, expires_at_ms, phase, due_at_ms /* geofences.head */
+          FROM geofence
+         WHERE id = $1 AND application_id = $2
+        """
+
+    static let wasShown: SQLText = """
+        SELECT 1 /* geofences.was_shown */ FROM geofence WHERE id = $1 AND changed_at_ms IS NOT NULL
+        """
+
+    /// Walks `geofence_live`.
+    static let active: SQLText = """
+        SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms
+               /* geofences.active */
+          FROM geofence
+         WHERE application_id = $1 AND due_at_ms IS NOT NULL AND phase = 1
+         ORDER BY id
+        """
+
+    /// Walks `geofence_change`.
+    static let changed: SQLText = """
+        SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms
+               /* geofences.changed */
+          FROM geofence
+         WHERE application_id = $1 AND changed_at_ms > $2 AND phase = 1
+         ORDER BY changed_at_ms
+        """
+
+    /// Those that devices had and are not to have any more. Walks `geofence_change`.
+    static let withdrawn: SQLText = """
+        SELECT id /* geofences.withdrawn */
+          FROM geofence
+         WHERE application_id = $1 AND changed_at_ms > $2 AND phase <> 1
+         ORDER BY changed_at_ms
+        """
+}

@@ -1,0 +1,140 @@
+import BelfryCore
+
+extension SQLStore {
+    package func create(_ plan: GeofencePlan, of application: Key<Application>) async throws -> Geofence {
+        try await write { session in
+            // In this order: two who held the row and both wanted to lock it would wait for each other.
+            try session.lockMap(of: application)
+            try session.check(application)
+            return try GeofenceDesk(session: session, application: application).create(plan)
+        }
+    }
+
+    package func geofence(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Geofence? {
+        try await read { try $0.geofence(key, of: application) }
+    }
+
+    package func geofences(
+        of application: Key<Application>, _ query: MapQuery
+    ) async throws -> Listing<Geofence> {
+        try await search(for: application) { [damagedRows] db, _ in
+            let total = try db.prepared(GeofenceStatements.count)
+                .first(application, query.changedSince) { Int($0.integer(0)) }
+            let items = try db.prepared(GeofenceStatements.page)
+                .all(application, query.changedSince, query.size, query.offset) { try damagedRows.geofence($0, in: db) }
+            return Listing(items.compactMap(\.self), total: total ?? 0)
+        }
+    }
+
+    package func update(
+        _ key: Key<Geofence>, of application: Key<Application>,
+        change: @escaping @Sendable (GeofencePlan) throws -> GeofencePlan
+    ) async throws -> Geofence? {
+        try await write { session in
+            try session.lockMap(of: application)
+            guard let old = try session.db.geofence(key, of: application) else { return nil }
+            let plan = try change(old.plan)
+            guard plan != old.plan else { return old }
+            return try GeofenceDesk(session: session, application: application).update(old, to: plan)
+        }
+    }
+
+    /// A geofence that cannot be read can be deleted.
+    package func delete(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Bool {
+        try await write { session in
+            try session.lockMap(of: application)
+            guard let geofence = try session.db.geofenceHead(key, of: application) else { return false }
+            try GeofenceDesk(session: session, application: application).delete(geofence)
+            return true
+        }
+    }
+
+    /// A start or an end whose time has come is written down first, so that what devices see depends on nothing but what
+    /// is in the database.
+    package func geofenceUpdates(since: Instant, on platform: Platform) async throws -> GeofenceUpdates {
+        while true {
+            let now = clock.now
+            let updates = try await read { [damagedRows] db -> GeofenceUpdates? in
+                let due = try db.prepared(GeofenceStatements.nextDue).first { $0.integerIfAny(0) } ?? nil
+                if let due, due <= now.milliseconds { return nil }
+                return try db.geofenceUpdates(since: since, on: platform, damagedRows)
+            }
+            if let updates { return updates }
+            _ = try await turnGeofences()
+        }
+    }
+
+    package func turnGeofences() async throws -> Bool {
+        try await write { session in
+            let due = try session.prepared(GeofenceStatements.due).all(session.now, Self.turnStride) { row in
+                (key: Key<Geofence>(row.integer(0)), application: Key<Application>(row.integer(1)))
+            }
+            for application in Set(due.map(\.application)).sorted() { try session.lockMap(of: application) }
+            for (key, application) in due {
+                // Another node may have turned it before the map was locked.
+                guard
+                    let geofence = try session.db.geofenceHead(key, of: application), let dueAt = geofence.dueAt,
+                    dueAt <= session.now
+                else { continue }
+                try GeofenceDesk(session: session, application: application).turn(geofence)
+            }
+            return due.count == Self.turnStride
+        }
+    }
+
+    /// Geofences turned in one write.
+    private static var turnStride: Int { 100 }
+
+    package func settle(_ notice: GeofenceNotice) async throws {
+        try await write { session in
+            try session.prepared(NoticeStatements.settle).send(notice.platformKey, notice.changeCount)
+        }
+    }
+
+    package func postpone(_ notice: GeofenceNotice, for pause: Duration) async throws {
+        try await write { session in
+            try session.prepared(NoticeStatements.postpone).send(session.now + pause, notice.platformKey)
+        }
+    }
+
+    package func forgetDeletedGeofences(expiredBefore time: Instant) async throws -> Bool {
+        try await write { session in
+            try session.prepared(DeletionStatements.forget).run(time, Self.forgetStride) == Self.forgetStride
+        }
+    }
+
+    /// Rows forgotten in one write.
+    private static var forgetStride: Int { 1_000 }
+}
+
+extension SQLConnection {
+    /// What the snapshot has for a device that came last at `since`. Geofences that cannot be read are left out.
+    fileprivate func geofenceUpdates(
+        since: Instant, on platform: Platform, _ damaged: DamagedRows
+    ) throws -> GeofenceUpdates {
+        let application = platform.applicationKey
+        let last = try lastGeofenceStamp(of: application)
+        guard since > .zero, since <= last else {
+            let active = try prepared(GeofenceStatements.active).all(application) { try damaged.geofence($0, in: self) }
+            let shown = active.compactMap(\.self).filter { $0.plan.platform.includes(platform.kind) }
+            return GeofenceUpdates(lastModified: last, geofences: shown, gone: [])
+        }
+        let changed = try prepared(GeofenceStatements.changed).all(application, since) {
+            try damaged.geofence($0, in: self)
+        }.compactMap(\.self)
+        let (shown, elsewhere) = changed.split(where: { $0.plan.platform.includes(platform.kind) })
+        let withdrawn = try prepared(GeofenceStatements.withdrawn).all(application, since) {
+            Key<Geofence>($0.integer(0))
+        }
+        let deleted = try prepared(DeletionStatements.since).all(application, since) { Key<Geofence>($0.integer(0)) }
+        return GeofenceUpdates(
+            lastModified: last, geofences: shown, gone: (elsewhere.map(\.key) + withdrawn + deleted).sorted())
+    }
+}
+
+extension Array {
+    /// Those for which it is so, and those for which it is not.
+    fileprivate func split(where isSo: (Element) -> Bool) -> ([Element], [Element]) {
+        (filter(isSo), filter { !isSo($0) })
+    }
+}

@@ -1,0 +1,158 @@
+import BelfryCore
+
+extension SQLStore {
+    package func create(_ plan: LocationGroupPlan, of application: Key<Application>) async throws -> LocationGroup {
+        try await write { session in
+            // In this order: two who held the row and both wanted to lock it would wait for each other.
+            try session.lockMap(of: application)
+            try session.check(application)
+            try session.check(.locationGroups, of: application)
+            session.note(1, .locationGroups, of: application)
+            let locations = try session.locations(plan.locations, of: application, field: "location_ids")
+            let now = session.now
+            let key = Key<LocationGroup>(
+                try session.insert(
+                    LocationGroupStatements.insert, application, plan.name, plan.summary, plan.search, now))
+            try session.add(plan.locations, to: key)
+            return LocationGroup(
+                key: key, name: plan.name, summary: plan.summary, locations: locations, createdAt: now, updatedAt: now)
+        }
+    }
+
+    package func locationGroup(
+        _ key: Key<LocationGroup>, of application: Key<Application>
+    ) async throws -> LocationGroup? {
+        try await read { try $0.locationGroup(key, of: application) }
+    }
+
+    package func locationGroups(
+        of application: Key<Application>, _ query: MapQuery
+    ) async throws -> Listing<LocationGroup> {
+        try await search(for: application) { [damagedRows] db, _ in
+            let total = try db.prepared(LocationGroupStatements.count)
+                .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
+            let items = try db.prepared(LocationGroupStatements.page)
+                .all(application, query.changedSince, query.keyword, query.size, query.offset) { row in
+                    try damagedRows.readable("location group \(row.integer(0))") { try db.locationGroup(row) }
+                }
+            return Listing(items.compactMap(\.self), total: total ?? 0)
+        }
+    }
+
+    package func update(
+        _ key: Key<LocationGroup>, of application: Key<Application>,
+        change: @escaping @Sendable (LocationGroupPlan) throws -> LocationGroupPlan
+    ) async throws -> LocationGroup? {
+        try await write { session in
+            try session.lockMap(of: application)
+            guard let old = try session.db.locationGroup(key, of: application) else { return nil }
+            let plan = try change(old.plan)
+            guard plan != old.plan else { return old }
+            let locations = try session.locations(plan.locations, of: application, field: "location_ids")
+            let now = session.now
+            try session.prepared(LocationGroupStatements.update).send(plan.name, plan.summary, plan.search, now, key)
+            try session.prepared(LocationGroupStatements.clear).send(key)
+            try session.add(plan.locations, to: key)
+            return LocationGroup(
+                key: key, name: plan.name, summary: plan.summary, locations: locations, createdAt: old.createdAt,
+                updatedAt: now)
+        }
+    }
+
+    package func delete(_ key: Key<LocationGroup>, of application: Key<Application>) async throws -> Bool {
+        try await write { session in
+            try session.lockMap(of: application)
+            let isThere = try session.prepared(LocationGroupStatements.byKey).first(key, application) { _ in true }
+            guard isThere != nil else { return false }
+            try session.prepared(LocationGroupStatements.clear).send(key)
+            try session.prepared(LocationGroupStatements.delete).send(key)
+            session.note(-1, .locationGroups, of: application)
+            return true
+        }
+    }
+}
+
+extension LocationGroupPlan {
+    /// What a keyword is looked for in.
+    fileprivate var search: String { "\(name)\n\(summary)".lowercased() }
+}
+
+extension WriteSession {
+    fileprivate func add(_ locations: [Key<Location>], to group: Key<LocationGroup>) throws {
+        let add = try prepared(LocationGroupStatements.add)
+        for (position, location) in locations.enumerated() { try add.send(group, position, location) }
+    }
+}
+
+extension SQLConnection {
+    fileprivate func locationGroup(
+        _ key: Key<LocationGroup>, of application: Key<Application>
+    ) throws -> LocationGroup? {
+        try prepared(LocationGroupStatements.byKey).first(key, application) { try locationGroup($0) }
+    }
+
+    /// From the columns of `LocationGroupStatements.byKey` and `page`.
+    fileprivate func locationGroup(_ row: some SQLRow) throws -> LocationGroup {
+        let key = Key<LocationGroup>(row.integer(0))
+        return LocationGroup(
+            key: key, name: row.text(1), summary: row.text(2),
+            locations: try prepared(LocationGroupStatements.locations).all(key, as: Location.init),
+            createdAt: Instant(milliseconds: row.integer(3)), updatedAt: Instant(milliseconds: row.integer(4)))
+    }
+}
+
+enum LocationGroupStatements {
+    static let insert: SQLText = """
+        INSERT INTO location_group /* location_groups.insert */ (
+            application_id, name, summary, search, created_at_ms, updated_at_ms)
+        VALUES ($1, $2, $3, $4, $5, $5)
+        RETURNING id
+        """
+
+    static let add: SQLText = """
+        INSERT INTO location_group_member /* location_groups.add */ (group_id, position, location_id)
+        VALUES ($1, $2, $3)
+        """
+
+    static let byKey: SQLText = """
+        SELECT id, name, summary, created_at_ms, updated_at_ms /* location_groups.by_key */
+          FROM location_group
+         WHERE id = $1 AND application_id = $2
+        """
+
+    /// Walks `location_group_application`.
+    static let page: SQLText = """
+        SELECT id, name, summary, created_at_ms, updated_at_ms /* location_groups.page */
+          FROM location_group
+         WHERE application_id = $1 AND updated_at_ms >= $2 AND \(SQLText.position)(search, $3) > 0
+         ORDER BY id
+         LIMIT $4 OFFSET $5
+        """
+
+    static let count: SQLText = """
+        SELECT count(*) /* location_groups.count */
+          FROM location_group
+         WHERE application_id = $1 AND updated_at_ms >= $2 AND \(SQLText.position)(search, $3) > 0
+        """
+
+    static let locations: SQLText = """
+        SELECT id, name, latitude, longitude, radius, created_at_ms, updated_at_ms /* location_groups.locations */
+          FROM location_group_member JOIN location ON id = location_id
+         WHERE group_id = $1
+         ORDER BY position
+        """
+
+    static let update: SQLText = """
+        UPDATE location_group /* location_groups.update */
+           SET name = $1, summary = $2, search = $3, updated_at_ms = $4
+         WHERE id = $5
+        """
+
+    static let clear: SQLText = """
+        DELETE FROM location_group_member /* location_groups.clear */ WHERE group_id = $1
+        """
+
+    static let delete: SQLText = """
+        DELETE FROM location_group /* location_groups.delete */ WHERE id = $1
+        """
+}

@@ -1,0 +1,167 @@
+import BelfryCore
+
+extension SQLStore {
+    package func create(_ place: Place, of application: Key<Application>) async throws -> Location {
+        try await write { session in
+            try session.check(application)
+            try session.check(.locations, of: application)
+            session.note(1, .locations, of: application)
+            let now = session.now
+            let key = try session.insert(
+                LocationStatements.insert, application, place.name, place.name.lowercased(), place.latitude,
+                place.longitude, place.radius, now)
+            return Location(key: Key(key), place: place, createdAt: now, updatedAt: now)
+        }
+    }
+
+    package func location(_ key: Key<Location>, of application: Key<Application>) async throws -> Location? {
+        try await read { try $0.location(key, of: application) }
+    }
+
+    package func locations(
+        of application: Key<Application>, _ query: MapQuery
+    ) async throws -> Listing<Location> {
+        try await search(for: application) { [damagedRows] db, _ in
+            let total = try db.prepared(LocationStatements.count)
+                .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
+            let items = try db.prepared(LocationStatements.page)
+                .all(application, query.changedSince, query.keyword, query.size, query.offset) { row in
+                    try damagedRows.readable("location \(row.integer(0))") { try Location(row) }
+                }
+            return Listing(items.compactMap(\.self), total: total ?? 0)
+        }
+    }
+
+    package func update(
+        _ key: Key<Location>, of application: Key<Application>,
+        change: @escaping @Sendable (Place) throws -> Place
+    ) async throws -> Location? {
+        try await write { session in
+            try session.lockMap(of: application)
+            guard let old = try session.db.location(key, of: application) else { return nil }
+            let place = try change(old.place)
+            guard place != old.place else { return old }
+            let now = session.now
+            try session.prepared(LocationStatements.update).send(
+                place.name, place.name.lowercased(), place.latitude, place.longitude, place.radius, now, key)
+            try GeofenceDesk(session: session, application: application).restampThose(using: key)
+            return Location(key: key, place: place, createdAt: old.createdAt, updatedAt: now)
+        }
+    }
+
+    package func delete(_ key: Key<Location>, of application: Key<Application>) async throws -> Bool {
+        try await write { session in
+            try session.lockMap(of: application)
+            let isThere = try session.prepared(LocationStatements.byKey).first(key, application) { _ in true }
+            guard isThere != nil else { return false }
+            try session.checkUnused(key)
+            try session.prepared(LocationStatements.delete).send(key)
+            session.note(-1, .locations, of: application)
+            return true
+        }
+    }
+}
+
+extension WriteSession {
+    func check(_ application: Key<Application>) throws {
+        guard try exists(application) else { throw StoreError.unknown("application \(application)") }
+    }
+
+    /// Changes of one application's map follow one another, from here to the end of the transaction.
+    func lockMap(of application: Key<Application>) throws {
+        try prepared(ApplicationStatements.lock).send(application)
+    }
+
+    fileprivate func checkUnused(_ key: Key<Location>) throws {
+        let users =
+            try prepared(LocationStatements.geofences).all(key) { "geofence \($0.integer(0))" }
+            + prepared(LocationStatements.groups).all(key) { "location group \($0.integer(0))" }
+        guard users.isEmpty else {
+            throw StoreError.notEmpty("location \(key) is used by \(users.joined(separator: ", "))")
+        }
+    }
+
+    /// Throws on the first of these that the application does not have.
+    func locations(_ keys: [Key<Location>], of application: Key<Application>, field: String) throws -> [Location] {
+        try keys.enumerated().map { index, key in
+            guard let location = try db.location(key, of: application) else {
+                throw InvalidInput(field: "\(field)[\(index)]", "is \(key), this application has no such location")
+            }
+            return location
+        }
+    }
+}
+
+extension SQLConnection {
+    func location(_ key: Key<Location>, of application: Key<Application>) throws -> Location? {
+        try prepared(LocationStatements.byKey).first(key, application, as: Location.init)
+    }
+}
+
+extension Location {
+    /// From the columns of `LocationStatements.byKey` and of all that list locations.
+    init(_ row: some SQLRow) throws {
+        do {
+            self.init(
+                key: Key(row.integer(0)),
+                place: try Place(
+                    stored: row.text(1), latitude: row.double(2), longitude: row.double(3), radius: row.double(4)),
+                createdAt: Instant(milliseconds: row.integer(5)), updatedAt: Instant(milliseconds: row.integer(6)))
+        } catch {
+            throw StoreError.damaged("location \(row.integer(0))", "\(error)")
+        }
+    }
+}
+
+enum LocationStatements {
+    static let insert: SQLText = """
+        INSERT INTO location /* locations.insert */ (
+            application_id, name, search, latitude, longitude, radius, created_at_ms, updated_at_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+        RETURNING id
+        """
+
+    static let byKey: SQLText = """
+        SELECT id, name, latitude, longitude, radius, created_at_ms, updated_at_ms /* locations.by_key */
+          FROM location
+         WHERE id = $1 AND application_id = $2
+        """
+
+    /// Walks `location_application`.
+    static let page: SQLText = """
+        SELECT id, name, latitude, longitude, radius, created_at_ms, updated_at_ms /* locations.page */
+          FROM location
+         WHERE application_id = $1 AND updated_at_ms >= $2 AND \(SQLText.position)(search, $3) > 0
+         ORDER BY id
+         LIMIT $4 OFFSET $5
+        """
+
+    static let count: SQLText = """
+        SELECT count(*) /* locations.count */
+          FROM location
+         WHERE application_id = $1 AND updated_at_ms >= $2 AND \(SQLText.position)(search, $3) > 0
+        """
+
+    static let update: SQLText = """
+        UPDATE location /* locations.update */
+           SET name = $1, search = $2, latitude = $3, longitude = $4, radius = $5, updated_at_ms = $6
+         WHERE id = $7
+        """
+
+    static let delete: SQLText = """
+        DELETE FROM location /* locations.delete */ WHERE id = $1
+        """
+
+    /// A few of those that use it, to name them. Walks `geofence_location_location`.
+    static let geofences: SQLText = """
+        SELECT geofence_id /* locations.geofences */
+          FROM geofence_location
+         WHERE location_id = $1
+         ORDER BY geofence_id
+         LIMIT 5
+        """
+
+    static let groups: SQLText = """
+        SELECT group_id /* locations.groups */ FROM location_group_member WHERE location_id = $1 LIMIT 5
+        """
+}

@@ -1,0 +1,138 @@
+import BelfryCore
+import FoundationEssentials
+
+extension SQLStore {
+    /// How many old records a reservation clears away. More than the one it adds, so that they become fewer.
+    private static var clearedMax: Int { 4 }
+
+    package func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict {
+        try await write { session in
+            let now = session.now
+            try session.prepared(IdempotencyStatements.lock).send(reservation.lock)
+            let old = try session.prepared(IdempotencyStatements.byName)
+                .first(reservation.name, as: IdempotencyRecord.init)
+            let verdict = IdempotencyVerdict(old, for: reservation, at: now)
+            if case .first = verdict, old == nil {
+                let account = QuotaAccount(.idempotencyKeys, of: reservation.caller)
+                try session.check(account)
+                session.effects.quotas.add(1, to: account)
+            }
+            try session.clearIdempotency(
+                until: now + (.zero - IdempotencyRecord.lifetime), atMost: Self.clearedMax, but: reservation.name)
+            switch verdict {
+            case .first:
+                let caller = reservation.caller
+                try session.prepared(IdempotencyStatements.replace).send(
+                    reservation.name, reservation.request, reservation.seed, now, now + reservation.hold,
+                    Int64(caller.kind.rawValue), caller.id)
+            case .again(let seed):
+                try session.prepared(IdempotencyStatements.hold).send(now + reservation.hold, reservation.name, seed)
+            case .answered, .taken, .busy: break
+            }
+            return verdict
+        }
+    }
+
+    package func complete(_ name: [UInt8], seed: UUID, with answer: KeptAnswer) async throws {
+        try await write { session in
+            try session.prepared(IdempotencyStatements.complete).send(answer.status, answer.content.bytes, name, seed)
+        }
+    }
+
+    package func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
+        try await write { session in
+            if hadNoEffect {
+                try session.prepared(IdempotencyStatements.forget).each(name, seed) { session.noteForgotten($0) }
+            } else {
+                try session.prepared(IdempotencyStatements.hold).send(session.now, name, seed)
+            }
+        }
+    }
+}
+
+extension WriteSession {
+    /// Deletes records that were made until then, but for the one of a name; returns how many.
+    @discardableResult
+    func clearIdempotency(until: Instant, atMost limit: Int, but name: [UInt8] = []) throws -> Int {
+        var count = 0
+        try prepared(IdempotencyStatements.clear).each(until, limit, name) { row in
+            count += 1
+            noteForgotten(row)
+        }
+        return count
+    }
+
+    /// Takes note of a record that was deleted, from the columns of `IdempotencyStatements.forget`.
+    fileprivate func noteForgotten(_ row: some SQLRow) {
+        guard let kind = UInt8(exactly: row.integer(0)).flatMap(Principal.Kind.init(rawValue:)) else { return }
+        effects.quotas.add(-1, to: QuotaAccount(.idempotencyKeys, of: Principal(kind, row.integer(1))))
+    }
+}
+
+extension IdempotencyRecord {
+    fileprivate init(_ row: some SQLRow) throws {
+        guard let seed = row.uuid(1) else {
+            throw StoreError.damaged("a record of an Idempotency-Key")
+        }
+        let state: State =
+            row.isNull(4)
+            ? .held(until: Instant(milliseconds: row.integer(3)))
+            : .answered(KeptAnswer(status: Int(row.integer(4)), content: Sealed(bytes: row.blob(5))))
+        self.init(
+            request: row.blob(0), seed: seed, createdAt: Instant(milliseconds: row.integer(2)), state: state)
+    }
+}
+
+extension Reservation {
+    /// A number for the name: two who come with one name at once are served one after the other.
+    fileprivate var lock: Int64 { name.prefix(8).reduce(0) { $0 << 8 | Int64($1) } }
+}
+
+enum IdempotencyStatements {
+    static let lock: SQLText = """
+        SELECT \(sqlite: "$1", postgres: "pg_advisory_xact_lock($1)") /* idempotency.lock */
+        """
+
+    static let byName: SQLText = """
+        SELECT request, seed, created_at_ms, held_until_ms, status, content /* idempotency.by_name */
+          FROM idempotency
+         WHERE name = $1
+        """
+
+    /// Takes the place of a record that is too old, if there is one.
+    static let replace: SQLText = """
+        INSERT INTO idempotency /* idempotency.replace */ (
+            name, request, seed, created_at_ms, held_until_ms, caller_kind, caller_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+            ON CONFLICT (name) DO UPDATE
+           SET request = excluded.request, seed = excluded.seed, created_at_ms = excluded.created_at_ms,
+               held_until_ms = excluded.held_until_ms, status = NULL, content = NULL,
+               caller_kind = excluded.caller_kind, caller_id = excluded.caller_id
+        """
+
+    static let hold: SQLText = """
+        UPDATE idempotency /* idempotency.hold */
+           SET held_until_ms = $1
+         WHERE name = $2 AND seed = $3 AND status IS NULL
+        """
+
+    static let complete: SQLText = """
+        UPDATE idempotency /* idempotency.complete */
+           SET status = $1, content = $2, held_until_ms = NULL
+         WHERE name = $3 AND seed = $4 AND status IS NULL
+        """
+
+    static let forget: SQLText = """
+        DELETE FROM idempotency /* idempotency.forget */ WHERE name = $1 AND seed = $2 AND status IS NULL
+        RETURNING coalesce(caller_kind, 0), coalesce(caller_id, 0)
+        """
+
+    /// Walks `idempotency_created`.
+    static let clear: SQLText = """
+        DELETE FROM idempotency /* idempotency.clear */
+         WHERE name IN (SELECT name FROM idempotency WHERE created_at_ms <= $1 AND name <> $3
+                         ORDER BY created_at_ms LIMIT $2
+                           \(SQLText.forUpdateSkipLocked))
+        RETURNING coalesce(caller_kind, 0), coalesce(caller_id, 0)
+        """
+}

@@ -1,0 +1,58 @@
+import BelfryCore
+import FoundationEssentials
+
+extension SQLStore {
+    package func beat(_ report: NodeReport) async throws {
+        try await write { session in
+            try session.prepared(NodeStatements.beat).send(
+                report.uuid, report.host, report.version, session.now, report.pagesInAir, report.isDraining)
+            try session.prepared(NodeStatements.forget).send(session.now + (.zero - Node.forgottenAfter))
+        }
+    }
+
+    package func leave(_ node: UUID) async throws {
+        try await write { try $0.prepared(NodeStatements.leave).send(node) }
+    }
+
+    package func nodes() async throws -> [Node] {
+        let now = clock.now
+        return try await glance { db in
+            try db.prepared(NodeStatements.all).all { try Node($0, now: now) }
+        }
+    }
+}
+
+extension Node {
+    fileprivate init(_ row: some SQLRow, now: Instant) throws {
+        guard let uuid = row.uuid(0) else { throw StoreError.damaged("a node") }
+        self.init(
+            NodeReport(
+                uuid: uuid, host: row.text(1), version: row.text(2), pagesInAir: Int(row.integer(5)),
+                isDraining: row.bool(6)),
+            since: Instant(milliseconds: row.integer(3)), lastSeenAt: Instant(milliseconds: row.integer(4)), now: now)
+    }
+}
+
+enum NodeStatements {
+    static let beat: SQLText = """
+        INSERT INTO node /* nodes.beat */ (uuid, host, version, since_ms, last_seen_at_ms, page_count, is_draining)
+        VALUES ($1, $2, $3, $4, $4, $5, $6)
+            ON CONFLICT (uuid) DO UPDATE
+           SET last_seen_at_ms = excluded.last_seen_at_ms, page_count = excluded.page_count,
+               is_draining = excluded.is_draining
+        """
+
+    /// There are a few. Another node's beat that waits for its row is not waited for.
+    static let forget: SQLText = """
+        DELETE FROM node /* nodes.forget */
+         WHERE uuid IN (SELECT uuid FROM node WHERE last_seen_at_ms < $1 \(SQLText.forUpdateSkipLocked))
+        """
+
+    static let leave: SQLText = "DELETE FROM node /* nodes.leave */ WHERE uuid = $1"
+
+    static let all: SQLText = """
+        SELECT uuid, host, version, since_ms, last_seen_at_ms, page_count, is_draining /* nodes.all */
+          FROM node
+         ORDER BY since_ms, uuid
+        """
+}

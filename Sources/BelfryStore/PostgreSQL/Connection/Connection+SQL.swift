@@ -1,0 +1,22 @@
+import BelfryCore
+import PostgreSQL
+
+extension Connection: SQLConnection {
+    func prepared(_ sql: SQLText) -> Statement { prepared(sql.postgres) }
+
+    func postings(of platform: Key<Platform>, application: Key<Application>, now: Instant) -> PostgresPostings {
+        PostgresPostings(self, platform: platform, application: application, now: now)
+    }
+
+    /// It counts rows, however many there are.
+    func deviceCount(on platforms: [Key<Platform>]) throws -> Int {
+        let count = prepared(PostgresDeviceStatements.count)
+        return try platforms.reduce(0) { try $0 + (count.first($1) { Int($0.integer(0)) } ?? 0) }
+    }
+
+    func device(of platforms: [Key<Platform>], skipping count: Int) -> (device: Key<Device>, skipped: Int)? { nil }
+}
+
+extension Statement: SQLStatement {}
+
+extension Row: SQLRow {}

@@ -1,0 +1,89 @@
+import BelfryCore
+import Dispatch
+import Logging
+import PostgreSQL
+import Synchronization
+
+/// Does every now and then what nobody waits for.
+final class PostgresWatch: Sendable {
+    // SAFETY: set once, and a dispatch source may be used from anywhere.
+    private nonisolated(unsafe) let timer: any DispatchSourceTimer
+    private let crier: Crier
+    private let logger: Logger
+    private let rounds = Atomic(0)
+    private let chores: [Chore]
+
+    private static let interval = DispatchTimeInterval.milliseconds(40)
+    /// Rounds between two looks at the chores.
+    private static let choresEvery = 25
+
+    init(crier: Crier, logger: Logger) {
+        self.crier = crier
+        self.logger = logger
+        chores = [
+            Chore(name: "housekeeping", lock: PostgresSessionStatements.housekeeping) { session in
+                try Demolition(session: session).resume()
+                try Retirement(session: session).resume()
+                try TopicBurial(session: session).step()
+            },
+            Chore(name: "settling", lock: PostgresSessionStatements.settling) { try DeviceHorizon(session: $0).step() },
+            Chore(name: "sweeping", lock: PostgresSessionStatements.sweeping) {
+                try PostgresSubscriptionSweep(session: $0).step()
+            },
+            Chore(name: "cataloguing", lock: PostgresSessionStatements.cataloguing) {
+                try Catalogue(session: $0).step()
+            },
+        ]
+        timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "belfry.store.watch"))
+        timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(5))
+    }
+
+    deinit { timer.cancel() }
+
+    func start(_ store: PostgresStore) {
+        timer.setEventHandler { [weak self, weak store] in
+            guard let self, let store else { return }
+            crier.speak()
+            let round = rounds.add(1, ordering: .relaxed).newValue
+            guard round.isMultiple(of: Self.choresEvery) else { return }
+            for chore in chores { chore.begin(in: store, logger) }
+            store.sharedUse.compare(in: store, logger)
+        }
+        timer.resume()
+    }
+
+    func stop() { timer.cancel() }
+}
+
+/// What one node at a time does, while the others pass by.
+private final class Chore: Sendable {
+    private let name: String
+    /// Whether it is this node's turn.
+    private let lock: String
+    private let work: @Sendable (PostgresWriteSession) throws -> Void
+    private let isUnderWay = Atomic(false)
+
+    init(name: String, lock: String, work: @escaping @Sendable (PostgresWriteSession) throws -> Void) {
+        self.name = name
+        self.lock = lock
+        self.work = work
+    }
+
+    /// Begins unless it is under way.
+    func begin(in store: PostgresStore, _ logger: Logger) {
+        guard isUnderWay.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+        else { return }
+        store.pool.enqueue { [self, weak store] connection in
+            guard let store else { return }
+            let session = try store.begin(on: connection)
+            guard try session.prepared(lock).first(as: { $0.bool(0) }) ?? false else { return }
+            try work(session)
+            try connection.prepared(PostgresSessionStatements.commit).run()
+            store.publish(session.effects)
+        } then: { [self] result in
+            isUnderWay.store(false, ordering: .releasing)
+            guard case .failure(let error) = result else { return }
+            logger.debug("put off", metadata: ["chore": "\(name)", "error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import BelfryCore
+import PostgreSQL
+
+/// What a write sees: a connection inside a transaction, the time, and what the transaction has changed so far that others
+/// have to know.
+final class PostgresWriteSession: WriteSession {
+    let db: Connection
+    let now: Instant
+    let secrets: Secrets
+    let pushes: PushShelf
+    let topicBook: PostgresTopicBook
+    let quotaBook: QuotaBook
+    let sharedUse: SharedUse
+    var effects = Effects()
+    /// Topics to be remembered after the commit, and how many were buried before it looked for them.
+    var found: (topics: [TopicName: Topic], burials: Int64)?
+
+    init(
+        db: Connection, now: Instant, secrets: Secrets, pushes: PushShelf, topicBook: PostgresTopicBook,
+        quotaBook: QuotaBook,
+        sharedUse: SharedUse
+    ) {
+        self.db = db
+        self.now = now
+        self.secrets = secrets
+        self.pushes = pushes
+        self.topicBook = topicBook
+        self.quotaBook = quotaBook
+        self.sharedUse = sharedUse
+    }
+
+    func prepared(_ sql: String) -> Statement { db.prepared(sql) }
+
+    func rosterChanged() { effects.rosterChanged = true }
+
+    func hold(_ platforms: [Key<Platform>]) throws -> Set<Key<Platform>> {
+        Set(try prepared(PlatformStatements.hold).all(SQLKeys(platforms)) { Key($0.integer(0)) })
+    }
+
+    func noteAccepted(_ push: Push) {}
+
+    func unwrittenUse(_ account: QuotaAccount) -> Int? { sharedUse.unwrittenUse(account) }
+}
+
+enum PostgresSessionStatements {
+    static let begin = "BEGIN /* session.begin */"
+    static let snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY /* session.snapshot */"
+    /// Of a transaction that searches: `SearchBudget.longest`.
+    static let searchDeadline = "SET LOCAL statement_timeout = '5s' /* session.search_deadline */"
+    static let commit = "COMMIT /* session.commit */"
+
+    /// The database's clock, in milliseconds.
+    static let now = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint /* session.now */"
+
+    static let notify = "SELECT pg_notify($1, $2) /* session.notify */"
+
+    /// Whether this node may do the housekeeping now. The lock goes with the transaction.
+    static let housekeeping = "SELECT pg_try_advisory_xact_lock(7236828794) /* session.housekeeping */"
+
+    /// The same for the catalogue.
+    static let cataloguing = "SELECT pg_try_advisory_xact_lock(7236828795) /* session.cataloguing */"
+
+    /// The same for a look at how far devices have come.
+    static let settling = "SELECT pg_try_advisory_xact_lock(7236828799) /* session.settling */"
+
+    /// The same for the posting lists.
+    static let sweeping = "SELECT pg_try_advisory_xact_lock(7236828797) /* session.sweeping */"
+
+    /// What each connection is told. An answer waits for the disk even where the server's default is not to. A node that is cut
+    /// off inside a transaction keeps its locks for ten seconds. Plans are made once for each statement, and walk indexes
+    /// from row to row however small a table is, for it may have grown by the next time.
+    static let setup = """
+        SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local');
+        SET statement_timeout = '20s';
+        SET lock_timeout = '10s';
+        SET idle_in_transaction_session_timeout = '10s';
+        SET plan_cache_mode = force_generic_plan;
+        SET enable_seqscan = off;
+        SET enable_bitmapscan = off;
+        SET enable_hashjoin = off;
+        SET enable_mergejoin = off;
+        SET jit = off;
+        """
+}

@@ -1,0 +1,158 @@
+import BelfryCore
+import PostgreSQL
+import Synchronization
+
+extension PostgresStore {
+    /// Runs `body` inside a transaction of its own and returns when that is durable.
+    ///
+    /// `body` may run more than once: after a deadlock, or when the connection turned out to be broken. What an earlier run
+    /// changed was rolled back then.
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresWriteSession) throws -> Value
+    ) async throws -> Value {
+        do { return try await commit(body) } catch { throw error.asStoreError }
+    }
+
+    /// As `write`, for what counts once however often it is said: a database that cannot be reached is waited for.
+    func insist<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresWriteSession) throws -> Value
+    ) async throws -> Value {
+        let end = ContinuousClock.now + Self.insistence
+        while true {
+            do {
+                return try await commit(body)
+            } catch let error as PostgresError where error.isOfConnection && ContinuousClock.now < end {
+                try await Task.sleep(for: Self.pause)
+            } catch {
+                throw error.asStoreError
+            }
+        }
+    }
+
+    private static let insistence = Duration.seconds(60)
+    private static let pause = Duration.milliseconds(250)
+
+    private func commit<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresWriteSession) throws -> Value
+    ) async throws -> Value {
+        let signature = AuditSignature.pending.flatMap { $0.isKept ? nil : $0 }
+        let (value, effects) = try await run(Transaction(store: self, body: body, signature: signature))
+        publish(effects)
+        return value
+    }
+
+    /// Runs it on another connection if the first one broke before its commit was sent. It is not cancelled with its caller,
+    /// who could not know then what came of it.
+    private func run<Value: Sendable>(_ transaction: Transaction<Value>) async throws -> (Value, Effects) {
+        do {
+            return try await pool.run(isCancellable: false) { try transaction.run(on: $0) }
+        } catch let error as PostgresError where error.code == .connectionLost && !transaction.isCommitting {
+            return try await pool.run(isCancellable: false) { try transaction.run(on: $0) }
+        }
+    }
+
+    /// Has a write run, and returns at once. Its audit line is not written. Errors are as they came.
+    func enqueueWrite<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgresWriteSession) throws -> Value,
+        then: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        attempt(Transaction(store: self, body: body, signature: nil), isLast: false, then)
+    }
+
+    private func attempt<Value: Sendable>(
+        _ transaction: Transaction<Value>, isLast: Bool, _ then: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        pool.enqueue {
+            try transaction.run(on: $0)
+        } then: { [self] outcome in
+            switch outcome {
+            case .success(let (value, effects)):
+                publish(effects)
+                then(.success(value))
+            case .failure(let error as PostgresError)
+            where error.code == .connectionLost && !transaction.isCommitting && !isLast:
+                attempt(transaction, isLast: true, then)
+            case .failure(let error): then(.failure(error))
+            }
+        }
+    }
+
+    /// Reads from one snapshot.
+    func read<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value {
+        try await glance { connection in
+            try connection.prepared(PostgresSessionStatements.snapshot).send()
+            let value = try body(connection)
+            try connection.prepared(PostgresSessionStatements.commit).run()
+            return value
+        }
+    }
+
+    /// Reads with each statement what is committed by then.
+    func glance<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value {
+        do {
+            do {
+                return try await pool.run(body)
+            } catch let error as PostgresError where error.code == .connectionLost {
+                return try await pool.run(body)
+            }
+        } catch {
+            throw error.asStoreError
+        }
+    }
+}
+
+/// A write on its way through the database.
+private final class Transaction<Value: Sendable>: Sendable {
+    private let store: PostgresStore
+    private let body: @Sendable (PostgresWriteSession) throws -> Value
+    private let signature: AuditSignature?
+    private let hasSentCommit = Atomic(false)
+
+    /// Times that a transaction which met another is run.
+    private static var attemptsMax: Int { 6 }
+
+    init(
+        store: PostgresStore, body: @escaping @Sendable (PostgresWriteSession) throws -> Value,
+        signature: AuditSignature?
+    ) {
+        self.store = store
+        self.body = body
+        self.signature = signature
+    }
+
+    /// Whether its commit was sent, so that it may stand.
+    var isCommitting: Bool { hasSentCommit.load(ordering: .acquiring) }
+
+    func run(on connection: Connection) throws -> (Value, Effects) {
+        var attempt = 1
+        while true {
+            do {
+                return try attemptOnce(on: connection)
+            } catch let error as PostgresError where error.meetsAnother && attempt < Self.attemptsMax {
+                guard connection.rollBack() else { throw error }
+                attempt += 1
+            }
+        }
+    }
+
+    private func attemptOnce(on connection: Connection) throws -> (Value, Effects) {
+        hasSentCommit.store(false, ordering: .releasing)
+        store.observer.writesWaiting(store.pool.waitingCount)
+        let begun = ContinuousClock.now
+        let session = try store.begin(on: connection)
+        let value = try body(session)
+        try signature?.write(in: session)
+        // What was sent and not answered yet may still be refused; a commit would then not be one.
+        hasSentCommit.store(true, ordering: .releasing)
+        store.observer.transactionEnded(after: begun.duration(to: .now))
+        try connection.prepared(PostgresSessionStatements.commit).run()
+        signature?.noteCommit()
+        if let found = session.found { session.topicBook.learn(found.topics, since: found.burials) }
+        return (value, session.effects)
+    }
+}
+
+extension PostgresError {
+    /// Whether the transaction met another one, and may succeed when it is run again.
+    fileprivate var meetsAnother: Bool { isWorthRepeating || sqlState == .uniqueViolation }
+}

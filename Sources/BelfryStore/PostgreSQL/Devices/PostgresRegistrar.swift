@@ -1,0 +1,324 @@
+import BelfryCore
+import FoundationEssentials
+import PostgreSQL
+
+/// A registration on its way into the database, with what can be worked out without it.
+struct RegistrationEntry: Sendable {
+    let registration: Registration
+    let platform: Platform
+    /// The device that the caller takes itself for, if this database ever named it so.
+    let named: Key<Device>?
+    let tokenHash: UUID
+}
+
+/// Writes many registrations down, within a write, as if each came after the one before.
+///
+/// All rows they are about are read and held first. Then each changes them in memory, and what came of them is written with
+/// a few statements, however many there are.
+struct PostgresRegistrar {
+    private let session: PostgresWriteSession
+    private let entries: [RegistrationEntry]
+    private var platforms: Set<Key<Platform>> = []
+    /// The rows as they were read.
+    private var before: [Key<Device>: DeviceRow] = [:]
+    /// The rows as they are to be, with the names of their topics.
+    private var rows: [Key<Device>: Draft] = [:]
+    private var holders: [Holding: Key<Device>] = [:]
+    private var new: [(index: Int, draft: Draft)] = []
+    /// Entries for which their application has no room.
+    private var refusals: [Int: StoreError] = [:]
+
+    private struct Holding: Hashable {
+        let platform: Key<Platform>
+        let token: DeviceToken
+    }
+
+    private struct Draft {
+        var row: DeviceRow
+        var topics: Set<String>
+        var hash: UUID?
+        var application: Key<Application>
+    }
+
+    /// What came of one entry, before it is written.
+    private enum Fate {
+        case created
+        case updated(Key<Device>)
+        case refused(any Error)
+    }
+
+    /// - Parameter entries: no two of one device or one token; see `RegistrationDesk`.
+    init(session: PostgresWriteSession, entries: [RegistrationEntry]) {
+        self.session = session
+        self.entries = entries
+    }
+
+    /// What came of each, in order.
+    mutating func register() throws -> [Result<Device, any Error>] {
+        try read()
+        try checkUsers()
+        try checkTopics()
+        let fates = entries.indices.map { index in
+            do { return try decide(index) } catch { return Fate.refused(error) }
+        }
+        let created = try write()
+        return fates.enumerated().map { index, fate in
+            switch fate {
+            case .refused(let error): .failure(error)
+            case .created: Result { try device(created[index]) }
+            case .updated(let key): Result { try device(rows[key]) }
+            }
+        }
+    }
+
+    private func device(_ draft: Draft?) throws -> Device {
+        guard let draft else { throw StoreError.unavailable("a device was registered and is missing") }
+        return draft.row.device(naming: session.secrets.naming, topicNames: draft.topics.sorted())
+    }
+
+    // MARK: Reading
+
+    private mutating func read() throws {
+        let wanted = Set(entries.map(\.platform.key)).sorted()
+        platforms = Set(try session.prepared(PlatformStatements.hold).all(PostgresArray(wanted)) { Key($0.integer(0)) })
+        let holding = try session.prepared(PostgresDeviceStatements.byToken).all(
+            PostgresArray(entries.map(\.platform.key)), PostgresArray(entries.map(\.tokenHash))
+        ) { Key<Device>($0.integer(0)) }
+        let keys = Set(holding + entries.compactMap(\.named)).sorted()
+        guard !keys.isEmpty else { return }
+        let found = try session.prepared(PostgresDeviceStatements.hold).all(PostgresArray(keys), as: DeviceRow.init)
+        let names = try session.livingTopics(Set(found.flatMap(\.topics)))
+        let applications = Dictionary(
+            entries.map { ($0.platform.key, $0.platform.applicationKey) }, uniquingKeysWith: { first, _ in first })
+        for row in found {
+            guard let application = applications[row.platform] else { continue }
+            before[row.key] = row
+            rows[row.key] = Draft(
+                row: row, topics: Set(row.topics.compactMap { names[$0] }), hash: row.token.map(session.secrets.hash),
+                application: application)
+            if let token = row.token { holders[Holding(platform: row.platform, token: token)] = row.key }
+        }
+    }
+
+    // MARK: Quotas
+
+    /// What a custom user id is counted for.
+    private struct User: Hashable {
+        let platform: Key<Platform>
+        let id: String
+    }
+
+    /// Refuses those whose custom user id, where it is new to their device, has as many devices as it may have.
+    private mutating func checkUsers() throws {
+        guard let limit = session.quotaBook.quotas[.userDevices] else { return }
+        let wanted = entries.map { newUser(of: $0) }
+        let users = Array(Set(wanted.compactMap(\.self)))
+        guard !users.isEmpty else { return }
+        var counts: [User: Int] = [:]
+        try session.prepared(PostgresQuotaStatements.userDevices).each(
+            PostgresArray(users.map(\.platform)), PostgresArray(users.map(\.id)), limit
+        ) { counts[User(platform: Key($0.integer(0)), id: $0.text(1))] = Int($0.integer(2)) }
+        for (index, user) in wanted.enumerated() {
+            guard let user else { continue }
+            do throws(StoreError) {
+                try session.quotaBook.quotas.check(.userDevices, use: counts[user] ?? 0)
+                counts[user, default: 0] += 1
+            } catch {
+                refusals[index] = error
+            }
+        }
+    }
+
+    private func newUser(of entry: RegistrationEntry) -> User? {
+        guard case .set(let id) = entry.registration.customUserID else { return nil }
+        let platform = entry.platform.key
+        let device = named(entry) ?? holders[Holding(platform: platform, token: entry.registration.token)]
+        return device.flatMap { rows[$0]?.row.customUserID } == id ? nil : User(platform: platform, id: id)
+    }
+
+    /// Refuses those whose topics would be too many new ones.
+    private mutating func checkTopics() throws {
+        for (application, indices) in Dictionary(grouping: entries.indices, by: { entries[$0].platform.applicationKey })
+        {
+            let count = indices.reduce(0) { $0 + entries[$1].registration.topics.wanted.count }
+            guard let room = try session.topicRoom(of: application), count > room else { continue }
+            let names = indices.reduce(into: Set<TopicName>()) { names, index in
+                names.formUnion(topicNames(of: entries[index]))
+            }
+            var there = try session.existing(names)
+            var use = try session.use(QuotaAccount(.topics, of: application))
+            for index in indices where refusals[index] == nil {
+                let new = topicNames(of: entries[index]).subtracting(there)
+                do throws(StoreError) {
+                    try session.quotaBook.quotas.check(.topics, use: use, adding: new.count)
+                    there.formUnion(new)
+                    use += new.count
+                } catch {
+                    refusals[index] = error
+                }
+            }
+        }
+    }
+
+    private func topicNames(of entry: RegistrationEntry) -> Set<TopicName> {
+        Set(entry.registration.topics.wanted.map { TopicName(application: entry.platform.applicationKey, name: $0) })
+    }
+
+    // MARK: Deciding
+
+    private mutating func decide(_ index: Int) throws -> Fate {
+        let entry = entries[index]
+        let platform = entry.platform.key
+        guard platforms.contains(platform) else { throw StoreError.unknown("platform \(platform)") }
+        if let refusal = refusals[index] { throw refusal }
+        let named = self.named(entry)
+        let holding = Holding(platform: platform, token: entry.registration.token)
+        switch Enrolment(named: named, holder: holders[holding]) {
+        case .create:
+            let application = entry.platform.applicationKey
+            try session.check(.devices, of: application)
+            let row = DeviceRow(
+                key: Key(0), platform: platform, reach: .inactive, registeredAt: .zero, token: nil, topics: [],
+                customUserID: nil, about: entry.registration.about)
+            new.append(
+                (index, try applied(entry, to: Draft(row: row, topics: [], application: application)))
+            )
+            session.note(1, .devices, of: application)
+            return .created
+        case .update(let key, let evicted):
+            guard let old = rows[key] else { preconditionFailure("one of those that were read is updated") }
+            let draft = try applied(entry, to: old)
+            if let evicted { evict(evicted) }
+            if let token = old.row.token { holders[Holding(platform: platform, token: token)] = nil }
+            holders[holding] = key
+            rows[key] = draft
+            return .updated(key)
+        }
+    }
+
+    private func named(_ entry: RegistrationEntry) -> Key<Device>? {
+        entry.named.flatMap { rows[$0] }.flatMap { $0.row.platform == entry.platform.key ? $0.row.key : nil }
+    }
+
+    private mutating func evict(_ key: Key<Device>) {
+        rows[key]?.row.token = nil
+        rows[key]?.row.reach = .inactive
+        rows[key]?.hash = nil
+    }
+
+    private func applied(_ entry: RegistrationEntry, to old: Draft) throws -> Draft {
+        let registration = entry.registration
+        var draft = old
+        draft.topics = registration.topics.applied(to: old.topics)
+        guard draft.topics.count <= Registration.topicsMax else {
+            throw InvalidInput(
+                field: "tags",
+                "has \(draft.topics.count) topics with those before, the limit is \(Registration.topicsMax)")
+        }
+        draft.hash = entry.tokenHash
+        draft.row.token = registration.token
+        draft.row.registeredAt = session.now
+        draft.row.about = registration.about.filled(from: old.row.about)
+        draft.row.reach = Reach(kind: entry.platform.kind, osVersion: draft.row.about.osVersion)
+        switch registration.customUserID {
+        case .keep: break
+        case .clear: draft.row.customUserID = nil
+        case .set(let id): draft.row.customUserID = id
+        }
+        return draft
+    }
+
+    // MARK: Writing
+
+    /// The devices that are new, by the index of their entry.
+    private mutating func write() throws -> [Int: Draft] {
+        try nameTopics()
+        var postings = PostingChanges()
+        try writeChanged(&postings)
+        try postings.write(in: session)
+        return try insertNew()
+    }
+
+    /// Gives the topics of all that changes their ids. Of a device that was only evicted they stay as they are.
+    private mutating func nameTopics() throws {
+        let changed = rows.filter { $0.value.row.registeredAt == session.now && $0.value.row.token != nil }
+        guard !changed.isEmpty || !new.isEmpty else { return }
+        let (book, burials) = try session.knownTopics()
+        func known(_ name: String, _ draft: Draft) -> Topic? {
+            book[draft.application]?[name].flatMap { $0.isLiving(at: session.now) ? $0 : nil }
+        }
+        var unknown: Set<TopicName> = []
+        for draft in changed.values + new.map(\.draft) {
+            for name in draft.topics where known(name, draft) == nil {
+                unknown.insert(TopicName(application: draft.application, name: name))
+            }
+        }
+        let found = try session.intern(unknown)
+        if !found.isEmpty { session.found = (found, burials) }
+        func named(_ draft: Draft) -> [Int64] {
+            draft.topics.compactMap { name in
+                let topic = known(name, draft) ?? found[TopicName(application: draft.application, name: name)]
+                return topic?.key.rawValue
+            }.sorted()
+        }
+        for (key, draft) in changed { rows[key]?.row.topics = named(draft) }
+        for index in new.indices { new[index].draft.row.topics = named(new[index].draft) }
+    }
+
+    private func writeChanged(_ postings: inout PostingChanges) throws {
+        var touched: [Key<Device>] = []
+        var freed: [Key<Device>] = []
+        var changed: [Draft] = []
+        var errata: [Key<Device>] = []
+        for (key, draft) in rows.sorted(by: { $0.key < $1.key }) {
+            guard let old = before[key] else { continue }
+            if old.token != nil, old.token != draft.row.token { freed.append(key) }
+            if !draft.row.isSame(as: old) {
+                if draft.row.token != nil { changed.append(draft) }
+                if !draft.row.hasTexts(of: old) { errata.append(key) }
+                postings.move(key, on: draft.row.platform, from: old.postings, to: draft.row.postings)
+            } else if draft.row.registeredAt != old.registeredAt {
+                touched.append(key)
+            }
+        }
+        try session.noteErrata(errata)
+        if !touched.isEmpty {
+            try session.prepared(PostgresDeviceStatements.touch).send(session.now, PostgresArray(touched))
+        }
+        if !freed.isEmpty { try session.prepared(PostgresDeviceStatements.evict).send(PostgresArray(freed)) }
+        for draft in changed {
+            let (row, about) = (draft.row, draft.row.about)
+            try session.prepared(DeviceStatements.update).send(
+                row.reach.rawValue, row.registeredAt, draft.hash, row.token?.bytes, TopicList.encode(row.topics),
+                row.customUserID, about.os, about.osVersion, about.model, about.manufacturer, about.alias, row.key)
+        }
+    }
+
+    private func insertNew() throws -> [Int: Draft] {
+        guard !new.isEmpty else { return [:] }
+        // In the order of the unique index: of two who insert the same tokens neither waits for the other.
+        let drafts = new.sorted { entries[$0.index].tokenHash < entries[$1.index].tokenHash }
+        let rows = drafts.map(\.draft.row)
+        var keys: [UUID: [Key<Platform>: Key<Device>]] = [:]
+        try session.prepared(PostgresDeviceStatements.insert).each(
+            PostgresArray(rows.map(\.platform)), PostgresArray(rows.map(\.reach.rawValue)),
+            PostgresArray(drafts.map(\.draft.hash)), PostgresArray(rows.map(\.token?.bytes)),
+            PostgresArray(rows.map { TopicList.encode($0.topics) }), PostgresArray(rows.map(\.customUserID)),
+            PostgresArray(rows.map(\.about.os)), PostgresArray(rows.map(\.about.osVersion)),
+            PostgresArray(rows.map(\.about.model)), PostgresArray(rows.map(\.about.manufacturer)),
+            PostgresArray(rows.map(\.about.alias)), session.now
+        ) { row in
+            if let hash = row.uuid(2) { keys[hash, default: [:]][Key(row.integer(1))] = Key(row.integer(0)) }
+        }
+        var created: [Int: Draft] = [:]
+        for (index, var draft) in drafts {
+            guard let key = draft.hash.flatMap({ keys[$0]?[draft.row.platform] }) else {
+                throw PostgresError(
+                    .refused, sqlState: .serializationFailure, message: "a token was registered elsewhere meanwhile")
+            }
+            draft.row.key = key
+            created[index] = draft
+        }
+        return created
+    }
+}

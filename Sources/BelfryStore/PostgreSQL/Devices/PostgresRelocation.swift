@@ -1,0 +1,66 @@
+import BelfryCore
+import PostgreSQL
+
+/// Writes down which devices of a platform a provider knows by another token, within a write.
+struct PostgresRelocation {
+    let session: PostgresWriteSession
+    let platform: Key<Platform>
+
+    /// All rows they are about are read and held first, in the order of their ids.
+    func relocate(_ moves: [Settlement.Move]) throws {
+        guard !moves.isEmpty else { return }
+        let hashes = moves.map { session.secrets.hash($0.to) }
+        let holding = try session.prepared(PostgresDeviceStatements.byToken).all(
+            PostgresArray(moves.map { _ in platform }), PostgresArray(hashes)
+        ) { Key<Device>($0.integer(0)) }
+        let keys = Set(holding + moves.map(\.device)).sorted()
+        let found = try session.prepared(PostgresDeviceStatements.hold).all(PostgresArray(keys)) { row in
+            try readable { try DeviceRow(row) }
+        }.compactMap(\.self)
+        var rows = Dictionary(
+            uniqueKeysWithValues: found.lazy.filter { $0.platform == platform }.map { ($0.key, $0) })
+        var postings = PostingChanges()
+        var moved: [Key<Device>] = []
+        for (move, hash) in zip(moves, hashes) {
+            guard let row = rows[move.device] else { continue }
+            let holder = rows.values.first { $0.token == move.to }
+            switch TokenMove(of: row.party, from: move.from, holder: holder?.party) {
+            case .void: continue
+            case .ceded:
+                rows[row.key]?.reach = .inactive
+                try session.prepared(PostgresDeviceStatements.cede).send(row.key)
+                postings.move(row.key, on: platform, from: row.postings, to: [])
+            case .taken(let evicted):
+                if let evicted, let old = rows[evicted] {
+                    rows[evicted]?.reach = .inactive
+                    rows[evicted]?.token = nil
+                    try session.prepared(PostgresDeviceStatements.evict).send(PostgresArray([evicted]))
+                    postings.move(evicted, on: platform, from: old.postings, to: [])
+                }
+                rows[row.key]?.token = move.to
+                try session.prepared(DeviceStatements.move).send(session.now, hash, move.to.bytes, row.key)
+                moved.append(row.key)
+            }
+        }
+        try session.noteErrata(moved)
+        try postings.write(in: session)
+    }
+}
+
+extension PostgresWriteSession {
+    func relocate(_ moves: [Settlement.Move], on platform: Key<Platform>) throws {
+        try PostgresRelocation(session: self, platform: platform).relocate(moves)
+    }
+
+    func bury(_ deaths: [Settlement.Death], on platform: Key<Platform>) throws {
+        guard !deaths.isEmpty else { return }
+        var postings = PostingChanges()
+        try prepared(PostgresDeviceStatements.bury).each(
+            platform, PostgresArray(deaths.map(\.device)), PostgresArray(deaths.map(\.since))
+        ) { row in
+            let topics = try row.withBlob(1) { try TopicList.decode($0) }
+            postings.move(Key(row.integer(0)), on: platform, from: topics, to: [])
+        }
+        try postings.write(in: self)
+    }
+}

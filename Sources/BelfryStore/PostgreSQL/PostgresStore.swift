@@ -1,0 +1,198 @@
+package import BelfryCore
+import FoundationEssentials
+package import Logging
+import PostgreSQL
+import Synchronization
+
+/// The store in PostgreSQL, for any number of nodes that share it.
+///
+/// Nodes are equal and know nothing of each other: rows are claimed with locks that others pass over, and settled by the
+/// number of the claim. Each write is a transaction of its own, but for registrations, which share one (`RegistrationDesk`).
+package final class PostgresStore: SQLStore {
+    let pool: ConnectionPool
+    /// Searches have a connection of their own, so that none takes one from those who deliver.
+    private let searches: PostgresSearchConnection
+    /// By which things fall due: the database's, or a given one.
+    package let clock: any WallClock
+    private let databaseClock: DatabaseClock?
+    let roster = Roster(ageMax: .seconds(3))
+    let secrets: Secrets
+    let pushes = PushShelf()
+    private let topicBook = PostgresTopicBook()
+    let quotaBook: QuotaBook
+    let sharedUse = SharedUse()
+    let observer: any StoreObserver
+    let signals = Hints()
+    let damagedRows: DamagedRows
+    let registrations = RegistrationDesk()
+    private let claims = Atomic(0)
+    /// What other nodes know this one by.
+    let node = UUID()
+    private let logger: Logger
+    private let crier: Crier
+    private let watch: PostgresWatch?
+
+    /// What a store is opened with.
+    package struct Options: Sendable {
+        /// As `ConnectionOptions.string`.
+        package var connection: String
+        package var connectionsMax: Int
+        /// nil for the database's own.
+        package var clock: (any WallClock)?
+        package var use: StoreUse
+        package var quotas: Quotas
+        package var observer: any StoreObserver
+
+        package init(
+            connection: String, connectionsMax: Int = 8, clock: (any WallClock)? = nil, use: StoreUse = .serving,
+            quotas: Quotas = .standard, observer: any StoreObserver = NoStoreObserver()
+        ) {
+            self.connection = connection
+            self.connectionsMax = connectionsMax
+            self.clock = clock
+            self.use = use
+            self.quotas = quotas
+            self.observer = observer
+        }
+    }
+
+    /// Connects.
+    ///
+    /// - Parameter migrate: brings the schema up to date first. Without it, a schema that is not up to date throws
+    ///   `StoreError.unavailable`.
+    package static func open(_ options: Options, logger: Logger, migrate: Bool) async throws -> PostgresStore {
+        if migrate { try await self.migrate(options.connection) }
+        let connecting = ConnectionOptions(options.connection, setup: [PostgresSessionStatements.setup])
+        let pool = ConnectionPool(connecting, size: options.connectionsMax)
+        do {
+            let (secrets, now) = try await pool.run { connection in
+                try PostgresSchema.version(of: connection).check()
+                if options.use != .copyingTo { try Takeover.check(connection) }
+                return (try Secrets(of: connection), try connection.now())
+            }
+            return try PostgresStore(
+                pool: pool, searches: PostgresSearchConnection(connecting), secrets: secrets, now: now,
+                connecting: connecting,
+                options: options, logger: logger)
+        } catch {
+            await pool.close()
+            throw error.asStoreError
+        }
+    }
+
+    /// What migrations the database has.
+    package static func schemaVersion(of connection: String) async throws -> SchemaVersion {
+        try await once(ConnectionOptions(connection)) { try PostgresSchema.version(of: $0) }
+    }
+
+    /// A large database takes its time, and other nodes wait for the one that migrates.
+    private static let migrationPatience = Duration.seconds(3_600)
+
+    private static func migrate(_ connection: String) async throws {
+        try await once(ConnectionOptions(connection, answerTimeout: migrationPatience)) {
+            try PostgresSchema.migrate($0)
+        }
+    }
+
+    /// Does one thing with a connection of its own.
+    private static func once<Value: Sendable>(
+        _ connecting: ConnectionOptions, _ body: @escaping @Sendable (Connection) throws -> Value
+    ) async throws -> Value {
+        let pool = ConnectionPool(connecting, size: 1)
+        let outcome: Result<Value, any Error>
+        do { outcome = .success(try await pool.run(body)) } catch { outcome = .failure(error.asStoreError) }
+        await pool.close()
+        return try outcome.get()
+    }
+
+    private init(
+        pool: ConnectionPool, searches: PostgresSearchConnection, secrets: Secrets, now: Instant,
+        connecting: ConnectionOptions,
+        options: Options, logger: Logger
+    ) throws {
+        let clock = options.clock
+        quotaBook = QuotaBook(options.quotas)
+        observer = options.observer
+        self.pool = pool
+        self.searches = searches
+        self.secrets = secrets
+        self.logger = logger
+        damagedRows = DamagedRows { row, fault in
+            logger.error("a damaged row was left out", metadata: ["row": "\(row)", "fault": "\(fault)"])
+        }
+        databaseClock = clock == nil ? DatabaseClock(now) : nil
+        self.clock = clock ?? databaseClock ?? DatabaseClock(now)
+        crier = try Crier(
+            node: node, pool: pool, connecting: connecting, roster: roster, signals: signals, logger: logger)
+        watch = options.use == .serving ? PostgresWatch(crier: crier, logger: logger) : nil
+        watch?.start(self)
+    }
+
+    /// Finishes what waits and lets go of the connections.
+    package func close() async {
+        watch?.stop()
+        crier.close()
+        signals.close()
+        await searches.close()
+        if sharedUse.isUnwritten {
+            do {
+                try await pool.run { [sharedUse, quotaBook] in try sharedUse.writeDown(on: $0, quotaBook) }
+            } catch {
+                logger.debug("the use of quotas was not written down", metadata: ["error": "\(error)"])
+            }
+        }
+        await pool.close()
+    }
+
+    /// Begins a transaction, and looks at the clock.
+    func begin(on connection: Connection) throws -> PostgresWriteSession {
+        try connection.prepared(PostgresSessionStatements.begin).send()
+        return PostgresWriteSession(
+            db: connection, now: try time(on: connection), secrets: secrets, pushes: pushes,
+            topicBook: topicBook, quotaBook: quotaBook, sharedUse: sharedUse)
+    }
+
+    func search<Value: Sendable>(
+        for application: Key<Application>?, isShort: Bool,
+        _ body: @Sendable @escaping (Connection, SearchBudget) throws -> Value
+    ) async throws -> Value { try await searches.search(for: application, body) }
+
+    func unwrittenUse(_ account: QuotaAccount) -> Int? { sharedUse.unwrittenUse(account) }
+
+    func nextTurn() -> Int { claims.add(1, ordering: .relaxed).newValue & .max }
+
+    /// Lets others know, here and on other nodes, what a transaction changed.
+    func publish(_ effects: Effects) {
+        for row in effects.damaged {
+            logger.error("a damaged row was set aside for an hour", metadata: ["row": "\(row)"])
+        }
+        quotaBook.apply(effects.quotas)
+        sharedUse.add(effects.quotas)
+        if effects.rosterChanged {
+            roster.forget()
+            crier.cry(.roster)
+        }
+        if effects.fallsDue {
+            signals.fire()
+            crier.cry(.due)
+        }
+    }
+
+    private func time(on connection: Connection) throws -> Instant {
+        guard let databaseClock else { return clock.now }
+        let now = try connection.now()
+        databaseClock.note(now)
+        return now
+    }
+}
+
+extension PostgresStore: Store {}
+
+extension Connection {
+    /// The database's clock.
+    func now() throws -> Instant {
+        let now = try prepared(PostgresSessionStatements.now).first { Instant(milliseconds: $0.integer(0)) }
+        guard let now else { throw StoreError.unavailable("the database tells no time") }
+        return now
+    }
+}

@@ -1,0 +1,123 @@
+import BelfryCore
+import Logging
+import PostgreSQL
+import Synchronization
+
+/// How many devices and bytes of content this node has added to applications since it last wrote that down, and the comparison of
+/// all that is counted in memory with what other nodes did.
+///
+/// A row for each application that every registration changed would have them wait for one another. So each node writes
+/// down once a second what it has added, and reads the sum of all. What came since is forgotten by a crash: the use is then off
+/// by that much.
+final class SharedUse: Sendable {
+    private struct State {
+        var deltas: [QuotaAccount: Int] = [:]
+        var isComparing = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Those quotas whose use is written down; the others are counted in their tables.
+    static func isWrittenDown(_ quota: Quota) -> Bool { quota == .devices || quota == .content }
+
+    var isUnwritten: Bool { state.withLock { !$0.deltas.isEmpty } }
+
+    /// What the row lacks; nil for what is counted in its table.
+    func unwrittenUse(_ account: QuotaAccount) -> Int? {
+        guard Self.isWrittenDown(account.quota) else { return nil }
+        return state.withLock { $0.deltas[account] ?? 0 }
+    }
+
+    /// To be told of what a transaction changed once it is committed.
+    func add(_ changes: QuotaChanges) {
+        guard !changes.deltas.isEmpty else { return }
+        state.withLock { state in
+            for (account, delta) in changes.deltas where Self.isWrittenDown(account.quota) {
+                state.deltas[account, default: 0] += delta
+            }
+        }
+    }
+
+    /// Writes down what was added, and counts anew what others may have changed; unless that is under way.
+    func compare(in store: PostgresStore, _ logger: Logger) {
+        let stale = store.quotaBook.stale()
+        let isDue = state.withLock { state in
+            guard !state.isComparing, !state.deltas.isEmpty || !stale.isEmpty else { return false }
+            state.isComparing = true
+            return true
+        }
+        guard isDue else { return }
+        store.pool.enqueue { [self, weak store] connection in
+            guard let store else { return }
+            try writeDown(on: connection, store.quotaBook)
+            try count(stale, on: connection, store.quotaBook)
+        } then: { [self] result in
+            state.withLock { $0.isComparing = false }
+            guard case .failure(let error) = result else { return }
+            logger.debug("the use of quotas was not compared", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Counts anew what others may have changed.
+    func count(_ accounts: [QuotaAccount], on connection: Connection, _ book: QuotaBook) throws {
+        for account in accounts {
+            book.learn(try connection.quotaUse(account) + (unwrittenUse(account) ?? 0), of: account)
+        }
+    }
+
+    /// Writes down what was added, and returns when it is.
+    func writeDown(on connection: Connection, _ book: QuotaBook) throws {
+        let deltas = state.withLock { $0.deltas }
+        let applications = Set(deltas.keys.compactMap(\.application)).sorted()
+        guard !applications.isEmpty else { return }
+        try connection.prepared(PostgresSessionStatements.begin).send()
+        var sums: [QuotaAccount: Int] = [:]
+        for application in applications {
+            let accounts = [QuotaAccount(.devices, of: application), QuotaAccount(.content, of: application)]
+            try connection.prepared(SharedUseStatements.add).each(
+                application, deltas[accounts[0]] ?? 0, deltas[accounts[1]] ?? 0
+            ) { row in
+                for (index, account) in accounts.enumerated() { sums[account] = Int(row.integer(Int32(index))) }
+            }
+        }
+        try connection.prepared(PostgresSessionStatements.commit).run()
+        let left = state.withLock { state in
+            for (account, delta) in deltas {
+                let left = (state.deltas[account] ?? 0) - delta
+                state.deltas[account] = left == 0 ? nil : left
+            }
+            return state.deltas
+        }
+        for (account, sum) in sums where book.use(account) != nil {
+            book.learn(sum + (left[account] ?? 0), of: account)
+        }
+    }
+}
+
+enum SharedUseStatements {
+    /// Nothing for an application that is no more.
+    static let add = """
+        INSERT INTO application_use /* shared_use.add */ (application_id, device_count, content_bytes)
+        SELECT id, greatest(0, $2), greatest(0, $3) FROM application WHERE id = $1
+            ON CONFLICT (application_id) DO UPDATE
+           SET device_count = greatest(0, application_use.device_count + $2),
+               content_bytes = greatest(0, application_use.content_bytes + $3)
+        RETURNING device_count, content_bytes
+        """
+
+    /// Counts all that is kept, where many rows were written that nobody was told of.
+    static let countAll = """
+        INSERT INTO application_use /* shared_use.count_all */ (application_id, device_count, content_bytes)
+        SELECT application_id, sum(devices), sum(bytes)
+          FROM (SELECT application_id, 0 AS devices, octet_length(content) + octet_length(audience) AS bytes FROM push
+                UNION ALL
+                SELECT application_id, 0, octet_length(content) + octet_length(target) FROM schedule
+                UNION ALL
+                SELECT application_id, 0, octet_length(data) FROM geofence
+                UNION ALL
+                SELECT application_id, 1, 0 FROM platform JOIN device ON platform_id = platform.id) AS kept
+         GROUP BY application_id
+        """
+
+    static let forgetAll = "DELETE FROM application_use /* shared_use.forget_all */"
+}

@@ -1,0 +1,138 @@
+import BelfryCore
+import PostgreSQL
+
+/// A topic as it is written: names are an application's own.
+struct TopicName: Hashable, Comparable {
+    let application: Key<Application>
+    let name: String
+
+    static func < (left: Self, right: Self) -> Bool { (left.application, left.name) < (right.application, right.name) }
+}
+
+extension PostgresWriteSession {
+    /// The topics of these names, which are made where there are none. Another may bury them before this transaction ends:
+    /// then it is as if they had been buried behind it.
+    func intern(_ wanted: Set<TopicName>) throws -> [TopicName: Topic] {
+        var topics = try db.livingTopics(wanted, at: now)
+        for name in wanted.sorted() where topics[name] == nil {
+            topics[name] = try intern(name.name, expiresAt: nil, in: name.application).topic
+        }
+        return topics
+    }
+
+    func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws -> NewTopic.Fate {
+        while true {
+            let old = try prepared(TopicStatements.byName).first(application, name, as: Topic.init)
+            if let old, old.isLiving(at: now) { return .existed(old) }
+            if let old { try TopicBurial(session: self).bury(old.key, of: application) }
+            // Another node may make it at the same time; then it is found in the next round.
+            let key = try prepared(PostgresTopicStatements.insert).first(application, name, expiresAt) {
+                Key<Topic>($0.integer(0))
+            }
+            if let key {
+                note(1, .topics, of: application)
+                return .created(Topic(key: key, name: name, expiresAt: expiresAt))
+            }
+        }
+    }
+
+    func checkTopics(_ names: Set<String>, of application: Key<Application>) throws {
+        guard let room = try topicRoom(of: application), names.count > room else { return }
+        let there = try existing(Set(names.map { TopicName(application: application, name: $0) }))
+        try check(.topics, of: application, adding: names.count - there.count)
+    }
+
+    /// nil where there is no limit.
+    func topicRoom(of application: Key<Application>) throws -> Int? {
+        guard let limit = quotaBook.quotas[.topics] else { return nil }
+        return max(0, limit - (try use(QuotaAccount(.topics, of: application))))
+    }
+
+    /// Those of the names that a topic has, even one whose time has come.
+    func existing(_ names: Set<TopicName>) throws -> Set<TopicName> {
+        guard !names.isEmpty else { return [] }
+        let ordered = names.sorted()
+        var found: Set<TopicName> = []
+        try prepared(PostgresTopicStatements.byNames).each(
+            PostgresArray(ordered.map(\.application)), PostgresArray(ordered.map(\.name))
+        ) { found.insert(TopicName(application: Key($0.integer(3)), name: $0.text(1))) }
+        return found
+    }
+
+    /// First, so that of two who bury neither waits for the other's topics.
+    func forgetTopics() throws { try prepared(PostgresBurialStatements.countOn).send() }
+
+    /// Those of the topics that live, and stay until the transaction ends: whoever brings devices into their lists needs that.
+    func holdTopics(_ ids: Set<Int64>) throws -> Set<Int64> {
+        guard !ids.isEmpty else { return [] }
+        return Set(try prepared(PostgresTopicStatements.hold).all(PostgresArray(ids.sorted()), now) { $0.integer(0) })
+    }
+
+    /// The names behind topic ids, without those that are gone.
+    func livingTopics(_ ids: Set<Int64>) throws -> [Int64: String] {
+        guard !ids.isEmpty else { return [:] }
+        let topics = try db.topics(ids.sorted())
+        return Dictionary(
+            topics.filter { $0.isLiving(at: now) }.map { ($0.key.rawValue, $0.name) },
+            uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension Connection {
+    func livingTopics(
+        _ names: Set<String>, of application: Key<Application>, at now: Instant
+    ) throws -> Set<String> {
+        let wanted = Set(names.map { TopicName(application: application, name: $0) })
+        return Set(try livingTopics(wanted, at: now).keys.map(\.name))
+    }
+
+    fileprivate func livingTopics(_ names: Set<TopicName>, at now: Instant) throws -> [TopicName: Topic] {
+        guard !names.isEmpty else { return [:] }
+        let ordered = names.sorted()
+        var topics: [TopicName: Topic] = [:]
+        try prepared(PostgresTopicStatements.byNames).each(
+            PostgresArray(ordered.map(\.application)), PostgresArray(ordered.map(\.name))
+        ) { row in
+            let topic = Topic(row)
+            guard topic.isLiving(at: now) else { return }
+            topics[TopicName(application: Key(row.integer(3)), name: topic.name)] = topic
+        }
+        return topics
+    }
+}
+
+enum PostgresTopicStatements {
+    /// Walks `topic_name`.
+    static let byNames = """
+        SELECT found.id, found.name, found.expires_at_ms, found.application_id /* topics.by_names */
+          FROM unnest($1, $2) AS wanted (application_id, name)
+         CROSS JOIN LATERAL (
+            SELECT id, name, expires_at_ms, application_id FROM topic
+             WHERE topic.application_id = wanted.application_id AND topic.name = wanted.name
+             LIMIT 1) AS found
+        """
+
+    /// Those that live. Nobody buries them until the transaction ends.
+    static let hold = """
+        SELECT id /* topics.hold */ FROM topic
+         WHERE id = ANY ($1) AND (expires_at_ms IS NULL OR expires_at_ms > $2)
+         ORDER BY id
+           FOR KEY SHARE
+        """
+
+    static let insert = """
+        INSERT INTO topic /* topics.insert */ (application_id, name, expires_at_ms) VALUES ($1, $2, $3)
+            ON CONFLICT (application_id, name) DO NOTHING
+        RETURNING id
+        """
+}
+
+enum PostgresBurialStatements {
+    static let count = """
+        SELECT burial_count /* burial.count */ FROM topic_burial WHERE id = 1
+        """
+
+    static let countOn = """
+        UPDATE topic_burial /* burial.count_on */ SET burial_count = burial_count + 1 WHERE id = 1
+        """
+}

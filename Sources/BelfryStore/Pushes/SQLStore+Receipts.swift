@@ -1,0 +1,129 @@
+import BelfryCore
+
+extension SQLStore {
+    package func receipts(
+        of application: Key<Application>, before: Key<Push>?, limit: Int
+    ) async throws -> [Receipt] {
+        let now = clock.now
+        return try await read { [damagedRows] db in
+            let pushes = try db.pushes(of: application, before: before, limit: limit, damagedRows)
+            return try db.receipts(of: pushes, at: now, damagedRows)
+        }
+    }
+
+    package func openReceipts(of application: Key<Application>, limit: Int) async throws -> [Receipt] {
+        let now = clock.now
+        return try await read { [damagedRows] db in
+            let pushes = try db.prepared(ReceiptStatements.open).all(application, limit) {
+                try damagedRows.pushHead($0)
+            }
+            return try db.receipts(of: pushes.compactMap(\.self), at: now, damagedRows)
+        }
+    }
+
+    package func pushes(
+        of application: Key<Application>, before: Key<Push>?, limit: Int
+    ) async throws -> [PushHead] {
+        try await glance { [damagedRows] db in
+            try db.pushes(of: application, before: before, limit: limit, damagedRows)
+        }
+    }
+
+    package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
+        try await read { db in
+            var tallies: [Key<Platform>: AnswerTally] = [:]
+            try db.prepared(ReceiptStatements.allAnswers).each(push) { row in
+                row.withBlob(1) { tallies[Key(row.integer(0)), default: AnswerTally()].add($0) }
+            }
+            return try tallies.mapValues { try $0.counts() }
+        }
+    }
+
+    package func answers(
+        in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
+    ) async throws -> AnswerPage {
+        let naming = secrets.naming
+        return try await read { db in
+            var search = AnswerSearch(kind: kind, after: after, limit: limit, naming: naming)
+            let platform = after?.platform ?? Key(0)
+            let start = try db.prepared(ReceiptStatements.pageHolding).first(
+                push, platform, after?.device ?? Key(0), as: { $0.integer(0) })
+            let pages = try db.prepared(ReceiptStatements.pages).all(
+                push, platform, start ?? 0, ReceiptStatements.pagesMax
+            ) { row -> AnswerSearch.Candidate? in
+                row.withBlob(1) { devices in
+                    row.withBlob(2) { answers in
+                        AnswerSearch.Candidate(platform: Key(row.integer(0)), devices: devices, answers: answers)
+                    }
+                }
+            }
+            for case let page? in pages where !search.isFull { search.look(at: page) }
+            return search.result(isEnd: pages.count < ReceiptStatements.pagesMax)
+        }
+    }
+}
+
+extension SQLConnection {
+    /// Without those that cannot be read.
+    fileprivate func pushes(
+        of application: Key<Application>, before: Key<Push>?, limit: Int, _ damaged: DamagedRows
+    ) throws -> [PushHead] {
+        try DamagedRows.stretch(of: limit, after: before ?? Key(.max)) { before, limit in
+            try prepared(ReceiptStatements.newest).all(application, before, limit) { row in
+                (Key<Push>(row.integer(0)), try damaged.pushHead(row))
+            }
+        }
+    }
+}
+
+extension DamagedRows {
+    fileprivate func pushHead(_ row: some SQLRow) throws -> PushHead? {
+        try readable("push \(row.integer(0))") { try PushHead(row) }
+    }
+}
+
+enum ReceiptStatements {
+    /// The most pages looked at for one answer: about a megabyte.
+    static let pagesMax = 200
+
+    /// Walks `push_application` backwards.
+    static let newest: SQLText = """
+        SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms
+               /* receipts.newest */
+          FROM push
+         WHERE application_id = $1 AND id < $2
+         ORDER BY id DESC
+         LIMIT $3
+        """
+
+    /// Walks `push_progress_open` backwards, past the open pushes of other applications.
+    static let open: SQLText = """
+        SELECT push.id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms
+               /* receipts.open */
+          FROM push_progress \(sqlite: "INDEXED BY push_progress_open CROSS ")JOIN push ON push.id = push_progress.push_id
+         WHERE settled_at_ms IS NULL AND application_id = $1
+         ORDER BY push_progress.push_id DESC
+         LIMIT $2
+        """
+
+    /// Walks `page_device`.
+    static let allAnswers: SQLText = """
+        SELECT platform_id, answers /* receipts.all_answers */ FROM page WHERE push_id = $1
+        """
+
+    /// Where the page begins that holds a device. One leap through `page_device`.
+    static let pageHolding: SQLText = """
+        SELECT first_device_id /* receipts.page_holding */ FROM page
+         WHERE push_id = $1 AND platform_id = $2 AND first_device_id <= $3
+         ORDER BY first_device_id DESC
+         LIMIT 1
+        """
+
+    /// Walks `page_device` from a page on.
+    static let pages: SQLText = """
+        SELECT platform_id, devices, answers /* receipts.pages */ FROM page
+         WHERE push_id = $1 AND (platform_id, first_device_id) >= ($2, $3)
+         ORDER BY platform_id, first_device_id
+         LIMIT $4
+        """
+}

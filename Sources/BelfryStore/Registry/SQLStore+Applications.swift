@@ -1,0 +1,209 @@
+import BelfryCore
+import FoundationEssentials
+
+extension SQLStore {
+    package func create(_ application: NewApplication) async throws -> Application {
+        try await write { session in
+            guard try session.prepared(TenantStatements.exists).first(application.tenantKey, as: { _ in true }) != nil
+            else { throw StoreError.unknown("tenant \(application.tenantKey)") }
+            let now = session.now
+            let key = try session.insert(
+                ApplicationStatements.insert, application.uuid, application.name, application.apiKeyHash,
+                application.sharedSecret.bytes, now, application.tenantKey)
+            session.rosterChanged()
+            return Application(
+                key: Key(key), uuid: application.uuid, name: application.name,
+                apiKeyHash: application.apiKeyHash, sharedSecret: application.sharedSecret, createdAt: now,
+                tenantKey: application.tenantKey)
+        }
+    }
+
+    package func applications() async throws -> [Application] { try await entries().applications }
+
+    package func application(_ uuid: UUID) async throws -> Application? {
+        try await entries().applicationByUUID[uuid]
+    }
+
+    package func create(_ platform: NewPlatform) async throws -> Platform {
+        try await write { session in
+            guard try session.exists(platform.applicationKey) else {
+                throw StoreError.unknown("application \(platform.applicationKey)")
+            }
+            let now = session.now
+            let key = try session.insert(
+                PlatformStatements.insert, platform.uuid, platform.applicationKey, platform.kind.rawValue,
+                platform.mode.rawValue, platform.name, platform.secretHash, platform.credentials.bytes, now)
+            session.rosterChanged()
+            return Platform(
+                key: Key(key), uuid: platform.uuid, applicationKey: platform.applicationKey,
+                kind: platform.kind, mode: platform.mode, name: platform.name, secretHash: platform.secretHash,
+                credentials: platform.credentials, credentialsVersion: 1, parked: nil, createdAt: now)
+        }
+    }
+
+    package func platforms(of application: Key<Application>) async throws -> [Platform] {
+        try await entries().platformsByApplication[application] ?? []
+    }
+
+    package func platform(_ uuid: UUID) async throws -> Platform? { try await entries().platformByUUID[uuid] }
+
+    package func platform(_ key: Key<Platform>) async throws -> Platform? { try await entries().platforms[key] }
+
+    package func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws {
+        try await write { session in
+            guard try session.prepared(PlatformStatements.replaceCredentials).run(credentials.bytes, platform) > 0
+            else { throw StoreError.unknown("platform \(platform)") }
+            session.rosterChanged()
+            let parking = try session.prepared(PlatformStatements.byKey).first(platform, as: Platform.init)?.parked
+            if parking?.cause == .credentials { try session.resume(platform) }
+        }
+    }
+
+    package func park(_ platform: Key<Platform>, _ parking: Parking) async throws {
+        try await write { session in
+            let parked = try session.prepared(PlatformStatements.park).run(
+                parking.cause.rawValue, parking.detail, parking.since, platform)
+            guard parked > 0 else { throw StoreError.unknown("platform \(platform)") }
+            session.rosterChanged()
+        }
+    }
+
+    package func resume(_ platform: Key<Platform>) async throws {
+        try await write { session in
+            guard try session.prepared(PlatformStatements.exists).first(platform, as: { _ in true }) != nil else {
+                throw StoreError.unknown("platform \(platform)")
+            }
+            try session.resume(platform)
+        }
+    }
+
+    private func entries() async throws -> Roster.Entries {
+        try await roster.entries { try await self.read { [damagedRows] in try Roster.Entries(of: $0, damagedRows) } }
+    }
+}
+
+extension WriteSession {
+    /// Whether the application is there, and stays until the transaction ends.
+    func exists(_ application: Key<Application>) throws -> Bool {
+        try prepared(ApplicationStatements.hold).first(application) { _ in true } ?? false
+    }
+
+    /// Lets the platform's pages run again. Those handed back for later, while it was parked or before, run at once and
+    /// in the order of their pushes; leases are left alone.
+    fileprivate func resume(_ platform: Key<Platform>) throws {
+        guard try prepared(PlatformStatements.resume).run(platform) > 0 else { return }
+        let release = try prepared(PlatformStatements.releasePages)
+        for lane in Lane.allCases { try release.send(lane.rawValue, platform, now) }
+        rosterChanged()
+        effects.fallsDue = true
+    }
+}
+
+enum ApplicationStatements {
+    static let insert: SQLText = """
+        INSERT INTO application /* applications.insert */ (
+            uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        RETURNING id
+        """
+
+    static let all: SQLText = """
+        SELECT id, uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id /* applications.all */
+          FROM application
+         WHERE NOT is_doomed
+         ORDER BY id
+        """
+
+    /// Nobody dooms it while it is held; its other columns may change.
+    static let hold: SQLText = """
+        SELECT 1 /* applications.hold */ FROM application WHERE id = $1 AND NOT is_doomed \(SQLText.forKeyShare)
+        """
+
+    /// Waits for those who hold it.
+    static let seize: SQLText = """
+        SELECT 1 /* applications.seize */ FROM application WHERE id = $1 AND NOT is_doomed \(SQLText.forUpdate)
+        """
+
+    /// Changes of one application's map follow one another.
+    static let lock: SQLText = """
+        SELECT 1 /* applications.lock */ FROM application WHERE id = $1 \(SQLText.forNoKeyUpdate)
+        """
+}
+
+enum PlatformStatements {
+    static let insert: SQLText = """
+        INSERT INTO platform /* platforms.insert */ (
+            uuid, application_id, kind, mode, name, secret_hash, credentials, credentials_version, created_at_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8)
+        RETURNING id
+        """
+
+    static let all: SQLText = """
+        SELECT platform.id, platform.uuid, application_id, kind, mode, platform.name, secret_hash, credentials,
+               credentials_version, parked_cause, parked_detail, parked_since_ms, platform.created_at_ms
+               /* platforms.all */
+          FROM platform JOIN application ON application.id = application_id
+         WHERE NOT is_doomed AND NOT is_retired
+         ORDER BY platform.id
+        """
+
+    static let byKey: SQLText = """
+        SELECT id, uuid, application_id, kind, mode, name, secret_hash, credentials,
+               credentials_version, parked_cause, parked_detail, parked_since_ms, created_at_ms /* platforms.by_key */
+          FROM platform
+         WHERE id = $1
+        """
+
+    /// Those that are there; nobody retires them while they are held. Their other columns may change.
+    static let hold: SQLText = """
+        SELECT platform.id /* platforms.hold */
+          FROM platform JOIN application ON application.id = application_id
+         WHERE platform.id \(among: "$1") AND NOT is_doomed AND NOT is_retired
+         ORDER BY platform.id
+           \(SQLText.forKeyShare)
+        """
+
+    /// Waits for those who hold it.
+    static let seize: SQLText = """
+        SELECT application_id /* platforms.seize */
+          FROM platform JOIN application ON application.id = application_id
+         WHERE platform.id = $1 AND NOT is_doomed AND NOT is_retired
+           \(postgres: "FOR UPDATE OF platform")
+        """
+
+    static let exists: SQLText = """
+        SELECT 1 /* platforms.exists */ FROM platform WHERE id = $1 AND NOT is_retired
+        """
+
+    static let replaceCredentials: SQLText = """
+        UPDATE platform /* platforms.replace_credentials */
+           SET credentials = $1, credentials_version = credentials_version + 1
+         WHERE id = $2
+        """
+
+    static let park: SQLText = """
+        UPDATE platform /* platforms.park */
+           SET parked_cause = $1, parked_detail = $2, parked_since_ms = $3
+         WHERE id = $4
+        """
+
+    /// The first page to meet trouble tells when it began.
+    static let parkUnlessParked: SQLText = """
+        UPDATE platform /* platforms.park_unless_parked */
+           SET parked_cause = $1, parked_detail = $2, parked_since_ms = $3
+         WHERE id = $4 AND parked_cause IS NULL AND credentials_version = $5
+        """
+
+    static let resume: SQLText = """
+        UPDATE platform /* platforms.resume */
+           SET parked_cause = NULL, parked_detail = NULL, parked_since_ms = NULL
+         WHERE id = $1 AND parked_cause IS NOT NULL
+        """
+
+    /// Walks `page_due`. A page with a `carry_count` is a lease.
+    static let releasePages: SQLText = """
+        UPDATE page /* platforms.release_pages */
+           SET due_at_ms = (SELECT accepted_at_ms FROM push WHERE push.id = push_id)
+         WHERE is_open = true AND lane = $1 AND platform_id = $2 AND due_at_ms > $3 AND carry_count = 0
+        """
+}

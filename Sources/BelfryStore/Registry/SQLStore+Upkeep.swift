@@ -1,0 +1,57 @@
+import BelfryCore
+
+extension SQLStore {
+    package func rename(_ application: Key<Application>, to name: Name) async throws {
+        try await write { session in
+            let changed = try session.prepared(ApplicationStatements.rename).run(name.text, application)
+            guard changed > 0 else { throw StoreError.unknown("application \(application)") }
+            session.rosterChanged()
+        }
+    }
+
+    package func replaceAPIKey(of application: Key<Application>, with hash: [UInt8]) async throws {
+        try await write { session in
+            let changed = try session.prepared(ApplicationStatements.replaceAPIKey).run(hash, application)
+            guard changed > 0 else { throw StoreError.unknown("application \(application)") }
+            session.rosterChanged()
+        }
+    }
+
+    package func replaceSharedSecret(of application: Key<Application>, with secret: Sealed) async throws {
+        try await write { session in
+            let changed = try session.prepared(ApplicationStatements.replaceSharedSecret).run(secret.bytes, application)
+            guard changed > 0 else { throw StoreError.unknown("application \(application)") }
+            session.rosterChanged()
+        }
+    }
+
+    package func rename(_ platform: Key<Platform>, to name: Name) async throws {
+        try await write { session in
+            guard try session.prepared(PlatformStatements.rename).run(name.text, platform) > 0 else {
+                throw StoreError.unknown("platform \(platform)")
+            }
+            session.rosterChanged()
+        }
+    }
+}
+
+extension ApplicationStatements {
+    static let rename: SQLText = """
+        UPDATE application /* applications.rename */ SET name = $1 WHERE id = $2 AND NOT is_doomed
+        """
+
+    static let replaceAPIKey: SQLText = """
+        UPDATE application /* applications.replace_api_key */ SET api_key_hash = $1 WHERE id = $2 AND NOT is_doomed
+        """
+
+    static let replaceSharedSecret: SQLText = """
+        UPDATE application /* applications.replace_shared_secret */ SET shared_secret = $1
+         WHERE id = $2 AND NOT is_doomed
+        """
+}
+
+extension PlatformStatements {
+    static let rename: SQLText = """
+        UPDATE platform /* platforms.rename */ SET name = $1 WHERE id = $2 AND NOT is_retired
+        """
+}

@@ -1,0 +1,111 @@
+import BelfryCore
+import FoundationEssentials
+import PostgreSQL
+
+/// A connection to a database of either engine.
+///
+/// What is written against it is specialised for each engine inside this module: no existential stands between a
+/// statement and its rows.
+protocol SQLConnection: SendableMetatype {
+    associatedtype Statement: SQLStatement
+    associatedtype Postings: SQLPostings
+
+    /// The statement, prepared once for each connection.
+    func prepared(_ sql: SQLText) throws -> Statement
+
+    /// The posting lists of a platform. Topics whose time has come have none.
+    func postings(of platform: Key<Platform>, application: Key<Application>, now: Instant) throws -> Postings
+
+    /// The last device whose topics are in the posting lists.
+    func subscriptionMark() throws -> Int64
+
+    /// Those of the names that have a living topic.
+    func livingTopics(_ names: Set<String>, of application: Key<Application>, at now: Instant) throws -> Set<String>
+
+    /// How many devices platforms have, retired ones apart.
+    func deviceCount(on platforms: [Key<Platform>]) throws -> Int
+
+    /// A device near a place in the list of all devices of platforms, and how many come up to it; nil when the list has to
+    /// be counted from its beginning.
+    func device(of platforms: [Key<Platform>], skipping count: Int) throws -> (device: Key<Device>, skipped: Int)?
+
+    /// The tokens of those of a page's devices that are to be told now, and are active.
+    func recipients(of page: Page) throws -> [Recipient]
+}
+
+/// A prepared statement.
+protocol SQLStatement: SendableMetatype {
+    associatedtype Row: SQLRow
+
+    /// Runs it and waits for no answer where the engine can do so: a refusal is thrown by the next call that does.
+    func send<each Value: SQLValue>(_ values: repeat each Value) throws
+
+    /// Runs it; how many rows it inserted, changed or deleted.
+    @discardableResult
+    func run<each Value: SQLValue>(_ values: repeat each Value) throws -> Int
+
+    /// The first row, as what `body` makes of it; nil when there is none.
+    func first<each Value: SQLValue, Result>(
+        _ values: repeat each Value, as body: (Row) throws -> Result
+    ) throws -> Result?
+
+    /// Calls `body` with each row in turn. The row is valid during the call only.
+    func each<each Value: SQLValue>(_ values: repeat each Value, do body: (Row) throws -> Void) throws
+
+    /// All rows, as what `body` makes of them.
+    func all<each Value: SQLValue, Result>(
+        _ values: repeat each Value, as body: (Row) throws -> Result
+    ) throws -> [Result]
+}
+
+/// The posting lists of one platform, as the database holds them.
+protocol SQLPostings: PostingReader {
+    /// How many devices are subscribed to the topic.
+    func count(ofTopic name: String) throws -> Int
+    /// nil when there is no living topic of the name.
+    func topicID(_ name: String) throws -> Int64?
+}
+
+/// What a parameter can be.
+typealias SQLValue = SQLiteValue & PostgresValue
+
+/// A row that a statement returned. Columns are read by their place, from 0.
+protocol SQLRow: SendableMetatype {
+    func isNull(_ column: Int32) -> Bool
+    /// 0 for NULL.
+    func integer(_ column: Int32) -> Int64
+    func integerIfAny(_ column: Int32) -> Int64?
+    func bool(_ column: Int32) -> Bool
+    func double(_ column: Int32) -> Double
+    /// Empty for NULL.
+    func text(_ column: Int32) -> String
+    func textIfAny(_ column: Int32) -> String?
+    /// Empty for NULL.
+    func blob(_ column: Int32) -> [UInt8]
+    func blobIfAny(_ column: Int32) -> [UInt8]?
+    /// Lends the bytes where they stand.
+    func withBlob<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
+    /// nil for NULL, and for what is no uuid.
+    func uuid(_ column: Int32) -> UUID?
+}
+
+extension SQLRow {
+    func instantIfAny(_ column: Int32) -> Instant? { integerIfAny(column).map(Instant.init(milliseconds:)) }
+}
+
+/// Many keys as one parameter, for `among` of `SQLText`.
+struct SQLKeys: SQLValue {
+    private let ids: [Int64]
+
+    init(_ ids: some Sequence<Int64>) { self.ids = Array(ids) }
+
+    init<Entity>(_ keys: some Sequence<Key<Entity>>) { ids = keys.map(\.rawValue) }
+
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+        "[\(ids.map(String.init).joined(separator: ","))]".bind(to: statement, at: index)
+    }
+
+    static var postgresType: PostgresType { PostgresArray<Int64>.postgresType }
+
+    func encode(into bytes: inout [UInt8]) -> Bool { PostgresArray(ids).encode(into: &bytes) }
+}

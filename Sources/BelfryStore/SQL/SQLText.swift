@@ -1,0 +1,84 @@
+/// A statement of the store, with the text of each engine.
+///
+/// It is written once, with PostgreSQL's placeholders (`$1`, `$2`, …). Where the engines differ by a word, the word is
+/// interpolated: a lock that only PostgreSQL takes, or one of the words below. Both texts are put together when the
+/// statement is first used, and from then on it costs what a literal costs.
+struct SQLText: Sendable, ExpressibleByStringInterpolation {
+    let sqlite: String
+    let postgres: String
+
+    private init(sqlite: String, postgres: String) {
+        // A dollar stands before a placeholder's number and nowhere else.
+        self.sqlite = sqlite.contains("$") ? String(sqlite.map { $0 == "$" ? "?" : $0 }) : sqlite
+        self.postgres = postgres
+    }
+
+    init(stringLiteral text: String) { self.init(sqlite: text, postgres: text) }
+
+    init(stringInterpolation parts: StringInterpolation) { self.init(sqlite: parts.sqlite, postgres: parts.postgres) }
+
+    struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var sqlite = ""
+        fileprivate var postgres = ""
+
+        init(literalCapacity: Int, interpolationCount: Int) {
+            sqlite.reserveCapacity(literalCapacity)
+            postgres.reserveCapacity(literalCapacity)
+        }
+
+        mutating func appendLiteral(_ text: String) { appendInterpolation(sqlite: text, postgres: text) }
+
+        /// What is the same for both engines, such as a name.
+        mutating func appendInterpolation(_ text: String) { appendLiteral(text) }
+
+        /// One of the words that the engines have different names for.
+        mutating func appendInterpolation(_ word: SQLText) {
+            appendInterpolation(sqlite: word.sqlite, postgres: word.postgres)
+        }
+
+        /// What only one engine needs, or what it calls differently.
+        mutating func appendInterpolation(sqlite: String = "", postgres: String = "") {
+            self.sqlite += sqlite
+            self.postgres += postgres
+        }
+
+        /// The length of a text in UTF-8. Source: SQLite has `octet_length` since 3.43 only.
+        mutating func appendInterpolation(bytesOf column: String) {
+            appendInterpolation(sqlite: "length(CAST(\(column) AS BLOB))", postgres: "octet_length(\(column))")
+        }
+
+        /// Follows a column that is one of the `SQLKeys` in the parameter.
+        mutating func appendInterpolation(among parameter: String) {
+            appendInterpolation(
+                sqlite: "IN (SELECT value FROM json_each(\(parameter)))", postgres: "= ANY (\(parameter))")
+        }
+
+        /// Follows a column that is one of those a statement finds. PostgreSQL then looks each up, whatever its planner
+        /// believes of a table that was empty when it was last counted.
+        mutating func appendInterpolation(amongRows statement: String) {
+            appendInterpolation(sqlite: "IN (\(statement))", postgres: "= ANY (ARRAY(\(statement)))")
+        }
+    }
+}
+
+extension SQLText {
+    /// The greatest of its arguments, none of which is NULL.
+    static let greatest: SQLText = "\(sqlite: "max", postgres: "greatest")"
+    /// The least of its arguments, none of which is NULL.
+    static let least: SQLText = "\(sqlite: "min", postgres: "least")"
+    /// Where a text has another in it; 0 for nowhere.
+    static let position: SQLText = "\(sqlite: "instr", postgres: "strpos")"
+}
+
+/// The locks that a statement takes on the rows it reads, at its end. SQLite has one writer and needs none.
+/// Source: manual of PostgreSQL, 13.3.2.
+extension SQLText {
+    /// The rows are not deleted before the transaction ends; what is not part of a key may change.
+    static let forKeyShare: SQLText = "\(postgres: "FOR KEY SHARE")"
+    /// The rows are neither changed, deleted nor locked like this by others; their keys may be referred to.
+    static let forNoKeyUpdate: SQLText = "\(postgres: "FOR NO KEY UPDATE")"
+    /// Nobody else locks, changes or deletes the rows.
+    static let forUpdate: SQLText = "\(postgres: "FOR UPDATE")"
+    /// As `forUpdate`, without the rows that another transaction has locked.
+    static let forUpdateSkipLocked: SQLText = "\(postgres: "FOR UPDATE SKIP LOCKED")"
+}

@@ -1,0 +1,90 @@
+package import BelfryCore
+import GRDB
+
+/// Copies of a database file.
+package enum SQLiteBackup {
+    /// What a copy holds.
+    package struct Findings: Sendable {
+        package let schema: SchemaVersion
+        /// Those of applications and platforms. Kept answers are of no use a day later.
+        package let seals: [SealedSecret]
+    }
+
+    /// Copies the database at `path` as it is at one moment, while others may write it. The copy is one file.
+    ///
+    /// Source: sqlite.org/backup.html. In one step, from a snapshot: writers go on meanwhile, and the log grows until it is done.
+    package static func copy(from path: String, to copy: String) throws {
+        try asStoreError {
+            let source = try DatabaseQueue(path: path, configuration: reading)
+            let target = try DatabaseQueue(path: copy)
+            try source.backup(to: target)
+            try target.writeWithoutTransaction { try $0.execute(sql: BackupStatements.oneFile) }
+            try target.close()
+            try source.close()
+        }
+    }
+
+    /// Reads all of it. Throws when it is damaged, or when a newer program has written it.
+    package static func inspect(_ path: String) throws -> Findings {
+        try asStoreError {
+            let queue = try DatabaseQueue(path: path, configuration: reading)
+            let findings = try queue.read { db in
+                let words = try db.prepared(BackupStatements.check).all { $0.text(0) }
+                guard words == ["ok"] else {
+                    throw StoreError.unavailable("the copy is damaged: \(words.prefix(3).joined(separator: "; "))")
+                }
+                let schema = try SQLiteSchema.version(of: db)
+                guard schema.unknown.isEmpty else {
+                    throw StoreError.unavailable(
+                        "the copy is of a newer version: it has \(schema.unknown.joined(separator: ", "))")
+                }
+                return Findings(schema: schema, seals: try seals(in: db))
+            }
+            try queue.close()
+            return findings
+        }
+    }
+
+    /// Throws while another process has the database open.
+    package static func demandAlone(_ path: String) throws {
+        var configuration = Configuration()
+        configuration.busyMode = .immediateError
+        configuration.prepareDatabase { try $0.execute(sql: BackupStatements.alone) }
+        try asStoreError {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            try queue.writeWithoutTransaction { try $0.execute(sql: BackupStatements.touch) }
+            try queue.close()
+        }
+    }
+
+    private static var reading: Configuration {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        return configuration
+    }
+
+    private static func seals(in db: Database) throws -> [SealedSecret] {
+        try [
+            (SealedSecret.Kind.sharedSecret, BackupStatements.sharedSecrets),
+            (.credentials, BackupStatements.credentials),
+        ]
+        .flatMap { kind, sql in
+            try db.prepared(sql).all { SealedSecret(kind: kind, name: $0.blob(0), seal: Sealed(bytes: $0.blob(1))) }
+        }
+    }
+
+    private static func asStoreError<Value>(_ work: () throws -> Value) throws -> Value {
+        do { return try work() } catch { throw error.asStoreError }
+    }
+}
+
+enum BackupStatements {
+    /// Otherwise it would need its log and its index beside it. Source: sqlite.org/wal.html.
+    static let oneFile = "PRAGMA journal_mode = DELETE /* backup.one_file */"
+    static let check = "PRAGMA integrity_check /* backup.check */"
+    static let alone = "PRAGMA locking_mode = EXCLUSIVE /* backup.alone */"
+    static let touch = "BEGIN EXCLUSIVE /* backup.touch */; COMMIT"
+    static let sharedSecrets = "SELECT uuid, shared_secret /* backup.shared_secrets */ FROM application"
+    static let credentials = "SELECT uuid, credentials /* backup.credentials */ FROM platform"
+}

@@ -1,0 +1,149 @@
+import BelfryCore
+import FoundationEssentials
+import GRDB
+import GRDBSQLite
+
+/// A prepared statement, bound and stepped by hand.
+///
+/// GRDB's own rows are looked up by name and boxed, which costs more than the rows of a posting list do.
+struct SQLiteStatement: SQLStatement {
+    private let statement: Statement
+    private var handle: OpaquePointer { statement.sqliteStatement }
+
+    fileprivate init(_ statement: Statement) { self.statement = statement }
+
+    func send<each Value: SQLiteValue>(_ values: repeat each Value) throws { try run(repeat each values) }
+
+    @discardableResult
+    func run<each Value: SQLiteValue>(_ values: repeat each Value) throws -> Int {
+        try bind(repeat each values)
+        defer { reset() }
+        while try step() {}
+        return Int(sqlite3_changes64(sqlite3_db_handle(handle)))
+    }
+
+    /// The first row, as what `body` makes of it; nil when there is none.
+    func first<each Value: SQLiteValue, Result>(
+        _ values: repeat each Value, as body: (SQLiteRow) throws -> Result
+    ) throws -> Result? {
+        try bind(repeat each values)
+        defer { reset() }
+        return try step() ? try body(SQLiteRow(handle: handle)) : nil
+    }
+
+    /// Calls `body` with each row in turn. The columns are valid during the call only.
+    func each<each Value: SQLiteValue>(_ values: repeat each Value, do body: (SQLiteRow) throws -> Void) throws {
+        try bind(repeat each values)
+        defer { reset() }
+        while try step() { try body(SQLiteRow(handle: handle)) }
+    }
+
+    /// As `run`, with as many values as there are.
+    func run(values: [some SQLiteValue]) throws {
+        try bind(values: values)
+        defer { reset() }
+        while try step() {}
+    }
+
+    /// As `each`, with as many values as there are.
+    func each(values: [some SQLiteValue], do body: (SQLiteRow) throws -> Void) throws {
+        try bind(values: values)
+        defer { reset() }
+        while try step() { try body(SQLiteRow(handle: handle)) }
+    }
+
+    /// Whether there is any use in another row.
+    enum Appetite { case next, stop }
+
+    /// Calls `body` with each row in turn, as long as it wants more.
+    func walk<each Value: SQLiteValue>(_ values: repeat each Value, do body: (SQLiteRow) throws -> Appetite) throws {
+        try bind(repeat each values)
+        defer { reset() }
+        while try step(), try body(SQLiteRow(handle: handle)) == .next {}
+    }
+
+    /// All rows, as what `body` makes of them.
+    func all<each Value: SQLiteValue, Result>(
+        _ values: repeat each Value, as body: (SQLiteRow) throws -> Result
+    ) throws -> [Result] {
+        var results: [Result] = []
+        try each(repeat each values) { results.append(try body($0)) }
+        return results
+    }
+
+    private func bind<each Value: SQLiteValue>(_ values: repeat each Value) throws {
+        var index: Int32 = 0
+        repeat try bind(each values, at: &index)
+    }
+
+    private func bind(values: [some SQLiteValue]) throws {
+        var index: Int32 = 0
+        for value in values { try bind(value, at: &index) }
+    }
+
+    private func bind(_ value: some SQLiteValue, at index: inout Int32) throws {
+        index += 1
+        guard value.bind(to: handle, at: index) == SQLITE_OK else { throw failure() }
+    }
+
+    private func step() throws -> Bool {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: true
+        case SQLITE_DONE: false
+        default: throw failure()
+        }
+    }
+
+    private func reset() {
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
+    }
+
+    private func failure() -> DatabaseError {
+        let connection = sqlite3_db_handle(handle)
+        return DatabaseError(
+            resultCode: ResultCode(rawValue: sqlite3_extended_errcode(connection)),
+            message: String(cString: sqlite3_errmsg(connection)), sql: statement.sql)
+    }
+}
+
+extension Database: SQLConnection {
+    func prepared(_ sql: SQLText) throws -> SQLiteStatement { try prepared(sql.sqlite) }
+
+    /// A statement of SQLite's own, with its placeholders (`?1`, `?2`, …).
+    func prepared(_ sql: String) throws -> SQLiteStatement { SQLiteStatement(try cachedStatement(sql: sql)) }
+}
+
+/// The columns of the row a statement stands on, by their place.
+struct SQLiteRow: SQLRow {
+    fileprivate let handle: OpaquePointer
+
+    func isNull(_ index: Int32) -> Bool { sqlite3_column_type(handle, index) == SQLITE_NULL }
+
+    func integer(_ index: Int32) -> Int64 { sqlite3_column_int64(handle, index) }
+
+    func integerIfAny(_ index: Int32) -> Int64? { isNull(index) ? nil : integer(index) }
+
+    func bool(_ index: Int32) -> Bool { integer(index) != 0 }
+
+    func double(_ index: Int32) -> Double { sqlite3_column_double(handle, index) }
+
+    func text(_ index: Int32) -> String { textIfAny(index) ?? "" }
+
+    func textIfAny(_ index: Int32) -> String? {
+        guard let start = sqlite3_column_text(handle, index) else { return nil }
+        let count = Int(sqlite3_column_bytes(handle, index))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    func blob(_ index: Int32) -> [UInt8] { withBlob(index) { Array($0) } }
+
+    func blobIfAny(_ index: Int32) -> [UInt8]? { isNull(index) ? nil : blob(index) }
+
+    func uuid(_ index: Int32) -> UUID? { withBlob(index) { UUID(bytes: $0) } }
+
+    func withBlob<Result>(_ index: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        let start = sqlite3_column_blob(handle, index)
+        return try body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, index))))
+    }
+}

@@ -1,0 +1,53 @@
+import BelfryCore
+import Dispatch
+import GRDB
+import Logging
+
+/// Looks every now and then whether another process has written, and does what nobody waits for.
+final class SQLiteWatch: Sendable {
+    // SAFETY: set once, and a dispatch source may be cancelled from anywhere.
+    private nonisolated(unsafe) let timer: any DispatchSourceTimer
+
+    private static let interval = DispatchTimeInterval.milliseconds(80)
+
+    init(writer: Writer, pool: DatabasePool, naming: DeviceNaming, logger: Logger) {
+        let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "belfry.store.watch"))
+        timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(10))
+        timer.setEventHandler {
+            // Whatever a write does, it first notices what others have written.
+            writer.enqueue("watch") { session in
+                try session.sweepWhenQuiet()
+                try Demolition(session: session).resume()
+                try Retirement(session: session).resume()
+                try TopicBurial(session: session).step()
+                try Catalogue(session: session).stepWithoutVolumes()
+                try session.writeDownContentUse()
+            }
+            do {
+                guard let volume = try pool.read({ try $0.prepareVolume(CatalogueSizes(), naming: naming) }) else {
+                    return
+                }
+                writer.enqueue("catalogue") { try Catalogue(session: $0).take(volume) }
+            } catch {
+                logger.debug("housekeeping put off", metadata: ["work": "catalogue", "error": "\(error)"])
+            }
+        }
+        timer.resume()
+        self.timer = timer
+    }
+
+    deinit { stop() }
+
+    func stop() { timer.cancel() }
+}
+
+extension SQLiteWriteSession {
+    /// Does what new devices left undone, when none came since the last look.
+    fileprivate func sweepWhenQuiet() throws {
+        let last = try prepared(SQLiteSubscriptionStatements.lastDevice).first { $0.integer(0) } ?? 0
+        defer { lastDeviceSeen = last }
+        guard last == lastDeviceSeen else { return }
+        try SQLiteSubscriptionSweep(session: self).stepIfBehind(last)
+        try TokenIndex(session: self).step()
+    }
+}

@@ -1,0 +1,155 @@
+import BelfryCore
+import GRDB
+import GRDBSQLite
+import Logging
+
+/// What a write sees: the database inside a transaction, and what the writer remembers from one to the next.
+///
+/// What it remembers mirrors committed rows; a rollback, or a commit by another process, makes it forget.
+final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
+    // SAFETY: made before the writer's first job, and from then on touched on the writer's queue only.
+    private let clock: any WallClock
+    let secrets: Secrets
+    let pushes: PushShelf
+    let quotaBook: QuotaBook
+    var contentUse = ContentUse()
+    /// Topic ids by name, for the applications seen lately.
+    var topics = SQLiteTopicBook()
+    /// The platforms that are not doomed, once they are asked for.
+    private var stands: [Key<Platform>: Stand]?
+    /// See `SQLiteSubscriptionSweep`.
+    var mark: PostingMark?
+    /// What the sweep that is under way appends.
+    var gains: PostingGains?
+    /// See `TokenIndex`.
+    var freshTokens: FreshTokens?
+    /// The newest device, as far as this process has made it.
+    var newest: Int64?
+    /// The newest device at the last look of `SQLiteWatch`.
+    var lastDeviceSeen: Int64?
+    var effects = Effects()
+    /// Enough new devices wait to be swept into the posting lists.
+    var sweepIsDue = false
+    /// Enough tokens of new devices wait to be brought into their index.
+    var tokensAreDue = false
+
+    /// How many were begun.
+    private(set) var transactions = 0
+    private var connection: Database?
+    private var dataVersion: Int64?
+    /// Rows changed by this connection before the transaction.
+    private var changesBefore: Int64 = 0
+
+    /// What claims and registrations have to know of a platform.
+    struct Stand {
+        let application: Key<Application>
+        let isParked: Bool
+    }
+
+    init(clock: any WallClock, secrets: Secrets, pushes: PushShelf, quotaBook: QuotaBook) {
+        self.clock = clock
+        self.secrets = secrets
+        self.pushes = pushes
+        self.quotaBook = quotaBook
+    }
+
+    var now: Instant { clock.now }
+
+    var db: Database {
+        guard let connection else { preconditionFailure("a write runs inside a transaction") }
+        return connection
+    }
+
+    /// Whether the transaction, or the last one when none is open, changed a row.
+    var hasWritten: Bool { sqlite3_total_changes64(db.sqliteConnection) != changesBefore }
+
+    func prepared(_ sql: String) throws -> SQLiteStatement { try db.prepared(sql) }
+
+    func begin(_ db: Database) throws {
+        connection = db
+        effects = Effects()
+        (sweepIsDue, tokensAreDue) = (false, false)
+        try db.prepared(SQLiteSessionStatements.begin).run()
+        transactions += 1
+        changesBefore = sqlite3_total_changes64(db.sqliteConnection)
+        do {
+            try noticeOthers(db)
+        } catch {
+            rollback(db)
+            throw error
+        }
+    }
+
+    func commit(_ db: Database) throws -> Effects {
+        try db.prepared(SQLiteSessionStatements.commit).run()
+        quotaBook.apply(effects.quotas)
+        contentUse.commit(effects.quotas)
+        return effects
+    }
+
+    func rollback(_ db: Database) {
+        if db.isInsideTransaction {
+            do { try db.prepared(SQLiteSessionStatements.rollback).run() } catch { assert(!db.isInsideTransaction) }
+        }
+        contentUse.rollBack()
+        forget()
+    }
+
+    /// nil when there is no such platform, or no longer.
+    func stand(of platform: Key<Platform>) throws -> Stand? {
+        if let stands { return stands[platform] }
+        let rows = try prepared(PlatformStatements.all).all { row in try readable { try Platform(row) } }
+            .compactMap(\.self)
+        let stands = Dictionary(
+            uniqueKeysWithValues: rows.map {
+                ($0.key, Stand(application: $0.applicationKey, isParked: $0.parked != nil))
+            })
+        self.stands = stands
+        return stands[platform]
+    }
+
+    func hold(_ platforms: [Key<Platform>]) throws -> Set<Key<Platform>> {
+        Set(try platforms.filter { try stand(of: $0) != nil })
+    }
+
+    func awaitSweep() { gains = nil }
+
+    func noteAccepted(_ push: Push) { pushes.keep(push) }
+
+    func unwrittenUse(_ account: QuotaAccount) -> Int? {
+        account.quota == .content ? account.application.map(contentUse.unwritten) : nil
+    }
+
+    func rosterChanged() {
+        stands = nil
+        effects.rosterChanged = true
+    }
+
+    /// `data_version` changes for this connection when another one has committed; only other processes have one.
+    private func noticeOthers(_ db: Database) throws {
+        let version = try db.prepared(SQLiteSessionStatements.dataVersion).first { $0.integer(0) }
+        defer { dataVersion = version }
+        guard version != dataVersion, dataVersion != nil else { return }
+        forget()
+        quotaBook.forgetAll()
+        effects.rosterChanged = true
+        effects.fallsDue = true
+    }
+
+    private func forget() {
+        topics = SQLiteTopicBook()
+        stands = nil
+        mark = nil
+        gains = nil
+        freshTokens = nil
+        newest = nil
+        pushes.clear()
+    }
+}
+
+enum SQLiteSessionStatements {
+    static let begin = "BEGIN IMMEDIATE /* session.begin */"
+    static let commit = "COMMIT /* session.commit */"
+    static let rollback = "ROLLBACK /* session.rollback */"
+    static let dataVersion = "PRAGMA data_version /* session.data_version */"
+}

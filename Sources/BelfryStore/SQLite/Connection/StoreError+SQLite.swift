@@ -1,0 +1,30 @@
+import BelfryCore
+import GRDB
+
+extension Error {
+    /// Whether the trouble lies with the disk or the file, so that every other write of the transaction has it too.
+    var isOfTheDatabaseItself: Bool {
+        guard let error = self as? DatabaseError else { return false }
+        return switch error.resultCode {
+        case .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_READONLY, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_CANTOPEN,
+            .SQLITE_PERM, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_NOMEM, .SQLITE_PROTOCOL, .SQLITE_MISUSE:
+            true
+        default: false
+        }
+    }
+
+}
+
+extension DatabaseError: EngineError {
+    var storeError: any Error {
+        let message = message ?? "no further words"
+        return switch resultCode {
+        case .SQLITE_FULL: StoreError.unavailable("the disk is full: \(message)")
+        case .SQLITE_READONLY: StoreError.unavailable("the database cannot be written: \(message)")
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB: StoreError.unavailable("the database is damaged: \(message)")
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            StoreError.unavailable("another process holds the database: \(message)")
+        default: StoreError.unavailable("\(extendedResultCode): \(message)")
+        }
+    }
+}

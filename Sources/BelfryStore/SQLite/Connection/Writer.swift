@@ -1,0 +1,235 @@
+import BelfryCore
+import Dispatch
+import GRDB
+import GRDBSQLite
+import Logging
+import Synchronization
+
+/// The one writer of this process: writes that wait together share a transaction, and so the wait for the disk.
+///
+/// Each caller is answered when the commit is on the disk. While it is on its way there, the next transaction takes in
+/// the writes that arrive. A write that throws takes only itself back. Writes run in the order of their calls, on GRDB's
+/// writer queue, never on the cooperative pool.
+final class Writer: Sendable {
+    private let pool: DatabasePool
+    private let session: SQLiteWriteSession
+    private let flusher: LogFlusher
+    private let observer: any StoreObserver
+    private let logger: Logger
+    private let state = Mutex(WriterQueue())
+    /// Rung when what the writer listens for has come.
+    private let bell = DispatchSemaphore(value: 0)
+    /// Called after a commit and before its callers are answered, with what the commit changed.
+    private let committed: @Sendable (Effects, SQLiteWriteSession, Writer) -> Void
+
+    /// A write that waits for its turn.
+    struct Job: Sendable {
+        /// Does the work, and returns what answers the caller once it is committed.
+        let run: @Sendable (SQLiteWriteSession) throws -> @Sendable () -> Void
+        let fail: @Sendable (any Error) -> Void
+    }
+
+    init(
+        pool: DatabasePool, session: SQLiteWriteSession, flusher: LogFlusher, observer: any StoreObserver,
+        logger: Logger,
+        committed: @escaping @Sendable (Effects, SQLiteWriteSession, Writer) -> Void
+    ) {
+        self.pool = pool
+        self.session = session
+        self.flusher = flusher
+        self.observer = observer
+        self.logger = logger
+        self.committed = committed
+    }
+
+    /// Runs `body` inside a transaction shared with others and returns when that is durable.
+    ///
+    /// `body` may run more than once; what an earlier run changed was rolled back then.
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Value
+    ) async throws -> Value {
+        let signature = AuditSignature.pending.flatMap { $0.isKept ? nil : $0 }
+        return try await withCheckedThrowingContinuation { continuation in
+            let job = Job(
+                run: { session in
+                    let value = try body(session)
+                    try signature?.write(in: session)
+                    return {
+                        signature?.noteCommit()
+                        continuation.resume(returning: value)
+                    }
+                },
+                fail: { continuation.resume(throwing: $0.asStoreError) })
+            submit(job)
+        }
+    }
+
+    /// Queues work that nobody waits for, such as housekeeping; a failure is logged.
+    func enqueue(_ name: StaticString, _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Void) {
+        let logger = logger
+        submit(
+            Job(
+                run: { session in
+                    try body(session)
+                    return {}
+                },
+                fail: { error in
+                    logger.debug("housekeeping put off", metadata: ["work": "\(name)", "error": "\(error)"])
+                }))
+    }
+
+    /// Turns new writes away and returns when those that waited are done.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let last = Job(run: { _ in { continuation.resume() } }, fail: { _ in continuation.resume() })
+            submit(last, isLast: true)
+        }
+    }
+
+    private enum Admission { case queued, heard, wake, overloaded, closed }
+
+    /// Queues a write, or fails it when too many wait.
+    func submit(_ job: Job, isLast: Bool = false) {
+        let admission = state.withLock { state -> Admission in
+            if state.isClosed { return .closed }
+            guard isLast || state.count < WriterQueue.countMax else { return .overloaded }
+            let isHeard = state.append(job)
+            state.isClosed = isLast
+            if state.isDraining { return isHeard ? .heard : .queued }
+            state.isDraining = true
+            return .wake
+        }
+        switch admission {
+        case .queued: break
+        case .heard: bell.signal()
+        case .wake: pool.asyncWriteWithoutTransaction { self.drain($0) }
+        case .overloaded: job.fail(StoreError.overloaded(retryAfter: .seconds(1)))
+        case .closed: job.fail(StoreError.unavailable("the database is closed"))
+        }
+    }
+
+    /// Runs one batch, and comes back for the next: between two batches the queue is free for a checkpoint.
+    private func drain(_ db: Database) {
+        let (next, waiting) = state.withLock { ($0.next(), $0.count) }
+        observer.writesWaiting(waiting)
+        guard let job = next else { return stopDraining() }
+        runBatch(startingWith: job, db)
+        pool.asyncWriteWithoutTransaction { self.drain($0) }
+    }
+
+    private func stopDraining() {
+        let wasEmpty = state.withLock { state in
+            if state.count == 0 { state.isDraining = false }
+            return !state.isDraining
+        }
+        if !wasEmpty { pool.asyncWriteWithoutTransaction { self.drain($0) } }
+    }
+
+    private func runBatch(startingWith first: Job, _ db: Database) {
+        let started = ContinuousClock.now
+        var batch = Batch(startedAt: started)
+        do {
+            try session.begin(db)
+        } catch {
+            return fail([first] + state.withLock { $0.takeAll() }, error)
+        }
+        var job: Job? = first
+        while let current = job {
+            batch.jobs.append(current)
+            let changes = sqlite3_total_changes64(db.sqliteConnection)
+            do {
+                batch.answers.append(try current.run(session))
+            } catch  where error.isOfTheDatabaseItself || !db.isInsideTransaction {
+                session.rollback(db)
+                return fail(batch.jobs, error)
+            } catch  where sqlite3_total_changes64(db.sqliteConnection) == changes {
+                batch.answers.append { current.fail(error) }
+            } catch {
+                session.rollback(db)
+                for job in batch.jobs { runAlone(job, db) }
+                return
+            }
+            job = next(after: &batch)
+        }
+        commit(batch, db)
+    }
+
+    /// Runs one write in a transaction of its own, after one of its batch had to be taken back.
+    private func runAlone(_ job: Job, _ db: Database) {
+        let started = ContinuousClock.now
+        do {
+            try session.begin(db)
+            let answer = try job.run(session)
+            commit(Batch(startedAt: started, jobs: [job], answers: [answer]), db)
+        } catch {
+            session.rollback(db)
+            fail([job], error)
+        }
+    }
+
+    /// The next write for a transaction that has `count`; nil when it is to be committed.
+    private func next(after batch: inout Batch) -> Job? {
+        while true {
+            let (count, worked) = (batch.jobs.count, batch.startedAt.duration(to: .now))
+            switch state.withLock({ $0.step(after: count, worked: worked) }) {
+            case .run(let job): return job
+            case .commit: return nil
+            case .wait: batch.idle { bell.wait() }
+            }
+        }
+    }
+
+    /// Commits when the last commit is on the disk, and answers when this one is.
+    private func commit(_ batch: Batch, _ db: Database) {
+        var batch = batch
+        batch.idle { awaitFlush() }
+        do {
+            let effects = try session.commit(db)
+            observer.transactionEnded(after: batch.worked)
+            committed(effects, session, self)
+        } catch {
+            session.rollback(db)
+            return fail(batch.jobs, error)
+        }
+        let (jobs, answers) = (batch.jobs, batch.answers)
+        guard session.hasWritten else { return answers.forEach { $0() } }
+        state.withLock { $0.beginFlush() }
+        flusher.flush { flushed in
+            if self.state.withLock({ $0.endFlush() }) { self.bell.signal() }
+            switch flushed {
+            case .success: for answer in answers { answer() }
+            case .failure(let error): self.fail(jobs, error)
+            }
+        }
+    }
+
+    private func awaitFlush() {
+        while state.withLock({ $0.listensForFlush() }) { bell.wait() }
+    }
+
+    private func fail(_ jobs: [Job], _ error: any Error) {
+        for job in jobs { job.fail(error) }
+    }
+
+    private struct Batch {
+        let startedAt: ContinuousClock.Instant
+        var jobs: [Job] = []
+        var answers: [@Sendable () -> Void] = []
+        /// What the transaction waited for the disk, or for other writes meanwhile.
+        private var idled = Duration.zero
+
+        init(startedAt: ContinuousClock.Instant, jobs: [Job] = [], answers: [@Sendable () -> Void] = []) {
+            self.startedAt = startedAt
+            self.jobs = jobs
+            self.answers = answers
+        }
+
+        var worked: Duration { startedAt.duration(to: .now) - idled }
+
+        mutating func idle(_ wait: () -> Void) {
+            let begun = ContinuousClock.now
+            wait()
+            idled += begun.duration(to: .now)
+        }
+    }
+}

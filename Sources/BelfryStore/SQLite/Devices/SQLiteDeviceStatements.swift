@@ -1,0 +1,29 @@
+enum SQLiteDeviceStatements {
+    /// Without those that `FreshTokens` holds.
+    static let byToken = """
+        SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
+               os, os_version, model, manufacturer, alias, platform_id /* devices.by_token */
+          FROM device_token JOIN device ON id = device_id
+         WHERE device_token.token_hash = ?2 AND platform_id = ?1 AND token = ?3
+        """
+
+    static let insert = """
+        INSERT INTO device /* devices.insert */ (
+            platform_id, reach, registered_at_ms, token_hash, token, topics, custom_user_id,
+            os, os_version, model, manufacturer, alias)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        """
+
+    /// What an app that merely says hello again changes: no index.
+    static let touch = """
+        UPDATE device /* devices.touch */ SET registered_at_ms = ?1 WHERE id = ?2
+        """
+
+    static let evict = """
+        UPDATE device /* devices.evict */ SET reach = 0, token = NULL, token_hash = NULL WHERE id = ?1
+        """
+
+    static let deactivate = """
+        UPDATE device /* devices.deactivate */ SET reach = 0 WHERE id = ?1
+        """
+}

@@ -1,0 +1,135 @@
+import BelfryCore
+import GRDB
+
+/// Writes one registration down, within a write.
+struct SQLiteRegistrar {
+    let session: SQLiteWriteSession
+    let platform: Platform
+    let registration: Registration
+    /// The device that the caller takes itself for, if this database ever named it so.
+    let named: Key<Device>?
+    let tokenHash: Int64
+
+    func register() throws -> Device {
+        guard try session.stand(of: platform.key) != nil else {
+            throw StoreError.unknown("platform \(platform.key)")
+        }
+        let named = try self.named.flatMap { try session.device($0, on: platform.key) }
+        let holder = named?.token == registration.token ? named : try tokenHolder()
+        switch Enrolment(named: named?.key, holder: holder?.key) {
+        case .create:
+            return try create()
+        case .update(let key, let evicted):
+            guard let row = named?.key == key ? named : holder else { preconditionFailure("one of the two is updated") }
+            return try update(row, evicting: evicted == nil ? nil : holder)
+        }
+    }
+
+    private func tokenHolder() throws -> DeviceRow? {
+        try TokenIndex(session: session).holder(of: registration.token, tokenHash, on: platform.key)
+    }
+
+    private func create() throws -> Device {
+        try session.check(.devices, of: platform.applicationKey)
+        var row = DeviceRow(
+            key: Key(0), platform: platform.key, reach: .inactive, registeredAt: .zero, token: nil, topics: [],
+            customUserID: nil,
+            about: registration.about)
+        let names = try apply(to: &row)
+        try session.prepared(SQLiteDeviceStatements.insert).run(
+            platform.key, row.reach.rawValue, row.registeredAt, tokenHash, registration.token.bytes,
+            TopicList.encode(row.topics), row.customUserID, row.about.os, row.about.osVersion, row.about.model,
+            row.about.manufacturer, row.about.alias)
+        let key = Key<Device>(session.db.lastInsertedRowID)
+        session.note(1, .devices, of: platform.applicationKey)
+        try SQLiteSubscriptionSweep(session: session).noteNew(key)
+        try TokenIndex(session: session).note(tokenHash, of: key, on: platform.key)
+        return Device(
+            key: key, uuid: session.secrets.naming.uuid(of: key), platformKey: platform.key,
+            token: registration.token, isActive: true, about: row.about, customUserID: row.customUserID,
+            topics: names, registeredAt: row.registeredAt)
+    }
+
+    private func update(_ old: DeviceRow, evicting evicted: DeviceRow?) throws -> Device {
+        var row = old
+        let names = try apply(to: &row)
+        if let evicted { try session.evict(evicted, on: platform.key) }
+        if row.isSame(as: old) {
+            try session.prepared(SQLiteDeviceStatements.touch).run(row.registeredAt, row.key)
+        } else {
+            try session.prepared(DeviceStatements.update).run(
+                row.reach.rawValue, row.registeredAt, tokenHash, registration.token.bytes,
+                TopicList.encode(row.topics), row.customUserID, row.about.os, row.about.osVersion, row.about.model,
+                row.about.manufacturer, row.about.alias, row.key)
+            if row.token != old.token {
+                try TokenIndex(session: session).note(tokenHash, of: row.key, on: platform.key)
+            }
+            try session.movePostings(of: row.key, on: platform.key, from: old.postings, to: row.postings)
+            try session.noteErratum(row, insteadOf: old)
+        }
+        return row.device(naming: session.secrets.naming, topicNames: names)
+    }
+
+    /// Brings the row to what was registered, and returns the names of its topics. A device that is known may say again what
+    /// it said before, however full the application is.
+    private func apply(to row: inout DeviceRow) throws -> [String] {
+        row.token = registration.token
+        row.registeredAt = session.now
+        row.about = registration.about.filled(from: row.about)
+        row.reach = Reach(kind: platform.kind, osVersion: row.about.osVersion)
+        switch registration.customUserID {
+        case .keep: break
+        case .clear: row.customUserID = nil
+        case .set(let id):
+            if id != row.customUserID { try session.checkDevices(ofUser: id, on: platform.key) }
+            row.customUserID = id
+        }
+        let names = try topicNames(after: row.topics, at: row.registeredAt)
+        row.topics = try session.intern(names, in: platform.applicationKey, at: row.registeredAt).sorted()
+        return names
+    }
+
+    private func topicNames(after topics: [Int64], at now: Instant) throws -> [String] {
+        var old: Set<String> = []
+        if case .change = registration.topics {
+            for id in topics {
+                let name = try session.topics.name(of: id, in: platform.applicationKey, at: now, session.db)
+                if let name { old.insert(name) }
+            }
+        }
+        let names = registration.topics.applied(to: old)
+        guard names.count <= Registration.topicsMax else {
+            throw InvalidInput(
+                field: "tags", "has \(names.count) topics with those before, the limit is \(Registration.topicsMax)")
+        }
+        return names.sorted()
+    }
+}
+
+extension SQLiteWriteSession {
+    func device(_ key: Key<Device>, on platform: Key<Platform>) throws -> DeviceRow? {
+        try prepared(DeviceStatements.byKey).first(key, platform, as: DeviceRow.init)
+    }
+
+    /// Takes the token from a device, and the device out of all lists. Its row stays.
+    func evict(_ row: DeviceRow, on platform: Key<Platform>) throws {
+        try prepared(SQLiteDeviceStatements.evict).run(row.key)
+        try movePostings(of: row.key, on: platform, from: row.postings, to: [])
+    }
+
+    func bury(_ deaths: [Settlement.Death], on platform: Key<Platform>) throws {
+        for death in deaths {
+            guard
+                let row = try device(death.device, on: platform), row.reach != .inactive,
+                row.registeredAt < death.since
+            else { continue }
+            try deactivate(row, on: platform)
+        }
+    }
+
+    /// Takes an active device out of all lists. Its row stays.
+    func deactivate(_ row: DeviceRow, on platform: Key<Platform>) throws {
+        try prepared(SQLiteDeviceStatements.deactivate).run(row.key)
+        try movePostings(of: row.key, on: platform, from: row.postings, to: [])
+    }
+}

@@ -1,0 +1,173 @@
+import BelfryCore
+import GRDB
+
+/// Finds devices by their tokens, and brings new ones into `device_token` many at a time.
+///
+/// A token belongs on a random page of that table, which alone would be found, changed and logged for it. So the writer
+/// remembers the tokens of new devices, and when there are many takes those of one slice of all hashes into the table, where
+/// they share pages. Every look is made sure of in the device's row; a row that loses its token is taken out of the table by
+/// the schema.
+/// See docs/decisions/0006-what-a-registration-costs.md.
+struct TokenIndex {
+    let session: SQLiteWriteSession
+
+    /// So many new tokens make the writer clear a slice.
+    static let freshMax = 65_536
+
+    /// The device of a token, which hashes to `hash`.
+    func holder(of token: DeviceToken, _ hash: Int64, on platform: Key<Platform>) throws -> DeviceRow? {
+        try recall()
+        let place = FreshTokens.Place(hash: hash, platform: platform)
+        if let fresh = session.freshTokens?[place], let row = try session.device(fresh, on: platform),
+            row.token == token
+        {
+            return row
+        }
+        return try session.prepared(SQLiteDeviceStatements.byToken).first(
+            platform, hash, token.bytes, as: DeviceRow.init)
+    }
+
+    /// To be told of a device whose row has a token that it had not before.
+    func note(_ hash: Int64, of device: Key<Device>, on platform: Key<Platform>) throws {
+        try recall()
+        let place = FreshTokens.Place(hash: hash, platform: platform)
+        if let displaced = session.freshTokens?.put(device, at: place) { try insert(hash, displaced) }
+        if isDue { session.tokensAreDue = true }
+    }
+
+    /// Several writes may have asked for the same step.
+    func stepIfDue() throws {
+        try recall()
+        if isDue { try step() }
+    }
+
+    /// Clears the fullest slice.
+    func step() throws {
+        try recall()
+        guard let slice = session.freshTokens?.fullest else { return }
+        let newest = try session.prepared(SQLiteSubscriptionStatements.lastDevice).first { $0.integer(0) } ?? 0
+        let fresh = session.freshTokens?.clear(slice, until: newest) ?? []
+        for (place, device) in fresh { try insert(place.hash, device) }
+        try session.prepared(TokenIndexStatements.setMark).run(newest, slice)
+    }
+
+    /// Brings all devices into the table, when many were written that nobody was told of.
+    func addAll() throws {
+        try session.prepared(TokenIndexStatements.addAll).run()
+        try session.prepared(TokenIndexStatements.setMarks).run()
+        session.freshTokens = nil
+    }
+
+    private var isDue: Bool { session.freshTokens.map { $0.count >= Self.freshMax } ?? false }
+
+    private func insert(_ hash: Int64, _ device: Key<Device>) throws {
+        try session.prepared(TokenIndexStatements.insert).run(hash, device)
+    }
+
+    /// Reads what the writer has forgotten, or another process knew.
+    private func recall() throws {
+        guard session.freshTokens == nil else { return }
+        var fresh = FreshTokens(marks: try session.prepared(TokenIndexStatements.marks).all { $0.integer(0) })
+        var displaced: [(hash: Int64, device: Key<Device>)] = []
+        try session.prepared(TokenIndexStatements.beyond).each(fresh.firstMark) { row in
+            let place = FreshTokens.Place(hash: row.integer(2), platform: Key(row.integer(1)))
+            let device = Key<Device>(row.integer(0))
+            guard device.rawValue > fresh.mark(of: place.hash) else { return }
+            if let other = fresh.put(device, at: place) { displaced.append((place.hash, other)) }
+        }
+        session.freshTokens = fresh
+        for (hash, device) in displaced { try insert(hash, device) }
+    }
+}
+
+/// The devices whose tokens are not in `device_token` yet, by slices of the hashes.
+///
+/// Of each slice the table has the tokens of all devices up to a mark; those of later devices are here. What is here may have
+/// lost its token since.
+struct FreshTokens {
+    struct Place: Hashable {
+        let hash: Int64
+        let platform: Key<Platform>
+    }
+
+    /// How many slices there are: enough that the rest of the writer does not wait for one, and few enough that one has
+    /// several tokens for each of its pages.
+    static let sliceCount = 64
+
+    private var slices: [[Place: Key<Device>]]
+    private var marks: [Int64]
+    private(set) var count = 0
+
+    init(marks: [Int64]) {
+        self.marks = marks
+        slices = Array(repeating: [:], count: marks.count)
+    }
+
+    /// The first device that may be here comes after this one.
+    var firstMark: Int64 { marks.min() ?? 0 }
+
+    /// nil when all are empty.
+    var fullest: Int? {
+        let fullest = slices.indices.max { slices[$0].count < slices[$1].count }
+        return fullest.flatMap { slices[$0].isEmpty ? nil : $0 }
+    }
+
+    func mark(of hash: Int64) -> Int64 { marks[Self.slice(of: hash)] }
+
+    subscript(place: Place) -> Key<Device>? { slices[Self.slice(of: place.hash)][place] }
+
+    /// Returns the device whose token has to go into the table at once, if there is one: an old device, or one that was here
+    /// with another token of the same hash.
+    mutating func put(_ device: Key<Device>, at place: Place) -> Key<Device>? {
+        let slice = Self.slice(of: place.hash)
+        guard device.rawValue > marks[slice] else { return device }
+        let displaced = slices[slice].updateValue(device, forKey: place)
+        if displaced == nil { count += 1 }
+        return displaced == device ? nil : displaced
+    }
+
+    /// Empties a slice whose devices end with `newest`, and returns what it held, in the order of the hashes.
+    mutating func clear(_ slice: Int, until newest: Int64) -> [(place: Place, device: Key<Device>)] {
+        let held = slices[slice].map { (place: $0.key, device: $0.value) }
+        slices[slice].removeAll(keepingCapacity: true)
+        marks[slice] = newest
+        count -= held.count
+        return held.sorted { $0.place.hash < $1.place.hash }
+    }
+
+    /// Slices follow one another as the hashes do in the table.
+    private static func slice(of hash: Int64) -> Int { Int(hash >> 58) + sliceCount / 2 }
+}
+
+enum TokenIndexStatements {
+    static let marks = """
+        SELECT device_id /* tokens.marks */ FROM token_mark ORDER BY slice
+        """
+
+    static let setMark = """
+        UPDATE token_mark /* tokens.set_mark */ SET device_id = ?1 WHERE slice = ?2
+        """
+
+    static let addAll = """
+        INSERT OR IGNORE INTO device_token /* tokens.add_all */ (token_hash, device_id)
+        SELECT token_hash, id FROM device
+         WHERE id > (SELECT min(device_id) FROM token_mark) AND token_hash IS NOT NULL
+         ORDER BY token_hash
+        """
+
+    static let setMarks = """
+        UPDATE token_mark /* tokens.set_marks */ SET device_id = (SELECT coalesce(max(id), 0) FROM device)
+        """
+
+    static let beyond = """
+        SELECT id, platform_id, token_hash /* tokens.beyond */
+          FROM device
+         WHERE id > ?1 AND token_hash IS NOT NULL
+        """
+
+    /// Nothing when the device has lost the token.
+    static let insert = """
+        INSERT OR IGNORE INTO device_token /* tokens.insert */ (token_hash, device_id)
+        SELECT token_hash, id FROM device WHERE id = ?2 AND token_hash = ?1
+        """
+}

@@ -1,0 +1,86 @@
+import BelfryCore
+import GRDB
+
+/// How many devices some platforms have, from the counts that the catalogue keeps of each stretch.
+///
+/// Devices are never taken away but with their application, so what was counted once stays right.
+struct DeviceCounts {
+    let db: Database
+    let platforms: [Key<Platform>]
+
+    func total() throws -> Int {
+        let kept = try db.prepared(DeviceCountStatements.kept)
+        let behind = try db.prepared(DeviceCountStatements.behind)
+        return try platforms.reduce(0) { sum, platform in
+            let counted = try kept.first(platform) { Int($0.integer(0)) } ?? 0
+            return try sum + counted + (behind.first(platform) { Int($0.integer(0)) } ?? 0)
+        }
+    }
+
+    /// The end of the last stretch before a place in the list of all, and how many devices lie before it.
+    func start(skipping count: Int) throws -> (device: Key<Device>, skipped: Int)? {
+        var stretches: [Int64: Int] = [:]
+        let statement = try db.prepared(DeviceCountStatements.stretches)
+        for platform in platforms {
+            try statement.each(platform) { stretches[$0.integer(0), default: 0] += Int($0.integer(1)) }
+        }
+        var start: (device: Key<Device>, skipped: Int)?
+        for (device, size) in stretches.sorted(by: { $0.key < $1.key }) {
+            let skipped = (start?.skipped ?? 0) + size
+            guard skipped <= count else { break }
+            start = (Key(device), skipped)
+        }
+        return start
+    }
+}
+
+enum DeviceCountStatements {
+    static let insert = """
+        INSERT INTO catalogue_count /* device_counts.insert */ (platform_id, last_device_id, device_count)
+        VALUES (?1, ?2, ?3)
+        """
+
+    static let noteErratum = """
+        INSERT INTO catalogue_erratum /* catalogue.note_erratum */ (device_id) VALUES (?1) ON CONFLICT DO NOTHING
+        """
+
+    /// Walks the primary key.
+    static let kept = """
+        SELECT sum(device_count) /* device_counts.kept */ FROM catalogue_count WHERE platform_id = ?1
+        """
+
+    /// Devices that are not catalogued yet: few.
+    static let behind = """
+        SELECT count(*) /* device_counts.behind */ FROM device
+         WHERE id > (SELECT device_id FROM catalogue WHERE id = 1) AND +platform_id = ?1
+        """
+
+    /// Walks the primary key.
+    static let stretches = """
+        SELECT last_device_id, device_count /* device_counts.stretches */ FROM catalogue_count
+         WHERE platform_id = ?1
+         ORDER BY last_device_id
+        """
+}
+
+extension Database {
+    func deviceCount(on platforms: [Key<Platform>]) throws -> Int {
+        try DeviceCounts(db: self, platforms: platforms).total()
+    }
+
+    func device(of platforms: [Key<Platform>], skipping count: Int) throws -> (device: Key<Device>, skipped: Int)? {
+        try DeviceCounts(db: self, platforms: platforms).start(skipping: count)
+    }
+}
+
+extension SQLiteWriteSession {
+    func noteCatalogued(_ counts: [Int64: Int], until device: Int64) throws {
+        let insert = try prepared(DeviceCountStatements.insert)
+        for (platform, count) in counts { try insert.run(platform, device, count) }
+    }
+
+    /// To be told of a device whose row was changed.
+    func noteErratum(_ row: DeviceRow, insteadOf old: DeviceRow) throws {
+        if !row.hasTexts(of: old) { try prepared(DeviceCountStatements.noteErratum).run(row.key) }
+    }
+}

@@ -1,0 +1,104 @@
+import BelfryCore
+import GRDB
+import GRDBSQLite
+import Synchronization
+
+/// Looks through many rows on connections of its own, so that no search takes a reader from those who deliver.
+///
+/// Applications take turns, and none has all connections. Each search has a `SearchBudget`.
+final class SQLiteSearchConnection: Sendable {
+    private let desks: [DatabaseQueue]
+    private let free: Free
+    private let turns = TurnQueue<Key<Application>?>(
+        places: SQLiteSearchConnection.placesMax, waitingMax: SQLiteSearchConnection.waitingMax)
+
+    private static let placesMax = 2
+    /// Callers that come while so many wait are turned away. The API lets fewer in.
+    private static let waitingMax = 64
+
+    init(path: String) throws {
+        desks = try (0..<Self.placesMax).map { number in
+            var configuration = Configuration()
+            configuration.label = "belfry.store.librarian.\(number)"
+            configuration.readonly = true
+            configuration.busyMode = .timeout(5)
+            configuration.prepareDatabase { try $0.execute(sql: PragmaStatements.reader) }
+            return try DatabaseQueue(path: path, configuration: configuration)
+        }
+        free = Free(desks)
+    }
+
+    func close() throws { for desk in desks { try desk.close() } }
+
+    /// Runs `body` with a snapshot, when it is the application's turn.
+    ///
+    /// - Parameter application: whose rows are looked at; nil when there are none.
+    func search<Value: Sendable>(
+        for application: Key<Application>?,
+        _ body: @Sendable @escaping (Database, SearchBudget) throws -> Value
+    ) async throws -> Value {
+        try await turns.run(for: application) {
+            let desk = try free.take()
+            defer { free.giveBack(desk) }
+            return try await desk.read(within: SearchBudget(), body)
+        }
+    }
+
+    /// The connections that nobody works on.
+    private final class Free: Sendable {
+        private let desks: Mutex<[DatabaseQueue]>
+
+        init(_ desks: [DatabaseQueue]) { self.desks = Mutex(desks) }
+
+        func take() throws -> DatabaseQueue {
+            // As many as there are turns.
+            guard let desk = desks.withLock({ $0.popLast() }) else {
+                throw StoreError.overloaded(retryAfter: .seconds(1))
+            }
+            return desk
+        }
+
+        func giveBack(_ desk: DatabaseQueue) { desks.withLock { $0.append(desk) } }
+    }
+}
+
+extension DatabaseReader {
+    /// Reads from a snapshot until the budget is spent, which ends statements in their middle, or the task is cancelled.
+    func read<Value: Sendable>(
+        within budget: SearchBudget, _ body: @Sendable @escaping (Database, SearchBudget) throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await withTaskCancellationHandler {
+                try await read { db in try db.bounded(by: budget) { try body(db, budget) } }
+            } onCancel: {
+                budget.cancel()
+            }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT {
+            try budget.check()
+            throw error.asStoreError
+        } catch {
+            throw error.asStoreError
+        }
+    }
+}
+
+extension Database {
+    /// How many instructions of SQLite's machine run between two looks at the budget; some ten microseconds.
+    private static var stepsBetweenLooks: Int32 { 2_000 }
+
+    /// Source: sqlite.org/c3ref/progress_handler.html.
+    fileprivate func bounded<Value>(by budget: SearchBudget, _ body: () throws -> Value) throws -> Value {
+        try budget.check()
+        let connection = sqliteConnection
+        // The budget outlives the handler: it is held by this call.
+        let context = Unmanaged.passUnretained(budget).toOpaque()
+        sqlite3_progress_handler(
+            connection, Self.stepsBetweenLooks,
+            { context in
+                guard let context else { return 0 }
+                return Unmanaged<SearchBudget>.fromOpaque(context).takeUnretainedValue().isSpent ? 1 : 0
+            }, context)
+        defer { sqlite3_progress_handler(connection, 0, nil, nil) }
+        return try withExtendedLifetime(budget) { try body() }
+    }
+}

@@ -1,0 +1,50 @@
+import BelfryCore
+import GRDB
+
+extension Database {
+    /// To find a device costs about as much as to pass by ten.
+    private static let gapMax: Int64 = 8
+
+    /// Devices of a page stand close to one another when its push goes to most of a platform: then one stretch of the
+    /// table holds them, and reading a few others in between costs less than finding each.
+    func recipients(of page: Page) throws -> [Recipient] {
+        let ready = page.ready.map { page.devices[$0] }
+        guard let first = ready.first, let last = ready.last else { return [] }
+        return last.rawValue - first.rawValue < Int64(ready.count) * Self.gapMax
+            ? try recipients(among: ready, from: first, to: last) : try recipients(oneByOne: ready)
+    }
+
+    private func recipients(
+        among ready: [Key<Device>], from first: Key<Device>, to last: Key<Device>
+    ) throws -> [Recipient] {
+        var recipients: [Recipient] = []
+        recipients.reserveCapacity(ready.count)
+        var next = 0
+        try prepared(SQLiteTokenStatements.stretch).each(first, last) { row in
+            let key = Key<Device>(row.integer(0))
+            while next < ready.count, ready[next] < key { next += 1 }
+            guard next < ready.count, ready[next] == key else { return }
+            recipients.append(Recipient(device: key, token: DeviceToken(bytes: row.blob(1))))
+        }
+        return recipients
+    }
+
+    private func recipients(oneByOne ready: [Key<Device>]) throws -> [Recipient] {
+        let statement = try prepared(SQLiteTokenStatements.one)
+        return try ready.compactMap { key in
+            try statement.first(key) { Recipient(device: key, token: DeviceToken(bytes: $0.blob(0))) }
+        }
+    }
+}
+
+enum SQLiteTokenStatements {
+    static let stretch = """
+        SELECT id, token /* tokens.stretch */ FROM device
+         WHERE id BETWEEN ?1 AND ?2 AND reach > 0
+         ORDER BY id
+        """
+
+    static let one = """
+        SELECT token /* tokens.one */ FROM device WHERE id = ?1 AND reach > 0
+        """
+}

@@ -1,0 +1,71 @@
+import BelfryCore
+import GRDB
+
+/// How many bytes of content were stored and taken away since that was last written down, by application.
+///
+/// To write it down with each push would cost a page of the log for each. So `SQLiteWatch` does, 12 times a second, and what came
+/// since is forgotten by a crash: the use is then off by that much.
+struct ContentUse {
+    private var deltas: [Key<Application>: Int] = [:]
+    /// What the open transaction writes down.
+    private var written: [Key<Application>: Int] = [:]
+
+    /// What the row lacks.
+    func unwritten(_ application: Key<Application>) -> Int {
+        (deltas[application] ?? 0) - (written[application] ?? 0)
+    }
+
+    /// What is to be written down now.
+    mutating func beginWriting() -> [Key<Application>: Int] {
+        guard written.isEmpty else { return [:] }
+        written = deltas
+        return written
+    }
+
+    /// To be called after each commit.
+    mutating func commit(_ changes: QuotaChanges) {
+        for (application, delta) in written { add(-delta, application) }
+        written = [:]
+        for (account, delta) in changes.deltas where account.quota == .content {
+            if let application = account.application { add(delta, application) }
+        }
+    }
+
+    /// To be called after each rollback.
+    mutating func rollBack() { written = [:] }
+
+    private mutating func add(_ delta: Int, _ application: Key<Application>) {
+        let sum = (deltas[application] ?? 0) + delta
+        deltas[application] = sum == 0 ? nil : sum
+    }
+}
+
+extension SQLiteWriteSession {
+    func writeDownContentUse() throws {
+        let add = try prepared(ContentUseStatements.add)
+        for (application, delta) in contentUse.beginWriting() { try add.run(application, delta) }
+    }
+}
+
+enum ContentUseStatements {
+    /// Nothing for an application that is no more.
+    static let add = """
+        INSERT INTO application_use /* content_use.add */ (application_id, content_bytes)
+        SELECT id, max(0, ?2) FROM application WHERE id = ?1
+            ON CONFLICT (application_id) DO UPDATE SET content_bytes = max(0, content_bytes + ?2)
+        """
+
+    /// Counts all that is kept, where many rows were written that nobody was told of.
+    static let countAll = """
+        INSERT INTO application_use /* content_use.count_all */ (application_id, content_bytes)
+        SELECT application_id, sum(bytes)
+          FROM (SELECT application_id, length(CAST(content AS BLOB)) + length(CAST(audience AS BLOB)) AS bytes FROM push
+                UNION ALL
+                SELECT application_id, length(CAST(content AS BLOB)) + length(CAST(target AS BLOB)) FROM schedule
+                UNION ALL
+                SELECT application_id, length(CAST(data AS BLOB)) FROM geofence)
+         GROUP BY application_id
+        """
+
+    static let forgetAll = "DELETE FROM application_use /* content_use.forget_all */"
+}

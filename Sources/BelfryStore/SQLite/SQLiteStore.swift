@@ -1,0 +1,186 @@
+package import BelfryCore
+import GRDB
+package import Logging
+import Synchronization
+
+/// The store in one SQLite file, for a server of one machine.
+///
+/// Writes of this process go through one `Writer`, which commits them in groups; reads have snapshots of their own beside
+/// it. Other processes may use the file at the same time.
+package final class SQLiteStore: SQLStore {
+    let pool: DatabasePool
+    let writer: Writer
+    let roster: Roster
+    let clock: any WallClock
+    let secrets: Secrets
+    let pushes: PushShelf
+    let signals: Hints
+    let damagedRows: DamagedRows
+    let quotaBook: QuotaBook
+    private let watch: SQLiteWatch?
+    private let checkpoints: Checkpoints
+    private let searches: SQLiteSearchConnection
+    private let claims = Atomic(0)
+
+    /// Opens the file, or makes it.
+    ///
+    /// - Parameter migrate: brings the schema up to date first. Without it, a schema that is not up to date throws
+    ///   `StoreError.unavailable`.
+    package static func open(
+        at path: String, clock: any WallClock, logger: Logger, migrate: Bool, for use: StoreUse = .serving,
+        quotas: Quotas = .standard, observer: any StoreObserver = NoStoreObserver()
+    ) throws -> SQLiteStore {
+        do {
+            let pool = try DatabasePool(path: path, configuration: .store)
+            if migrate { try SQLiteSchema.migrate(pool) }
+            try pool.read { try SQLiteSchema.version(of: $0).check() }
+            if use != .copyingTo { try pool.read(Takeover.check) }
+            return SQLiteStore(
+                pool: pool, flusher: try LogFlusher(path: path),
+                checkpoints: try Checkpoints(pool: pool, logger: logger),
+                searches: try SQLiteSearchConnection(path: path),
+                secrets: try pool.read(Secrets.init), clock: clock, quotas: quotas, observer: observer, logger: logger,
+                isWatched: use == .serving)
+        } catch {
+            throw error.asStoreError
+        }
+    }
+
+    /// What migrations the file at `path` has; nil when there is no database.
+    package static func schemaVersion(at path: String) throws -> SchemaVersion? {
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            return try DatabaseQueue(path: path, configuration: configuration).read(SQLiteSchema.version)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
+            return nil
+        } catch {
+            throw error.asStoreError
+        }
+    }
+
+    private init(
+        pool: DatabasePool, flusher: LogFlusher, checkpoints: Checkpoints, searches: SQLiteSearchConnection,
+        secrets: Secrets,
+        clock: any WallClock, quotas: Quotas, observer: any StoreObserver, logger: Logger, isWatched: Bool
+    ) {
+        self.pool = pool
+        self.searches = searches
+        self.secrets = secrets
+        self.clock = clock
+        damagedRows = DamagedRows { row, fault in
+            logger.error("a damaged row was left out", metadata: ["row": "\(row)", "fault": "\(fault)"])
+        }
+        let roster = Roster(ageMax: .seconds(86_400))
+        let signals = Hints()
+        let pushes = PushShelf()
+        let quotaBook = QuotaBook(quotas)
+        let writer = Writer(
+            pool: pool,
+            session: SQLiteWriteSession(clock: clock, secrets: secrets, pushes: pushes, quotaBook: quotaBook),
+            flusher: flusher, observer: observer, logger: logger
+        ) { effects, session, writer in
+            checkpoints.note()
+            if effects.rosterChanged { roster.forget() }
+            if effects.fallsDue { signals.fire() }
+            for row in effects.damaged {
+                logger.error("a damaged row was set aside for an hour", metadata: ["row": "\(row)"])
+            }
+            guard isWatched else { return }
+            if session.sweepIsDue { writer.enqueue("sweep") { try SQLiteSubscriptionSweep(session: $0).stepIfDue() } }
+            if session.tokensAreDue { writer.enqueue("tokens") { try TokenIndex(session: $0).stepIfDue() } }
+        }
+        self.roster = roster
+        self.signals = signals
+        self.pushes = pushes
+        self.quotaBook = quotaBook
+        self.writer = writer
+        self.checkpoints = checkpoints
+        watch = isWatched ? SQLiteWatch(writer: writer, pool: pool, naming: secrets.naming, logger: logger) : nil
+    }
+
+    /// Finishes the waiting writes, moves the log into the file and lets go of it.
+    package func close() async throws {
+        watch?.stop()
+        signals.close()
+        writer.enqueue("content") { try $0.writeDownContentUse() }
+        await writer.close()
+        do {
+            try searches.close()
+            try await checkpoints.finish()
+            try pool.close()
+        } catch {
+            throw error.asStoreError
+        }
+    }
+
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Value
+    ) async throws -> Value { try await writer.write(body) }
+
+    /// The database is a file of this machine: there is nothing to wait for.
+    func insist<Value: Sendable>(
+        _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Value
+    ) async throws -> Value { try await writer.write(body) }
+
+    /// All reads of a snapshot are the same.
+    func glance<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await read(body)
+    }
+
+    func search<Value: Sendable>(
+        for application: Key<Application>?, isShort: Bool,
+        _ body: @Sendable @escaping (Database, SearchBudget) throws -> Value
+    ) async throws -> Value {
+        guard !isShort else { return try await pool.read(within: SearchBudget(), body) }
+        return try await searches.search(for: application, body)
+    }
+
+    func nextTurn() -> Int { claims.add(1, ordering: .relaxed).newValue & .max }
+
+    /// What the writer has not written down is known to it alone, and little.
+    func unwrittenUse(_ account: QuotaAccount) -> Int? { nil }
+
+    /// Reads from a snapshot, beside the writer.
+    func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        do {
+            return try await pool.read(body)
+        } catch {
+            throw error.asStoreError
+        }
+    }
+}
+
+extension SQLiteStore: Store {}
+
+extension Configuration {
+    fileprivate static var store: Configuration {
+        var configuration = Configuration()
+        configuration.label = "belfry.store"
+        configuration.foreignKeysEnabled = true
+        configuration.busyMode = .timeout(5)
+        configuration.maximumReaderCount = 4
+        configuration.persistentReadOnlyConnections = true
+        configuration.prepareDatabase { db in
+            try db.execute(sql: db.configuration.readonly ? PragmaStatements.reader : PragmaStatements.writer)
+        }
+        return configuration
+    }
+}
+
+enum PragmaStatements {
+    /// The cache holds the token index of a million devices, whose pages are read at random. It is no larger, because SQLite
+    /// 3.40 walks all of a cache at a commit that balanced an index, while the file is below 1 GiB. Checkpoints are made by
+    /// `Checkpoints`, and the disk is waited for by `LogFlusher`.
+    static let writer = """
+        PRAGMA synchronous = NORMAL;
+        PRAGMA cache_size = -24576;
+        PRAGMA wal_autocheckpoint = 0;
+        PRAGMA temp_store = MEMORY;
+        """
+
+    static let reader = """
+        PRAGMA cache_size = -16384;
+        PRAGMA temp_store = MEMORY;
+        """
+}

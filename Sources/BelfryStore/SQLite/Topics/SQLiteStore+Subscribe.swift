@@ -1,0 +1,63 @@
+import BelfryCore
+import GRDB
+
+extension SQLiteStore {
+    func find(
+        _ candidates: [[SubscriberCandidate]], of application: Key<Application>
+    ) async throws -> [[SubscriptionPlan.Found]] {
+        try await write { session in
+            try candidates.map { try $0.compactMap { try session.find($0, in: application) } }
+        }
+    }
+}
+
+extension Database {
+    func livingTopics(
+        _ names: Set<String>, of application: Key<Application>, at now: Instant
+    ) throws -> Set<String> {
+        let byName = try prepared(TopicStatements.byName)
+        return try names.filter { name in
+            try byName.first(application, name, as: Topic.init).map { $0.isLiving(at: now) } ?? false
+        }
+    }
+}
+
+extension SQLiteWriteSession {
+    fileprivate func find(
+        _ candidate: SubscriberCandidate, in application: Key<Application>
+    ) throws -> SubscriptionPlan.Found? {
+        let row: DeviceRow?
+        let platform: Key<Platform>
+        switch candidate {
+        case .device(let device, let its):
+            (row, platform) = (try self.device(device, on: its), its)
+        case .token(let token, let its):
+            let hash = secrets.hash(ofToken: token.bytes)
+            (row, platform) = (try TokenIndex(session: self).holder(of: token, hash, on: its), its)
+        }
+        guard let row else { return nil }
+        let now = now
+        let names = try row.topics.compactMap { try topics.name(of: $0, in: application, at: now, db) }
+        return SubscriptionPlan.Found(device: row.key, platform: platform, topics: Set(names))
+    }
+
+    func add(_ gains: [SubscriptionPlan.Gain], in application: Key<Application>) throws {
+        for gain in gains { try add(gain, in: application) }
+    }
+
+    private func add(_ gain: SubscriptionPlan.Gain, in application: Key<Application>) throws {
+        guard let old = try device(gain.device, on: gain.platform) else { return }
+        let ids = try intern(gain.topics.sorted(), in: application, at: now)
+        var row = old
+        row.topics = Set(old.topics).union(ids).sorted()
+        // Ids of topics that are gone go with the next change of the device.
+        guard row.topics != old.topics else { return }
+        if row.topics.count > Registration.topicsMax {
+            let now = now
+            row.topics = try row.topics.filter { try topics.name(of: $0, in: application, at: now, db) != nil }
+            guard row.topics.count <= Registration.topicsMax else { return }
+        }
+        try prepared(SubscriberStatements.setTopics).run(TopicList.encode(row.topics), row.key)
+        try movePostings(of: row.key, on: gain.platform, from: old.postings, to: row.postings)
+    }
+}

@@ -1,0 +1,95 @@
+import BelfryCore
+import FoundationEssentials
+
+extension SQLStore {
+    package func sealedSecrets(
+        _ kind: SealedSecret.Kind, after: [UInt8]?, limit: Int
+    ) async throws -> [SealedSecret] {
+        let statement = SealStatements.behind(kind)
+        return try await glance { db in
+            guard kind != .answer else {
+                return try db.prepared(statement).all(after ?? [], limit) { row in
+                    SealedSecret(kind: kind, name: row.blob(0), seal: Sealed(bytes: row.blob(1)))
+                }
+            }
+            let last = after.flatMap { UUID(bytes: $0) } ?? UUID(words: 0, 0)
+            return try db.prepared(statement).all(last, limit) { row in
+                SealedSecret(kind: kind, name: row.uuid(0)?.bytes ?? [], seal: Sealed(bytes: row.blob(1)))
+            }
+        }
+    }
+
+    package func reseal(_ secret: SealedSecret, as seal: Sealed) async throws -> Bool {
+        try await write { session in
+            let statement = try session.prepared(SealStatements.replace(secret.kind))
+            guard secret.kind != .answer else {
+                return try statement.run(seal.bytes, secret.name, secret.seal.bytes) > 0
+            }
+            guard let uuid = UUID(bytes: secret.name), try statement.run(seal.bytes, uuid, secret.seal.bytes) > 0 else {
+                return false
+            }
+            session.rosterChanged()
+            return true
+        }
+    }
+}
+
+extension UUID {
+    /// nil unless there are 16.
+    fileprivate init?(bytes: [UInt8]) {
+        guard let uuid = bytes.withUnsafeBytes({ UUID(bytes: $0) }) else { return nil }
+        self = uuid
+    }
+}
+
+enum SealStatements {
+    static func behind(_ kind: SealedSecret.Kind) -> SQLText {
+        switch kind {
+        case .sharedSecret: sharedSecretsBehind
+        case .credentials: credentialsBehind
+        case .answer: answersBehind
+        }
+    }
+
+    static func replace(_ kind: SealedSecret.Kind) -> SQLText {
+        switch kind {
+        case .sharedSecret: replaceSharedSecret
+        case .credentials: replaceCredentials
+        case .answer: replaceAnswer
+        }
+    }
+
+    private static let sharedSecretsBehind: SQLText = """
+        SELECT uuid, shared_secret /* seals.shared_secrets_behind */
+          FROM application
+         WHERE uuid > $1 AND NOT is_doomed
+         ORDER BY uuid LIMIT $2
+        """
+
+    private static let credentialsBehind: SQLText = """
+        SELECT uuid, credentials /* seals.credentials_behind */
+          FROM platform
+         WHERE uuid > $1 AND NOT is_retired
+         ORDER BY uuid LIMIT $2
+        """
+
+    private static let answersBehind: SQLText = """
+        SELECT name, content /* seals.answers_behind */
+          FROM idempotency
+         WHERE name > $1 AND content IS NOT NULL
+         ORDER BY name LIMIT $2
+        """
+
+    private static let replaceSharedSecret: SQLText = """
+        UPDATE application /* seals.replace_shared_secret */ SET shared_secret = $1
+         WHERE uuid = $2 AND shared_secret = $3
+        """
+
+    private static let replaceCredentials: SQLText = """
+        UPDATE platform /* seals.replace_credentials */ SET credentials = $1 WHERE uuid = $2 AND credentials = $3
+        """
+
+    private static let replaceAnswer: SQLText = """
+        UPDATE idempotency /* seals.replace_answer */ SET content = $1 WHERE name = $2 AND content = $3
+        """
+}

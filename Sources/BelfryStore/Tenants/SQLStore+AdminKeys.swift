@@ -1,0 +1,144 @@
+import BelfryCore
+
+extension SQLStore {
+    package func create(_ key: NewAdminKey) async throws -> AdminKey {
+        try await write { session in
+            let now = session.now
+            let number = try session.insert(
+                AdminKeyStatements.insert, key.id, key.name, key.scope.rawValue, key.bounds.tenant,
+                key.bounds.application, key.secretHash, now)
+            return AdminKey(
+                key: Key(number), id: key.id, name: key.name, scope: key.scope,
+                bounds: key.bounds, secretHash: key.secretHash, previous: nil, createdAt: now, lastUsedAt: nil,
+                revokedAt: nil)
+        }
+    }
+
+    package func adminKey(_ id: String) async throws -> AdminKey? {
+        try await read { db in try db.prepared(AdminKeyStatements.byID).first(id, as: AdminKey.init) }
+    }
+
+    package func adminKeys(
+        within bounds: AdminKey.Bounds, after: Key<AdminKey>?, limit: Int
+    ) async throws -> [AdminKey] {
+        let after = after ?? Key(0)
+        return try await read { db in
+            switch bounds {
+            case .everything: try db.prepared(AdminKeyStatements.all).all(after, limit, as: AdminKey.init)
+            case .tenant(let tenant):
+                try db.prepared(AdminKeyStatements.ofTenant).all(after, limit, tenant, as: AdminKey.init)
+            case .application(let application, _):
+                try db.prepared(AdminKeyStatements.ofApplication).all(after, limit, application, as: AdminKey.init)
+            }
+        }
+    }
+
+    package func rotate(_ key: Key<AdminKey>, to secretHash: [UInt8], graceEnd: Instant?) async throws {
+        try await write { session in
+            guard try session.prepared(AdminKeyStatements.rotate).run(secretHash, graceEnd, key) > 0 else {
+                throw StoreError.unknown("admin key that is not revoked")
+            }
+        }
+    }
+
+    package func revoke(_ key: Key<AdminKey>) async throws {
+        try await write { session in
+            try session.prepared(AdminKeyStatements.revoke).send(session.now, key)
+        }
+    }
+
+    package func noteUse(of key: Key<AdminKey>, at now: Instant) async throws {
+        try await write { session in
+            try session.prepared(AdminKeyStatements.noteUse).send(now, key)
+        }
+    }
+}
+
+extension AdminKey {
+    /// From the columns of `AdminKeyStatements.all` and its like.
+    fileprivate init(_ row: some SQLRow) throws {
+        guard let scope = Scope(rawValue: row.text(3)) else {
+            throw StoreError.damaged("admin key \(row.integer(0))")
+        }
+        let previous = row.integerIfAny(8).map {
+            Previous(secretHash: row.blob(7), validUntil: Instant(milliseconds: $0))
+        }
+        self.init(
+            key: Key(row.integer(0)), id: row.text(1), name: row.text(2), scope: scope,
+            bounds: Bounds(
+                tenant: row.integerIfAny(4).map { Key($0) }, application: row.integerIfAny(5).map { Key($0) }),
+            secretHash: row.blob(6), previous: previous, createdAt: Instant(milliseconds: row.integer(9)),
+            lastUsedAt: row.integerIfAny(10).map(Instant.init(milliseconds:)),
+            revokedAt: row.integerIfAny(11).map(Instant.init(milliseconds:)))
+    }
+}
+
+enum AdminKeyStatements {
+    static let insert: SQLText = """
+        INSERT INTO admin_key /* admin_keys.insert */ (
+            public_id, name, scope, tenant_id, application_id, secret_hash, created_at_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        RETURNING id
+        """
+
+    static let byID: SQLText = """
+        SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
+               created_at_ms, last_used_at_ms, revoked_at_ms /* admin_keys.by_id */
+          FROM admin_key
+         WHERE public_id = $1
+        """
+
+    static let all: SQLText = """
+        SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
+               created_at_ms, last_used_at_ms, revoked_at_ms /* admin_keys.all */
+          FROM admin_key
+         WHERE id > $1
+         ORDER BY id
+         LIMIT $2
+        """
+
+    /// Walks `admin_key_tenant`.
+    static let ofTenant: SQLText = """
+        SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
+               created_at_ms, last_used_at_ms, revoked_at_ms /* admin_keys.of_tenant */
+          FROM admin_key
+         WHERE id > $1 AND tenant_id = $3
+         ORDER BY id
+         LIMIT $2
+        """
+
+    /// Walks `admin_key_application`.
+    static let ofApplication: SQLText = """
+        SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
+               created_at_ms, last_used_at_ms, revoked_at_ms /* admin_keys.of_application */
+          FROM admin_key
+         WHERE id > $1 AND application_id = $3
+         ORDER BY id
+         LIMIT $2
+        """
+
+    static let rotate: SQLText = """
+        UPDATE admin_key /* admin_keys.rotate */
+           SET previous_hash = CASE WHEN $2 IS NOT NULL THEN secret_hash END, previous_until_ms = $2, secret_hash = $1
+         WHERE id = $3 AND revoked_at_ms IS NULL
+        """
+
+    static let revoke: SQLText = """
+        UPDATE admin_key /* admin_keys.revoke */ SET revoked_at_ms = $1 WHERE id = $2 AND revoked_at_ms IS NULL
+        """
+
+    static let revokeOfTenant: SQLText = """
+        UPDATE admin_key /* admin_keys.revoke_of_tenant */ SET revoked_at_ms = $1
+         WHERE tenant_id = $2 AND revoked_at_ms IS NULL
+        """
+
+    static let revokeOfApplication: SQLText = """
+        UPDATE admin_key /* admin_keys.revoke_of_application */ SET revoked_at_ms = $1
+         WHERE application_id = $2 AND revoked_at_ms IS NULL
+        """
+
+    static let noteUse: SQLText = """
+        UPDATE admin_key /* admin_keys.note_use */ SET last_used_at_ms = \(SQLText.greatest)(coalesce(last_used_at_ms, 0), $1)
+         WHERE id = $2
+        """
+}

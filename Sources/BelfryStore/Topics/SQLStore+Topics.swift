@@ -1,0 +1,94 @@
+import BelfryCore
+
+extension SQLStore {
+    package func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> Listing<Topic> {
+        let now = clock.now
+        return try await search(for: query.applicationKey) { db, _ in
+            let application = query.applicationKey
+            let topics = try db.prepared(TopicListStatements.stretch).all(
+                application, query.text, query.hasExpiry, now, skip, limit, as: Topic.init)
+            let total = try db.prepared(TopicListStatements.count).first(
+                application, query.text, query.hasExpiry, now
+            ) { Int($0.integer(0)) }
+            return Listing(topics, total: total ?? 0)
+        }
+    }
+
+    package func topics(of application: Key<Application>, after name: String?, limit: Int) async throws -> [Topic] {
+        let now = clock.now
+        return try await read { db in
+            try db.prepared(TopicListStatements.behind).all(application, name ?? "", now, limit, as: Topic.init)
+        }
+    }
+
+    package func topic(named name: String, of application: Key<Application>) async throws -> Topic? {
+        let now = clock.now
+        return try await read { db in
+            let topic = try db.prepared(TopicStatements.byName).first(application, name, as: Topic.init)
+            return topic.flatMap { $0.isLiving(at: now) ? $0 : nil }
+        }
+    }
+
+    package func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic.Fate] {
+        let names = Set(topics.map(\.name))
+        return try await topics.inSteps(of: NewTopic.perWrite) { step, isFirst in
+            try await write { session in
+                guard try session.exists(application) else { throw StoreError.unknown("application \(application)") }
+                try session.checkTopics(isFirst ? names : Set(step.map(\.name)), of: application)
+                return try step.map { topic in
+                    try session.intern(topic.name, expiresAt: topic.expiresAt, in: application)
+                }
+            }
+        }
+    }
+
+    package func deleteTopics(_ keys: [Key<Topic>], of application: Key<Application>) async throws -> Int {
+        try await keys.inSteps(of: NewTopic.perWrite) { step, _ in
+            try await write { session in
+                let now = session.now
+                let statement = try session.prepared(TopicListStatements.ofApplication)
+                return try step.filter { key in
+                    guard let topic = try statement.first(key, application, as: Topic.init) else { return false }
+                    try TopicBurial(session: session).bury(key, of: application)
+                    return topic.isLiving(at: now)
+                }
+            }
+        }.count
+    }
+}
+
+enum TopicListStatements {
+    /// Walks the index of application and name.
+    static let stretch: SQLText = """
+        SELECT id, name, expires_at_ms /* topics.stretch */ FROM topic
+         WHERE application_id = $1
+           AND ($2 IS NULL OR \(SQLText.position)(name, $2) > 0)
+           AND ($3 IS NULL OR (expires_at_ms IS NOT NULL) = $3)
+           AND (expires_at_ms IS NULL OR expires_at_ms > $4)
+         ORDER BY name
+         LIMIT $6 OFFSET $5
+        """
+
+    /// Walks the index of application and name.
+    static let count: SQLText = """
+        SELECT count(*) /* topics.count */ FROM topic
+         WHERE application_id = $1
+           AND ($2 IS NULL OR \(SQLText.position)(name, $2) > 0)
+           AND ($3 IS NULL OR (expires_at_ms IS NOT NULL) = $3)
+           AND (expires_at_ms IS NULL OR expires_at_ms > $4)
+        """
+
+    /// Walks the index of application and name.
+    static let behind: SQLText = """
+        SELECT id, name, expires_at_ms /* topics.behind */ FROM topic
+         WHERE application_id = $1 AND name > $2 AND (expires_at_ms IS NULL OR expires_at_ms > $3)
+         ORDER BY name
+         LIMIT $4
+        """
+
+    static let ofApplication: SQLText = """
+        SELECT id, name, expires_at_ms /* topics.of_application */ FROM topic
+         WHERE id = $1 AND application_id = $2
+           \(SQLText.forUpdate)
+        """
+}

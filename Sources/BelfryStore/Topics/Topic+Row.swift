@@ -1,0 +1,36 @@
+import BelfryCore
+
+extension Topic {
+    /// From the columns of `TopicStatements.byName` and its like.
+    init(_ row: some SQLRow) {
+        self.init(key: Key(row.integer(0)), name: row.text(1), expiresAt: row.instantIfAny(2))
+    }
+
+    func isLiving(at now: Instant) -> Bool {
+        guard let expiresAt else { return true }
+        return expiresAt > now
+    }
+}
+
+extension SQLConnection {
+    /// The names behind a device's topic ids, sorted; without those that are gone.
+    func topicNames(_ ids: [Int64], at now: Instant) throws -> [String] {
+        try topics(ids).filter { $0.isLiving(at: now) }.map(\.name).sorted()
+    }
+
+    /// Those of the topics that are there, whatever their time.
+    func topics(_ ids: some Collection<Int64>) throws -> [Topic] {
+        guard !ids.isEmpty else { return [] }
+        return try prepared(TopicStatements.byIDs).all(SQLKeys(ids), as: Topic.init)
+    }
+}
+
+enum TopicStatements {
+    static let byName: SQLText = """
+        SELECT id, name, expires_at_ms /* topics.by_name */ FROM topic WHERE application_id = $1 AND name = $2
+        """
+
+    static let byIDs: SQLText = """
+        SELECT id, name, expires_at_ms /* topics.by_ids */ FROM topic WHERE id \(among: "$1")
+        """
+}
