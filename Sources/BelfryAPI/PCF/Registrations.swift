@@ -66,7 +66,7 @@ extension PCFv1 {
             }
             guard options.verifiesCustomUserIDs else { return .set(sent) }
             guard let application = try await store.application(platform.applicationKey) else {
-                throw StoreError.unknown("The application of this platform is gone")
+                throw StoreError.unknown("application of this platform")
             }
             return .set(try SignedUserID.opened(sent, with: try secrets.key(of: application)))
         }

@@ -192,7 +192,7 @@ package struct Recipient: Sendable, Hashable {
 }
 
 package enum StoreError: Error, Sendable, Hashable {
-    /// There is nothing of that name.
+    /// There is nothing of that name. The words name the thing without an article: "application 7".
     case unknown(String)
     /// Not deleted, because others depend on it. The words say what.
     case notEmpty(String)

@@ -24,7 +24,7 @@ package enum DatabaseLocation: Sendable, Hashable {
         to target: DatabaseLocation, logger: Logger, _ report: (DatabaseCopy.Progress) -> Void
     ) async throws -> [DatabaseCopy.Verdict] {
         if case .sqlite(let path) = self, !FileManager.default.fileExists(atPath: path) {
-            throw StoreError.unknown("a database at \(path)")
+            throw StoreError.unknown("database at \(path)")
         }
         return try await with(for: .copyingFrom, logger) { source in
             let secrets = try await source.bulkSecrets()
