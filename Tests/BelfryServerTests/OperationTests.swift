@@ -131,7 +131,8 @@ extension ServerTests.OperationTests {
             let ended = try await Program.run(["check"], environment, in: scratch)
             #expect(ended.status == 1)
             for key in [
-                "http.port", "log.level", "database.migrate", "delivery.pages.max", "BELFRY_HTP_HOST",
+                "http.port", "log.level", "database.migrate", "delivery.pages.max",
+                "BELFRY_HTP_HOST is no setting, the nearest is BELFRY_HTTP_HOST",
                 "delivery.lease.seconds is 10",
             ] {
                 #expect(ended.err.contains(key), "\(key): \(ended.err)")
@@ -148,6 +149,22 @@ extension ServerTests.OperationTests {
             let sound = try await Program.run(["check"], old, in: scratch)
             #expect(sound.status == 0, "\(sound.err)")
             #expect(sound.out.contains("push_baidu_httpProxyHost means nothing here"), "\(sound.out)")
+        }
+    }
+
+    @Test func `a variable that is no setting is a warning for a command, and a fault for a server`() async throws {
+        try await Estate.with { estate in
+            let environment = ["BELFRY_DATA_DIRECTORY": estate.data, "BELFRY_LOG_LEVL": "debug"]
+            let words = "BELFRY_LOG_LEVL is no setting, the nearest is BELFRY_LOG_LEVEL"
+            for command in [["app", "list"], ["app", "create", "--name", "Dairy"], ["migrate"]] {
+                let ended = try await Program.run(command, environment, in: estate.scratch)
+                #expect(ended.status == 0 && ended.err.contains("warning: \(words)"), "\(command): \(ended.err)")
+                #expect(!ended.out.contains("LEVL"))
+            }
+            for command in [["serve", "--port", "0", "--management-port", "0"], ["check"]] {
+                let ended = try await Program.run(command, environment, in: estate.scratch)
+                #expect(ended.status != 0 && ended.err.contains(words), "\(command): \(ended.err)")
+            }
         }
     }
 

@@ -34,8 +34,25 @@ package struct ServerConfiguration: Sendable {
     /// Settings of PCF that were given and mean nothing here.
     package let strayOldNames: [String]
 
+    /// What becomes of a `BELFRY_*` variable that no setting has.
+    package enum UnknownVariables: Sendable {
+        /// It is a fault, as for a server: it would run otherwise than it was told to.
+        case refused
+        /// It is handed over in words, as for a command that needs no more than the database.
+        case told(@Sendable (String) -> Void)
+    }
+
+    /// Variables that are no settings: commands read them.
+    private static let ownVariables: [String] = {
+        var names = ["BELFRY_CONFIG_FILE", "BELFRY_SERVER", "BELFRY_ADMIN_KEY"]
+        #if DEBUG
+        names.append("BELFRY_PLANTED_FAULT")
+        #endif
+        return names
+    }()
+
     /// Throws `ConfigurationFaults` with every fault found.
-    init(_ settings: Settings, environment: [String: String] = [:]) throws {
+    init(_ settings: Settings, environment: [String: String], unknownVariables: UnknownVariables) throws {
         storage = StorageConfiguration(settings)
         http = ListenerConfiguration(settings, prefix: "http", port: 8080)
         management = ListenerConfiguration(settings, prefix: "management", port: 9090)
@@ -64,7 +81,12 @@ package struct ServerConfiguration: Sendable {
                 "delivery.lease.seconds is \(delivery.lease.components.seconds), it has to be more than the longest "
                     + "deadline of a provider, which is \(providers.deadlineMax.components.seconds)")
         }
-        settings.rejectUnknown(in: environment)
+        for words in settings.unknownVariables(in: environment, besides: Self.ownVariables) {
+            switch unknownVariables {
+            case .refused: settings.note(words)
+            case .told(let tell): tell(words)
+            }
+        }
         strayOldNames = settings.strayOldNames
         guard settings.faults.isEmpty else { throw ConfigurationFaults(lines: settings.faults) }
     }
@@ -76,15 +98,10 @@ package struct ServerConfiguration: Sendable {
     ///   - file: a JSON file; nil for none.
     package static func load(
         flags: [String: String] = [:], file: String? = nil,
-        environment: [String: String] = ProcessInfo.processInfo.environment
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        unknownVariables: UnknownVariables = .refused
     ) async throws -> ServerConfiguration {
         let file = file ?? environment["BELFRY_CONFIG_FILE"]
-        var environment = environment
-        // These are for the commands, not for the server.
-        for name in ["BELFRY_CONFIG_FILE", "BELFRY_SERVER", "BELFRY_ADMIN_KEY"] { environment[name] = nil }
-        #if DEBUG
-        environment["BELFRY_PLANTED_FAULT"] = nil
-        #endif
         let given = flags.map { (AbsoluteConfigKey(ConfigKey($0.key)), ConfigValue(stringLiteral: $0.value)) }
         var providers: [any ConfigProvider] = [
             InMemoryProvider(name: "flags", values: Dictionary(uniqueKeysWithValues: given)),
@@ -98,7 +115,7 @@ package struct ServerConfiguration: Sendable {
             }
         }
         let settings = Settings(ConfigReader(providers: providers), environment: environment)
-        return try ServerConfiguration(settings, environment: environment)
+        return try ServerConfiguration(settings, environment: environment, unknownVariables: unknownVariables)
     }
 }
 

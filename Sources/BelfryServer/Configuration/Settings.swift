@@ -77,11 +77,16 @@ final class Settings {
         .seconds(int(key, default: fallback, in: range) * 86_400)
     }
 
-    /// Names a `BELFRY_*` variable that no setting has, which is most often a slip of the pen.
-    func rejectUnknown(in environment: [String: String]) {
-        let names = Set(known.map { "BELFRY_" + $0.uppercased().replacing(".", with: "_") })
-        for name in environment.keys.sorted() where name.hasPrefix("BELFRY_") && !names.contains(name) {
-            faults.append("\(name) is no setting; docs/Configuration.md lists them")
+    /// Names each `BELFRY_*` variable that no setting has, which is most often a slip of the pen, with the setting it is nearest to.
+    ///
+    /// - Parameter others: variables that are read elsewhere.
+    func unknownVariables(in environment: [String: String], besides others: [String]) -> [String] {
+        let names = Set(known.map { "BELFRY_" + $0.uppercased().replacing(".", with: "_") } + others)
+        let strangers = environment.keys.filter { $0.hasPrefix("BELFRY_") && !names.contains($0) }
+        return strangers.sorted().map { stranger in
+            let nearest = names.sorted().min { $0.edits(to: stranger) < $1.edits(to: stranger) }
+            let advice = nearest.map { ", the nearest is \($0)" } ?? ""
+            return "\(stranger) is no setting\(advice); docs/Configuration.md lists them"
         }
     }
 
@@ -100,6 +105,23 @@ final class Settings {
         return reader.string(forKey: key) ?? reader.int(forKey: key).map(String.init)
             ?? reader.bool(forKey: key).map(String.init) ?? reader.double(forKey: key).map { String($0) }
             ?? oldName.flatMap { oldNames[$0] }
+    }
+}
+
+extension String {
+    /// How many letters have to be inserted, removed or replaced to make the other text: the Levenshtein distance.
+    fileprivate func edits(to other: String) -> Int {
+        var row = Array(0...other.utf8.count)
+        for (index, letter) in utf8.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for (column, another) in other.utf8.enumerated() {
+                let replaced = diagonal + (letter == another ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = Swift.min(replaced, diagonal + 1, row[column] + 1)
+            }
+        }
+        return row[other.utf8.count]
     }
 }
 

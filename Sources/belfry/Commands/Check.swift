@@ -11,7 +11,7 @@ struct Check: AsyncParsableCommand {
     func run() async throws {
         var faults: [String] = []
         do {
-            let configuration = try await common.configuration()
+            let configuration = try await common.configuration(unknownVariables: .refused)
             faults = await Premises.faults(configuration)
             for name in configuration.strayOldNames { print("· \(name) means nothing here.") }
         } catch let found as ConfigurationFaults {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BelfryServer
+import Foundation
 import Logging
 
 /// Where a command finds its configuration and its database.
@@ -35,8 +36,12 @@ struct CommonOptions: ParsableArguments {
         return flags
     }
 
-    func configuration(adding more: [String: String] = [:]) async throws -> ServerConfiguration {
-        try await .load(flags: flags.merging(more) { _, new in new }, file: config)
+    /// - Parameter unknownVariables: a command that works beside a server warns of them on standard error, and goes on.
+    func configuration(
+        adding more: [String: String] = [:], unknownVariables: ServerConfiguration.UnknownVariables = .warned
+    ) async throws -> ServerConfiguration {
+        try await .load(
+            flags: flags.merging(more) { _, new in new }, file: config, unknownVariables: unknownVariables)
     }
 
     /// Opens the database for one command beside a running server.
@@ -60,6 +65,12 @@ struct CommonOptions: ParsableArguments {
         let result = await Swift.Result { try await body(premises) }
         try await premises.close()
         return try result.get()
+    }
+}
+
+extension ServerConfiguration.UnknownVariables {
+    fileprivate static let warned = Self.told { words in
+        FileHandle.standardError.write(Data("warning: \(words)\n".utf8))
     }
 }
 

@@ -26,7 +26,7 @@ struct Serve: AsyncParsableCommand {
         flags["http.port"] = port.map(String.init)
         flags["management.port"] = managementPort.map(String.init)
         flags["database.migrate"] = migrate.map(String.init)
-        let configuration = try await common.configuration(adding: flags)
+        let configuration = try await common.configuration(adding: flags, unknownVariables: .refused)
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         let logger = configuration.logging.makeLogger()
