@@ -24,6 +24,8 @@ package enum AndroidPlatformCredentials: PlatformCredentials {
 
     package func expiry(now: Instant) -> Instant? { own.expiry(now: now) }
 
+    package func published() throws -> [String: String] { try own.published() }
+
     package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
         try own.makeProvider(for: platform, with: means)
     }

@@ -16,7 +16,7 @@ package protocol PlatformCredentials: Sendable, Hashable, Codable {
     var unguardedAddresses: [String] { get }
     /// When the provider will take them no more, as far as they say.
     func expiry(now: Instant) -> Instant?
-    /// What of them anybody may know and an app needs.
+    /// The public part, by name: what an app needs, and by which a person knows the key again.
     func published() throws -> [String: String]
     /// Throws when they are not what `check` lets pass.
     func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider

@@ -22,6 +22,11 @@ import Testing
         }
     }
 
+    private static let certificate: [String: JSONValue] = ["topic": .string("t"), "apns_certificate": .string("")]
+    private static let key: [String: JSONValue] = [
+        "topic": .string("t"), "apns_key": .string("k"), "key_id": .string("k"), "team_id": .string("t"),
+    ]
+
     @Test(arguments: [
         (PlatformKind.androidFCM, ["service_account": JSONValue.string("{}")], "service_account cannot be used"),
         (.androidFCM, ["gcm_api_key": .string("k")], "gcm_api_key is no field of FCM credentials"),
@@ -34,12 +39,24 @@ import Testing
             .huawei, ["app_id": .string("1"), "app_secret": .string("s"), "endpoint": .string("https://h/path")],
             "endpoint is"
         ),
+        (
+            .huawei, ["service_account": .string("{}"), "token_url": .string("https://h")],
+            "token_url and service_account exclude each other"
+        ),
+        (.ios, key.merging(["passphrase": .string("p")]) { $1 }, "passphrase is that of apns_certificate"),
+        (.ios, certificate.merging(["key_id": .string("k")]) { $1 }, "key_id goes with apns_key alone"),
+        (.ios, certificate.merging(["team_id": .string("t")]) { $1 }, "team_id goes with apns_key alone"),
+        (
+            .ios, certificate.merging(["channels_endpoint": .string("https://h")]) { $1 },
+            "channels_endpoint means nothing for type ios,"
+        ),
     ])
     func `what cannot be used is refused with its field`(
         kind: PlatformKind, entered: [String: JSONValue], words: String
     ) throws {
         let error = #expect(throws: InvalidInput.self) {
             let credentials = try #require(kind.provider).init(entered: entered)
+            try credentials.check(for: kind)
             try credentials.check(mode: .production, now: .zero)
         }
         #expect(error?.description.hasPrefix(words) == true, "\(String(describing: error))")

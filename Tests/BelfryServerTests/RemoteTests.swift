@@ -36,7 +36,8 @@ extension ServerTests.RemoteTests {
             #expect(receipt.state == "settled" && receipt.counts == ["accepted": 1])
             for arguments in [
                 ["app", "list"], ["app", "list", "--json"], ["app", "show", estate.application],
-                ["app", "show", estate.application, "--json"], ["receipt", receipt.receipt_id],
+                ["app", "show", estate.application, "--json"], ["platform", "show", estate.platform],
+                ["platform", "list", "--app", estate.application, "--json"], ["receipt", receipt.receipt_id],
                 ["receipt", receipt.receipt_id, "--json"],
             ] {
                 let here = try await estate.run(arguments)

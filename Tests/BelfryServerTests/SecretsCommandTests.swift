@@ -51,6 +51,57 @@ extension ServerTests.SecretsCommandTests {
         }
     }
 
+    @Test func `an option of APNs is refused by name for a type that has none`() async throws {
+        try await Estate.with { estate in
+            let file = try estate.scratch.write("x", to: "file")
+            for (option, value) in [
+                ("--trust-root", file), ("--endpoint", "https://localhost"), ("--key-id", "ABCDEFGHIJ"),
+                ("--team-id", "ABCDEFGHIJ"), ("--topic", "t"), ("--apns-key", file), ("--apns-certificate", file),
+                ("--passphrase-file", file), ("--channels-endpoint", "https://localhost"),
+            ] {
+                for type in ["web", "android-fcm", "webhook"] {
+                    let ended = try await estate.run(
+                        "platform", "create", "--app", estate.application, "--type", type, "--mode", "development",
+                        "--name", "x", option, value)
+                    #expect(
+                        ended.status != 0 && ended.err.contains("\(option) is for Apple's platforms"), "\(ended.err)")
+                }
+            }
+            let both = try await estate.run(
+                "platform", "credentials", estate.platform, "--credential", "a=b", "--key-id", "x")
+            #expect(both.status != 0 && both.err.contains("give --credential or --key-id, not both"), "\(both.err)")
+            let shown = try await estate.run("app", "show", estate.application).out
+            #expect(!shown.contains(" web "), "\(shown)")
+        }
+    }
+
+    @Test func `the public part of credentials is told when a platform is made, and later`() async throws {
+        struct Shown: Decodable {
+            let platform_uuid: String
+            let `public`: [String: String]
+        }
+        try await Estate.with { estate in
+            let made: Shown = try await estate.run(
+                "platform", "create", "--json", "--app", estate.application, "--type", "web", "--mode", "production",
+                "--name", "Web"
+            ).decoded()
+            let key = try #require(made.public["vapid_public_key"])
+            #expect(key.utf8.count == 87)
+            for arguments in [
+                ["platform", "show", made.platform_uuid], ["platform", "list", "--app", estate.application],
+            ] {
+                let told = try await estate.run(arguments)
+                #expect(told.out.contains(key), "\(arguments): \(told.out) \(told.err)")
+            }
+            let words = try await estate.run(
+                "platform", "create", "--app", estate.application, "--type", "web", "--mode", "production", "--name",
+                "W2")
+            #expect(words.out.contains("vapid_public_key  B"), "\(words.out)")
+            let apple: Shown = try await estate.run("platform", "show", estate.platform, "--json").decoded()
+            #expect(apple.public["key_id"]?.utf8.count == 10 && apple.public["team_id"]?.utf8.count == 10)
+        }
+    }
+
     @Test
     func `all is sealed with a new key beside a running server, and the old one is dropped when nothing needs it`()
         async throws

@@ -34,7 +34,8 @@ extension Admin {
                     json.object {
                         $0.platform(
                             platform, of: application, devices: counts[platform.key] ?? 0,
-                            expiry: desk.office.credentialsExpiry(of: platform))
+                            expiry: desk.office.credentialsExpiry(of: platform),
+                            published: desk.office.published(of: platform))
                     }
                 }
             }
@@ -128,10 +129,9 @@ extension Admin {
             var json = JSONWriter()
             json.object { json in
                 json.platform(
-                    platform, of: application, devices: devices, expiry: desk.office.credentialsExpiry(of: platform))
+                    platform, of: application, devices: devices, expiry: desk.office.credentialsExpiry(of: platform),
+                    published: desk.office.published(of: platform))
                 if let secret { json.string("platform_secret", secret) }
-                let published = desk.office.published(of: platform)
-                if !published.isEmpty { json.strings("public", published.map { ($0, $1) }.sorted { $0.0 < $1.0 }) }
             }
             return json.buffer
         }
@@ -194,7 +194,7 @@ extension Admin.Call {
 
 extension JSONWriter {
     fileprivate mutating func platform(
-        _ platform: Platform, of application: Application, devices: Int, expiry: Instant?
+        _ platform: Platform, of application: Application, devices: Int, expiry: Instant?, published: [String: String]
     ) {
         uuid("platform_uuid", platform.uuid)
         uuid("app_uuid", application.uuid)
@@ -204,6 +204,7 @@ extension JSONWriter {
         integer("devices", Int64(devices))
         string("state", platform.parked == nil ? "active" : "parked")
         array("parked", platform.parked.map { [$0] } ?? []) { $0.parking($1) }
+        strings("public", published.map { ($0, $1) }.sorted { $0.0 < $1.0 })
         string("credentials_expire_at", expiry?.text)
         string("created_at", platform.createdAt.text)
     }

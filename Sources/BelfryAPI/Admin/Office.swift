@@ -78,7 +78,7 @@ package struct Office: Sendable {
         try await store.replaceCredentials(of: platform.key, with: sealed)
     }
 
-    /// What of the platform's credentials anybody may know; nothing when they cannot be opened.
+    /// The public part of the platform's credentials; nothing when they cannot be opened.
     package func published(of platform: Platform) -> [String: String] {
         (try? credentials.published(of: platform)) ?? [:]
     }

@@ -17,7 +17,8 @@ package protocol ProviderCredentials: Sendable {
     var channels: any BroadcastChannels { get }
     /// When the credentials will be taken no more, as far as they say. Throws when the seal does not open.
     func expiry(of platform: Platform) throws -> Instant?
-    /// What of the credentials anybody may know and an app needs, by name. Throws when the seal does not open.
+    /// The public part of the credentials, by name: what an app needs, and by which a person knows the key again. Throws when the
+    /// seal does not open.
     func published(of platform: Platform) throws -> [String: String]
 }
 

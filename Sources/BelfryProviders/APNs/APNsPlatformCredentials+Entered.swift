@@ -55,11 +55,13 @@ extension APNsPlatformCredentials.Identity {
     fileprivate init(_ values: [String: String]) throws(InvalidInput) {
         switch (values["apns_key"], values["apns_certificate"]) {
         case (let p8?, nil):
+            try values.refuse("passphrase", because: "is that of apns_certificate, apns_key has none")
             guard let keyID = values["key_id"], let teamID = values["team_id"] else {
                 throw InvalidInput(field: "apns_key", "needs key_id and team_id")
             }
             self = .key(p8: p8, keyID: keyID, teamID: teamID)
         case (nil, let p12?):
+            for field in ["key_id", "team_id"] { try values.refuse(field, because: "goes with apns_key alone") }
             guard let bytes = Data(base64Encoded: p12) else {
                 throw InvalidInput(field: "apns_certificate", "is no Base64")
             }
@@ -67,5 +69,12 @@ extension APNsPlatformCredentials.Identity {
         case (nil, nil): throw InvalidInput(field: "apns_key", "or apns_certificate is missing")
         case (_?, _?): throw InvalidInput(field: "apns_key", "and apns_certificate exclude each other")
         }
+    }
+}
+
+extension [String: String] {
+    /// Throws `InvalidInput` when a field was entered that would mean nothing.
+    fileprivate func refuse(_ field: String, because problem: String) throws(InvalidInput) {
+        if self[field] != nil { throw InvalidInput(field: field, problem) }
     }
 }

@@ -53,9 +53,19 @@ package struct APNsPlatformCredentials: PlatformCredentials {
                     ? "is \(topic), which is for platforms of type ios-mdm"
                     : "is \(topic), type ios-mdm takes one that begins with com.apple.mgmt.")
         }
+        guard channelsEndpoint == nil || kind == .apple(.broadcast) else {
+            throw InvalidInput(
+                field: "channels_endpoint",
+                "means nothing for type \(kind.rawValue), channels are those of ios-broadcast")
+        }
         guard case .certificate = identity, kind == .apple(.location) else { return }
         throw InvalidInput(
             field: "apns_certificate", "is no way in for location pushes: APNs takes them with a key alone")
+    }
+
+    package func published() -> [String: String] {
+        guard case .key(_, let keyID, let teamID) = identity else { return [:] }
+        return ["key_id": keyID, "team_id": teamID]
     }
 
     package func expiry(now: Instant) -> Instant? {

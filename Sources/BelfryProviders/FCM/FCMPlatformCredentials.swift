@@ -46,6 +46,12 @@ package struct FCMPlatformCredentials: PlatformCredentials {
         _ = try address()
     }
 
+    package func published() throws -> [String: String] {
+        let account = try JSONValue(json: serviceAccount.utf8)
+        return ["project_id": account["project_id"], "key_id": account["private_key_id"]]
+            .compactMapValues { $0?.stringValue }
+    }
+
     package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
         try FCMProvider(platform, self, with: means)
     }

@@ -45,7 +45,7 @@ package struct HMSPlatformCredentials: PlatformCredentials {
             appSecret = try fields.text("app_secret")
             projectID = try fields.textIfAny("project_id")
         } else {
-            for field in ["app_id", "app_secret", "project_id"] where fields[field] != nil {
+            for field in ["app_id", "app_secret", "project_id", "token_url"] where fields[field] != nil {
                 throw InvalidInput(field: field, "and service_account exclude each other")
             }
             (appID, appSecret, projectID) = (nil, nil, nil)
@@ -69,6 +69,12 @@ package struct HMSPlatformCredentials: PlatformCredentials {
     package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
         _ = try open()
         _ = try address()
+    }
+
+    package func published() throws -> [String: String] {
+        guard let serviceAccount else { return ["app_id": appID].compactMapValues(\.self) }
+        let account = try JSONValue(json: serviceAccount.utf8)
+        return ["project_id": account["project_id"], "key_id": account["key_id"]].compactMapValues { $0?.stringValue }
     }
 
     package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {

@@ -16,7 +16,7 @@ struct CredentialArguments: ParsableArguments {
 
     func validate() throws {
         guard fields.isEmpty || apns.isEmpty else {
-            throw ValidationError("give --credential or the options of APNs, not both")
+            throw ValidationError("give --credential or \(apns.given.joined(separator: ", ")), not both")
         }
     }
 

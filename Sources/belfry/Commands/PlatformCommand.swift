@@ -7,8 +7,8 @@ import Foundation
 struct PlatformCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "platform",
-        abstract: "Create platforms, replace and try their credentials, let parked ones run again.",
-        subcommands: [Create.self, Credentials.self, Test.self, Resume.self])
+        abstract: "Create, list and show platforms, replace and try their credentials, let parked ones run again.",
+        subcommands: [Create.self, List.self, Show.self, Credentials.self, Test.self, Resume.self])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -39,10 +39,18 @@ struct PlatformCommand: AsyncParsableCommand {
             Output.fields([
                 ("platform_uuid", created.platform_uuid), ("platform_secret", created.platform_secret),
             ])
+            Output.fields(created.public.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         }
 
+        /// A platform of Apple's needs credentials; of the other types some need none, and all refuse APNs' options.
         private func entered(for kind: PlatformKind) throws -> [String: JSONValue] {
-            kind.isApple ? try credentials.read() : try credentials.readIfAny()
+            if kind.isApple { return try credentials.read() }
+            if let option = credentials.apns.given.first {
+                throw ValidationError(
+                    "\(option) is for Apple's platforms and means nothing for type \(kind.rawValue): give its credentials "
+                        + "as --credential field=value; docs/Providers.md lists the fields")
+            }
+            return try credentials.readIfAny()
         }
 
         private func unknown<Choice: RawRepresentable<String>>(
@@ -50,6 +58,47 @@ struct PlatformCommand: AsyncParsableCommand {
         ) -> ValidationError {
             ValidationError(
                 "--\(field) is `\(value)`, it has to be one of: \(choices.map(\.rawValue).joined(separator: ", "))")
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the platforms of an application.")
+
+        @OptionGroup var desk: DeskOptions
+        @OptionGroup var output: OutputOptions
+        @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
+
+        func run() async throws {
+            let rows = try await desk.withDesk { try await $0.application(app).platforms }
+            if output.json { return try Output.json(rows) }
+            Output.table(
+                ["platform_uuid", "type", "mode", "name", "devices", "state", "expires", "public"],
+                rows.map { row in
+                    [
+                        row.platform_uuid, row.type, row.mode, row.name, row.devices.grouped, row.state,
+                        row.credentials_expire_at ?? "", row.published.map { "\($0)=\($1)" }.joined(separator: " "),
+                    ]
+                })
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show a platform, with the public part of its credentials.")
+
+        @OptionGroup var desk: DeskOptions
+        @OptionGroup var output: OutputOptions
+        @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
+
+        func run() async throws {
+            let row = try await desk.withDesk { try await $0.platform(platform) }
+            if output.json { return try Output.json(row) }
+            var fields = [
+                ("platform_uuid", row.platform_uuid), ("type", row.type), ("mode", row.mode), ("name", row.name),
+                ("devices", row.devices.grouped), ("state", row.state),
+            ]
+            if let expiry = row.credentials_expire_at { fields.append(("credentials_expire_at", expiry)) }
+            Output.fields(fields + row.published)
         }
     }
 
@@ -115,7 +164,18 @@ struct APNsArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Certificates to trust instead of the system's.", valueName: "ca.pem"))
     var trustRoot: String?
 
-    var isEmpty: Bool { apnsKey == nil && apnsCertificate == nil && topic == nil }
+    /// The options that were given, as they are spelled.
+    var given: [String] {
+        let options = [
+            ("--apns-key", apnsKey), ("--key-id", keyID), ("--team-id", teamID),
+            ("--apns-certificate", apnsCertificate),
+            ("--passphrase-file", passphraseFile), ("--topic", topic), ("--endpoint", endpoint),
+            ("--channels-endpoint", channelsEndpoint), ("--trust-root", trustRoot),
+        ]
+        return options.filter { $0.1 != nil }.map(\.0)
+    }
+
+    var isEmpty: Bool { given.isEmpty }
 
     /// Reads the files. Throws `ValidationError` when what is given does not fit together.
     func read() throws -> [String: JSONValue] {
@@ -141,8 +201,12 @@ struct APNsArguments: ParsableArguments {
         switch (apnsKey, apnsCertificate) {
         case (let key?, nil):
             guard let keyID, let teamID else { throw ValidationError("--apns-key needs --key-id and --team-id") }
+            guard passphraseFile == nil else { throw ValidationError("--passphrase-file is for --apns-certificate") }
             return .key(p8: String(decoding: try contents(key), as: UTF8.self), keyID: keyID, teamID: teamID)
         case (nil, let certificate?):
+            guard keyID == nil, teamID == nil else {
+                throw ValidationError("--key-id and --team-id are for --apns-key")
+            }
             let passphrase = try passphraseFile.map { String(decoding: try contents($0), as: UTF8.self) } ?? ""
             return .certificate(
                 p12: Array(try contents(certificate)),

@@ -11,6 +11,7 @@ protocol Desk: Sendable {
     func deleteApplication(_ uuid: UUID, force: Bool) async throws
 
     func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> CreatedPlatformRow
+    func platform(_ uuid: UUID) async throws -> PlatformRow
     func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws
     func testCredentials(of platform: UUID) async throws -> CredentialsTestRow
     func resume(_ platform: UUID) async throws

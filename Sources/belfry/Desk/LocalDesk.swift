@@ -21,9 +21,20 @@ struct LocalDesk: Desk {
         let application = try await administration.application(uuid)
         var platforms: [PlatformRow] = []
         for platform in try await store.platforms(of: application.key) {
-            platforms.append(PlatformRow(platform, devices: try await store.deviceCount(on: platform.key)))
+            platforms.append(try await row(of: platform))
         }
         return ApplicationPage(application: ApplicationRow(application), platforms: platforms)
+    }
+
+    func platform(_ uuid: UUID) async throws -> PlatformRow {
+        try await row(of: try await administration.platform(uuid))
+    }
+
+    private func row(of platform: Platform) async throws -> PlatformRow {
+        let office = administration.office
+        return PlatformRow(
+            platform, devices: try await store.deviceCount(on: platform.key), public: office.published(of: platform),
+            expiry: office.credentialsExpiry(of: platform))
     }
 
     func deleteApplication(_ uuid: UUID, force: Bool) async throws {
@@ -35,7 +46,8 @@ struct LocalDesk: Desk {
             of: try await administration.application(application), kind: platform.kind, mode: platform.mode,
             name: try Name(platform.name), credentials: platform.credentials, by: .operator)
         return CreatedPlatformRow(
-            platform_uuid: created.platform.uuid.lowercased, platform_secret: created.secret)
+            platform_uuid: created.platform.uuid.lowercased, platform_secret: created.secret,
+            public: administration.office.published(of: created.platform))
     }
 
     func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws {
@@ -137,11 +149,12 @@ extension ApplicationRow {
 }
 
 extension PlatformRow {
-    fileprivate init(_ platform: Platform, devices: Int) {
+    fileprivate init(_ platform: Platform, devices: Int, public: [String: String], expiry: Instant?) {
         self.init(
             platform_uuid: platform.uuid.lowercased, type: platform.kind.rawValue, mode: platform.mode.rawValue,
             name: platform.name, devices: devices,
-            state: platform.parked.map { "parked (\($0.cause)): \($0.detail)" } ?? "active")
+            state: platform.parked.map { "parked (\($0.cause)): \($0.detail)" } ?? "active", public: `public`,
+            credentials_expire_at: expiry?.text)
     }
 }
 

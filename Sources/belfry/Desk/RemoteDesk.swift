@@ -44,6 +44,11 @@ struct RemoteDesk: Desk {
             ])
     }
 
+    func platform(_ uuid: UUID) async throws -> PlatformRow {
+        let reply: PlatformReply = try await client.send("GET", "platforms/\(uuid.lowercased)")
+        return reply.row
+    }
+
     func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws {
         try await client.order(
             "PUT", "platforms/\(platform.lowercased)/credentials", ["credentials": .object(credentials)])
@@ -141,11 +146,14 @@ private struct PlatformReply: Decodable {
     let devices: Int
     let state: String
     let parked: [ParkingReply]
+    let `public`: [String: String]
+    let credentials_expire_at: String?
 
     var row: PlatformRow {
         PlatformRow(
             platform_uuid: platform_uuid, type: type, mode: mode, name: name, devices: devices,
-            state: parked.first.map { "parked (\($0.cause)): \($0.detail)" } ?? state)
+            state: parked.first.map { "parked (\($0.cause)): \($0.detail)" } ?? state, public: `public`,
+            credentials_expire_at: credentials_expire_at)
     }
 }
 

@@ -12,6 +12,8 @@ struct CreatedApplicationRow: Codable {
 struct CreatedPlatformRow: Codable {
     let platform_uuid: String
     let platform_secret: String
+    /// The public part of its credentials, such as the VAPID public key that was made.
+    let `public`: [String: String]
 }
 
 struct ApplicationRow: Codable {
@@ -33,6 +35,11 @@ struct PlatformRow: Encodable {
     let devices: Int
     /// `active`, or `parked` and why.
     let state: String
+    /// The public part of its credentials.
+    let `public`: [String: String]
+    let credentials_expire_at: String?
+
+    var published: [(String, String)] { `public`.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 }
 
 struct ReceiptPage: Encodable {

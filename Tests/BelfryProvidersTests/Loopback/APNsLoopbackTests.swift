@@ -43,7 +43,8 @@ import Testing
         let credentials = APNsPlatformCredentials(
             identity: .key(p8: key.p8, keyID: key.keyID, teamID: key.teamID),
             topic: use == .mdm ? "com.apple.mgmt.External.1" : bundle, endpoint: "https://localhost:\(simulator.port)",
-            trustRootsPEM: trustRoot ?? simulator.trustRootPEM, channelsEndpoint: channels.url)
+            trustRootsPEM: trustRoot ?? simulator.trustRootPEM, channelsEndpoint: use == .broadcast ? channels.url : nil
+        )
         try await Rehearsal.with(.apple(use), credentials, change: { $0.apns.connectionsMax = 1 }) { rehearsal in
             try await body(Stage(simulator: simulator, channels: channels, rehearsal: rehearsal))
         }
