@@ -30,7 +30,8 @@ package struct PushDesk: Sendable {
         let audience = order.target.audience(named: named)
         return NewPush(
             receiptID: receiptID, applicationKey: application, content: order.content, audience: audience,
-            platformKeys: keys, lane: order.lane ?? Lane(for: audience), guarantee: order.guarantee,
+            platformKeys: keys, platforms: order.target.platforms, lane: order.lane ?? Lane(for: audience),
+            guarantee: order.guarantee,
             expiresAt: order.expiresAt)
     }
 

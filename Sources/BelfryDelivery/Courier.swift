@@ -12,6 +12,7 @@ struct Courier: Sendable {
     let clock: any WallClock
     let random: @Sendable () -> Double
     let deathWatches: DeathWatches
+    let faults: ConnectionFaultReporter
     let witness: any Witness
     let logger: Logger
 
@@ -19,13 +20,15 @@ struct Courier: Sendable {
     func carry(_ page: Page) async {
         do {
             guard let load = try await load(page) else { return }
-            let settlement = deathWatches.observe(try await deliver(page, load), on: load.platform, at: clock.now)
+            let (delivered, outcomes) = try await deliver(page, load)
+            let settlement = deathWatches.observe(delivered, on: load.platform, at: clock.now)
             guard try await store.settle(settlement) else {
                 Metric.leaseLost()
                 logger.warning("page was settled by another courier", metadata: ["page.key": "\(page.key)"])
                 return
             }
             report(settlement)
+            try await faults.report(outcomes, of: load.platform)
             witness.noticed(load.push.head)
         } catch is CancellationError {
             return
@@ -49,17 +52,18 @@ struct Courier: Sendable {
         }
     }
 
-    private func deliver(_ page: Page, _ load: PageLoad) async throws -> Settlement {
-        if page.isLapsed, load.push.guarantee == .atMostOnce { return Settlement(abandoned: page) }
-        if policy.end(of: load.push) <= clock.now { return Settlement(expired: page) }
+    private func deliver(_ page: Page, _ load: PageLoad) async throws -> (Settlement, [Outcome]) {
+        if page.isLapsed, load.push.guarantee == .atMostOnce { return (Settlement(abandoned: page), []) }
+        if policy.end(of: load.push) <= clock.now { return (Settlement(expired: page), []) }
         do {
             let provider = try await providers.provider(for: load.platform)
             let outcomes = load.recipients.isEmpty ? [] : await provider.send(load.push, to: load.recipients)
-            return Settlement(
+            let settlement = Settlement(
                 of: page, carrying: load, outcomes: outcomes, policy: policy, now: clock.now, jitter: random())
+            return (settlement, outcomes)
         } catch ProviderError.credentials(let words) {
             let parking = Parking(cause: .credentials, detail: words, since: clock.now)
-            return Settlement(handingBack: page, at: clock.now, halt: Settlement.Halt(parking, of: load.platform))
+            return (Settlement(handingBack: page, at: clock.now, halt: Settlement.Halt(parking, of: load.platform)), [])
         }
     }
 

@@ -25,7 +25,9 @@ package struct Delivery: Service {
     ) {
         let courier = Courier(
             store: store, providers: providers, policy: policy, clock: clock, random: random,
-            deathWatches: DeathWatches(prototype: options.deathWatch), witness: witness, logger: logger)
+            deathWatches: DeathWatches(prototype: options.deathWatch),
+            faults: ConnectionFaultReporter(store: store, clock: clock, logger: logger), witness: witness,
+            logger: logger)
         let loop = PatientLoop(clock: clock, pause: options.poll, logger: logger)
         spreaders = [Lane.allCases, [.urgent]].map { lanes in
             Spreader(store: store, lanes: lanes, options: options, loop: loop)

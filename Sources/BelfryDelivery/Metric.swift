@@ -19,6 +19,22 @@ enum Metric {
             (kind, Counter(label: "belfry_rows_forgotten_total", dimensions: [("kind", kind.rawValue)]))
         })
 
+    private struct Connection: Hashable {
+        let type: PlatformKind
+        let fault: ConnectionFault.Kind
+    }
+
+    private static let connectionFaults: [Connection: Counter] = {
+        let all = PlatformKind.allCases.flatMap { type in
+            ConnectionFault.Kind.allCases.map { Connection(type: type, fault: $0) }
+        }
+        return Dictionary(
+            uniqueKeysWithValues: all.map { connection in
+                let labels = [("type", connection.type.rawValue), ("fault", connection.fault.rawValue)]
+                return (connection, Counter(label: "belfry_provider_connection_faults_total", dimensions: labels))
+            })
+    }()
+
     private static let answers: [Answer: Counter] = {
         let all = (UInt8.min...UInt8.max).compactMap(Answer.init(code:))
         return Dictionary(
@@ -26,6 +42,11 @@ enum Metric {
                 (answer, Counter(label: "belfry_devices_answered_total", dimensions: [("answer", answer.name)]))
             })
     }()
+
+    /// One device that waits because its provider cannot be connected to.
+    static func unreachable(_ type: PlatformKind, _ fault: ConnectionFault.Kind) {
+        connectionFaults[Connection(type: type, fault: fault)]?.increment()
+    }
 
     static func spread(_ devices: Int) { devicesSpread.increment(by: devices) }
     static func pageTaken() { pagesInAir.increment() }

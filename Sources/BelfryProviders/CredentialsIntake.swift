@@ -32,11 +32,12 @@ package struct CredentialsIntake: ProviderCredentials {
         kind.provider == nil ? Parking(cause: .credentials, detail: kind.absence, since: means.clock.now) : nil
     }
 
-    package func test(_ platform: Platform) async -> CredentialsTest {
+    package func test(_ platform: Platform, devices: [DeviceToken]) async -> CredentialsTest {
         let began = means.clock.now
         do {
             let provider = try Providers.make(platform, with: means)
-            let result = await provider.test()
+            var result = await provider.test()
+            if case .refused = result {} else { result = await provider.testConnection(to: devices) ?? result }
             await provider.shutdown(within: .seconds(1))
             guard case .unknown = result else { return result }
             return means.exits.trouble(of: platform.kind.families, since: began).map { .unknown($0) } ?? result

@@ -45,7 +45,14 @@ extension PlatformCredentials {
 package protocol DrainableProvider: Provider {
     /// Asks the provider whether it takes the credentials, in a way that reaches no device.
     func test() async -> CredentialsTest
+    /// Connects to the hosts that devices name, where they do so, and sends them nothing that concerns a device; nil where devices
+    /// name none, so that `test` has said all.
+    func testConnection(to devices: [DeviceToken]) async -> CredentialsTest?
     /// Closes the connections once idle; what is in the air is answered first.
     func retire() async
     func shutdown(within deadline: Duration) async
+}
+
+extension DrainableProvider {
+    package func testConnection(to devices: [DeviceToken]) async -> CredentialsTest? { nil }
 }

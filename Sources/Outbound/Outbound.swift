@@ -52,7 +52,7 @@ public struct Outbound: Sendable {
         switch await hosts?.verdict(on: request.url) {
         case .permitted, nil: break
         case .refused: return OutboundAnswer(AddressRefused())
-        case .unresolved: return .unprocessed(.noConnection)
+        case .unresolved: return .unprocessed(.unresolved)
         }
         let lapsesAt = ContinuousClock.now + deadline
         var outgoing = HTTPClientRequest(url: request.url)
@@ -70,7 +70,16 @@ public struct Outbound: Sendable {
             // The name led elsewhere a moment before. Whether something listens there is not to be told from the words.
             return .unprocessed(.noConnection)
         } catch {
-            return OutboundAnswer(error)
+            return OutboundAnswer(error, isGuarded: names != nil || hosts != nil)
+        }
+    }
+
+    /// Connects to the host of a URL, TLS and all, and sends it a request that means nothing. nil when an answer comes, whatever it
+    /// says.
+    public func reach(_ url: String, tls: TLSConfiguration? = nil, deadline: Duration) async -> OutboundFault? {
+        switch await post(OutboundRequest(url: url, body: ByteBuffer(), tls: tls), deadline: deadline) {
+        case .response: nil
+        case .unprocessed(let fault), .unknown(let fault): fault
         }
     }
 

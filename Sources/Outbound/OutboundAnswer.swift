@@ -32,9 +32,9 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
     public struct Code: Sendable, Hashable {
         private let number: UInt8
 
-        /// No connection: no such host, refused, unreachable, or not in time.
+        /// No connection: refused, or the host cannot be reached.
         public static let connect = Code(number: 1)
-        /// TLS failed, mostly for the sake of a certificate.
+        /// TLS failed, usually because a certificate was not trusted.
         public static let tls = Code(number: 2)
         /// The host's address is none that may be connected to.
         public static let addressRefused = Code(number: 3)
@@ -46,6 +46,10 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
         public static let broken = Code(number: 6)
         /// An answer came, and cannot be understood.
         public static let unreadable = Code(number: 7)
+        /// The host's name has no address.
+        public static let unresolved = Code(number: 8)
+        /// No connection in time.
+        public static let connectDeadline = Code(number: 9)
     }
 
     public let code: Code
@@ -58,6 +62,7 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
     }
 
     static let noConnection = OutboundFault(.connect, "no connection")
+    static let unresolved = OutboundFault(.unresolved, "the name of the host does not resolve")
     public static let notBegun = OutboundFault(.deadline, "not begun in time")
 }
 
@@ -65,20 +70,23 @@ extension OutboundAnswer {
     static let late = OutboundAnswer.unknown(OutboundFault(.deadline, "no answer in time"))
 
     /// What an error of the HTTP client says about the request.
-    init(_ error: any Error) {
+    ///
+    /// - Parameter isGuarded: whether a stranger named the host. Then no connection is no connection: what the network said of it
+    ///   is not told, since the name may have led to an address that is not public.
+    init(_ error: any Error, isGuarded: Bool = false) {
         switch error {
         case is AddressRefused:
             self = .unprocessed(OutboundFault(.addressRefused, "the address of the host is not public"))
-        case is NIOConnectionError:
-            self = .unprocessed(.noConnection)
+        case let error as NIOConnectionError:
+            self = .unprocessed(isGuarded ? .noConnection : OutboundFault(error))
         case let error as IOError where Self.refusals.contains(error.errnoCode):
-            self = .unprocessed(.noConnection)
+            self = .unprocessed(isGuarded ? .noConnection : OutboundFault(error))
         case let error as NIOSSLError where error == .uncleanShutdown:
             self = .unknown(OutboundFault(.broken, "the connection ended"))
         case is NIOSSLError, is NIOSSLExtraError:
-            self = .unprocessed(OutboundFault(.tls, "TLS failed: \(error)"))
+            self = .unprocessed(OutboundFault(.tls, "TLS failed: \(Outbound.tlsWords("\(error)"))"))
         case let error as HTTPClientError where Self.unconnected.contains(error):
-            self = .unprocessed(OutboundFault(.connect, "\(error)"))
+            self = .unprocessed(isGuarded ? .noConnection : OutboundFault(unconnected: error))
         case let error as HTTPClientError where Self.unusable.contains(error):
             self = .unprocessed(OutboundFault(.url, "\(error)"))
         case let error as HTTPClientError where [.deadlineExceeded, .readTimeout].contains(error): self = .late
@@ -93,4 +101,27 @@ extension OutboundAnswer {
         .httpProxyHandshakeTimeout, .invalidProxyResponse, .proxyAuthenticationRequired, .alreadyShutdown,
     ]
     private static let unusable: [HTTPClientError] = [.invalidURL, .emptyHost, .emptyScheme, .missingSocketPath]
+}
+
+extension OutboundFault {
+    fileprivate init(_ error: NIOConnectionError) {
+        guard let first = error.connectionErrors.first else {
+            self = .unresolved
+            return
+        }
+        self = (first.error as? IOError).map { OutboundFault($0) } ?? .noConnection
+    }
+
+    /// As the system names it, such as `Connection refused`.
+    fileprivate init(_ error: IOError) {
+        self.init(.connect, "no connection: \(String(cString: strerror(error.errnoCode)))")
+    }
+
+    fileprivate init(unconnected error: HTTPClientError) {
+        switch error {
+        case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
+            self.init(.connectDeadline, "no connection in time")
+        default: self.init(.connect, "\(error)")
+        }
+    }
 }

@@ -35,7 +35,8 @@ import Testing
         Courier(
             store: CalledOffStore(base: store), providers: FakeProviders { [clock] _ in FakeProvider(clock: clock) },
             policy: RetryPolicy(), clock: clock, random: { 0.5 }, deathWatches: DeathWatches(prototype: DeathWatch()),
-            witness: NoWitness(), logger: LogBook().logger)
+            faults: ConnectionFaultReporter(store: store, clock: clock, logger: LogBook().logger), witness: NoWitness(),
+            logger: LogBook().logger)
     }
 
     private func claim() async throws -> Page? {

@@ -1,4 +1,5 @@
 import ADM
+import APNs
 import BelfryCore
 import FCM
 import GCM
@@ -43,6 +44,18 @@ import Testing
         #expect(Outcome(.rejected(rejection), sentAt: Self.sentAt) == .refused(.badToken))
     }
 
+    @Test func `what was not sent is told with the connection that failed`() {
+        let fault = ConnectionFault(.timeout, "no SETTINGS within the connect deadline")
+        let unsent = HTTP2Fault(.circuitOpen)
+        #expect(Outcome(FCMAnswer.unprocessed(unsent), sentAt: Self.sentAt, fault: fault) == .unreachable(fault))
+        #expect(
+            Outcome(APNsAnswer.unprocessed(unsent), sentAt: Self.sentAt, serverErrorWait: .zero, fault: fault)
+                == .unreachable(fault))
+        #expect(
+            Outcome(APNsAnswer.credentialsRefused(unsent), sentAt: Self.sentAt, serverErrorWait: .zero, fault: fault)
+                == .barred("APNs: no SETTINGS within the connect deadline"))
+    }
+
     @Test func `FCM's silences`() {
         let refusal = AccessTokenError(isRefusal: true, "invalid_grant")
         let trouble = AccessTokenError(isRefusal: false, "down", retryAfter: Self.wait)
@@ -54,7 +67,7 @@ import Testing
             (.unknown(HTTP2Fault(.connectionLost)), .unanswered),
             (
                 .credentialsRefused(HTTP2Fault(.tlsRefused)),
-                .barred("FCM refused the TLS handshake: TLS credentials refused")
+                .barred("FCM: TLS credentials refused")
             ),
         ]
         for (answer, expected) in outcomes { #expect(Outcome(answer, sentAt: Self.sentAt) == expected) }
@@ -98,7 +111,8 @@ import Testing
 
     @Test func `GCM's and HMS's silences`() {
         let outcomes: [(OutboundFault.Code, Outcome)] = [
-            (.connect, .failed(retryAfter: nil)), (.deadline, .failed(retryAfter: nil)), (.tls, .barred("GCM: x")),
+            (.connect, .unreachable(ConnectionFault(.connect, "x"))), (.deadline, .failed(retryAfter: nil)),
+            (.tls, .barred("GCM: x")),
             (.addressRefused, .barred("GCM: the address is not public, see providers.addresses.allow")),
         ]
         for (code, expected) in outcomes {
@@ -143,6 +157,8 @@ import Testing
         ]
         for (cause, expected) in causes { #expect(Outcome(HMSAnswer.illegalToken(cause)) == expected) }
         #expect(Outcome(HMSAnswer.unknown(OutboundFault(.connect, "x"))) == .unanswered)
-        #expect(Outcome(HMSAnswer.unprocessed(OutboundFault(.connect, "x"))) == .failed(retryAfter: nil))
+        #expect(
+            Outcome(HMSAnswer.unprocessed(OutboundFault(.connect, "x"))) == .unreachable(ConnectionFault(.connect, "x"))
+        )
     }
 }

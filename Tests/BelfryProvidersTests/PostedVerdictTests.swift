@@ -64,8 +64,11 @@ import Webhook
 
     @Test(
         arguments: [
-            (.addressRefused, .refused(.forbidden)), (.url, .refused(.badToken)), (.connect, .failed(retryAfter: nil)),
-            (.tls, .failed(retryAfter: nil)), (.deadline, .failed(retryAfter: nil)),
+            (.addressRefused, .refused(.forbidden)), (.url, .refused(.badToken)),
+            (.connect, .unreachable(ConnectionFault(.connect, ""))),
+            (.connectDeadline, .unreachable(ConnectionFault(.timeout, ""))),
+            (.unresolved, .unreachable(ConnectionFault(.dns, ""))), (.tls, .unreachable(ConnectionFault(.tls, ""))),
+            (.deadline, .failed(retryAfter: nil)),
         ] as [(OutboundFault.Code, Outcome)])
     func `what was never sent is tried again, or refused for its address`(code: OutboundFault.Code, outcome: Outcome) {
         #expect(Outcome(unprocessed: OutboundFault(code, "")) == outcome)
@@ -216,5 +219,7 @@ import Webhook
         #expect(Outcome(AccessTokenError(isRefusal: true, "no")) == .barred("no"))
         let trouble = AccessTokenError(isRefusal: false, "down", retryAfter: .seconds(4))
         #expect(Outcome(trouble) == .failed(retryAfter: .seconds(4)))
+        let lost = AccessTokenError(isRefusal: false, "down", fault: OutboundFault(.unresolved, "no such name"))
+        #expect(Outcome(lost) == .unreachable(ConnectionFault(.dns, "down")))
     }
 }

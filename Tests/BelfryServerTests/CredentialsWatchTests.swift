@@ -15,7 +15,7 @@ import Testing
             by author: CredentialsAuthor
         ) throws -> Sealed { Sealed(bytes: []) }
         func parking(of kind: PlatformKind) -> Parking? { nil }
-        func test(_ platform: Platform) async -> CredentialsTest { .works }
+        func test(_ platform: Platform, devices: [DeviceToken]) async -> CredentialsTest { .works }
         func expiry(of platform: Platform) throws -> Instant? { end }
         func published(of platform: Platform) throws -> [String: String] { [:] }
     }

@@ -121,6 +121,28 @@ extension ServerTests.OperationTests {
         }
     }
 
+    @Test func `a provider that nobody reaches is told by the receipt, the log, the metrics and the test`() async throws
+    {
+        try await Estate.with(reachingProviderBy: { _ in try Loopback.freePort() }) { estate in
+            _ = try await estate.crowd(3)
+            let server = try await estate.serve(["BELFRY_APNS_DEADLINE_SECONDS": "1"])
+            defer { server.endAtOnce() }
+            let addresses = try await server.addresses()
+            let push = try await estate.sender(at: addresses.http).push("Hello", toTopic: "town")
+            try await eventually("the receipt tells") {
+                let receipt = try await estate.run("receipt", push.lowercased).out
+                return receipt.contains("delivering") && receipt.contains(#/unreachable +connect: cannot connect to/#)
+            }
+            #expect(server.logged.contains("a provider cannot be reached, its devices wait"))
+            let page = Caller(base: addresses.management, user: "", secret: "")
+            let metrics = try await page.send("GET", "/metrics").body
+            #expect(metrics.contains("belfry_provider_connection_faults_total{"))
+            let test = try await estate.run("platform", "test", estate.platform)
+            #expect(test.status != 0 && test.out.contains("Connection refused"), "\(test)")
+            try await server.end(SIGTERM)
+        }
+    }
+
     @Test func `check tells everything that is wrong, all at once`() async throws {
         try await Scratch.with { scratch in
             let environment = [

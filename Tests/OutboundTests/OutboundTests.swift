@@ -95,6 +95,12 @@ import Testing
                 return
             }
             #expect(fault.code == .connect)
+            let unknown = await outbound.post(request("http://nobody.invalid/"), deadline: .seconds(30))
+            guard case .unprocessed(let fault) = unknown else {
+                Issue.record("\(unknown)")
+                return
+            }
+            #expect(fault.code == .unresolved && fault.description == "the name of the host does not resolve")
             let nonsense = await outbound.post(request("nonsense"), deadline: .seconds(30))
             guard case .unprocessed(let second) = nonsense else {
                 Issue.record("\(nonsense)")

@@ -128,7 +128,7 @@ public enum APNsChannelError: Error, Sendable, CustomStringConvertible {
         case .rejected(let rejection): "APNs answered \(rejection.status) \(rejection.reason)"
         case .unprocessed(let fault): "APNs could not be asked: \(fault)"
         case .unknown(let fault): "APNs did not answer: \(fault)"
-        case .credentialsRefused(let fault): "APNs refused the TLS handshake: \(fault)"
+        case .credentialsRefused(let fault): "TLS with APNs failed: \(fault)"
         case .unreadable(let words): words
         }
     }

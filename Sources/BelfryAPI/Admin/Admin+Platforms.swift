@@ -89,7 +89,7 @@ extension Admin {
 
         private func test(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
             let result = try await desk.shares.holding(.tests, for: ShareHolder(call.key, application)) {
-                await desk.office.testCredentials(of: platform)
+                try await desk.office.testCredentials(of: platform)
             }
             // It changes nothing here, but whoever may try a key has used it.
             let change = call.change("platform.test_credentials", platform, application, ["result": result.name])

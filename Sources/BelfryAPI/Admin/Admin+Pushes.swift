@@ -62,9 +62,17 @@ extension Admin {
             return .created(json.buffer)
         }
 
-        private func show(_ call: Call, _ receipt: Receipt, _ application: Application) -> Response {
+        /// With what it says and to whom, and what it waits for; a message that cannot be read hides nothing else.
+        private func show(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
+            let order = try await desk.unlessDamaged { try await desk.store.request(of: receipt.push.key) }
+            let faults = try await desk.store.connectionFaults(of: receipt.push.key)
             var json = JSONWriter()
-            json.object { $0.receipt(receipt, of: application) }
+            json.object { json in
+                json.receipt(receipt, of: application)
+                json.array("connection_faults", faults) { $0.fault($1) }
+                json.value("message", order??.content.json ?? .null)
+                json.value("target", order??.target.json ?? .null)
+            }
             return Response(json: json.buffer)
         }
 
@@ -178,7 +186,52 @@ extension JSONWriter {
     }
 }
 
+extension JSONWriter {
+    fileprivate mutating func fault(_ fault: PlatformFault) {
+        object { json in
+            json.uuid("platform_uuid", fault.platform)
+            json.string("fault", fault.fault.kind.rawValue)
+            json.string("detail", fault.fault.detail)
+            json.string("last_at", fault.at.text)
+        }
+    }
+}
+
+extension Push.Content {
+    /// As `PushBody` reads it.
+    fileprivate var json: JSONValue {
+        var members: [String: JSONValue] = [:]
+        members["body"] = body.map(JSONValue.string)
+        if !custom.isEmpty { members["custom"] = .object(custom) }
+        members["apns"] = apple?.json
+        return .object(members)
+    }
+}
+
+extension ApplePush {
+    fileprivate var json: JSONValue {
+        var members: [String: JSONValue] = [
+            "type": .string(type.rawValue), "store": .bool(isStored), "payload": .object(payload),
+        ]
+        members["priority"] = priority.map { .integer($0.rawValue) }
+        members["collapse_id"] = collapseID.map(JSONValue.string)
+        return .object(members)
+    }
+}
+
 extension Target {
+    /// As `PushBody` reads it.
+    fileprivate var json: JSONValue {
+        var members: [String: JSONValue] = [:]
+        members["devices"] = devices.map { .strings($0.map(\.lowercased)) }
+        if !topics.isEmpty { members["topics"] = .strings(topics) }
+        if !customUserIDs.isEmpty { members["custom_user_ids"] = .strings(customUserIDs) }
+        if members.isEmpty { members["everyone"] = .bool(true) }
+        members["platforms"] = platforms.map { .strings($0.map(\.rawValue)) }
+        if isInteractiveOnly { members["interactive_only"] = .bool(true) }
+        return .object(members)
+    }
+
     /// For the audit log: how a push was aimed, without the names of users.
     fileprivate var summary: String {
         if let devices { return "\(devices.count) devices" }

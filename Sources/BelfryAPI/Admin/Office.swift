@@ -6,12 +6,12 @@ package import FoundationEssentials
 ///
 /// Each secret is returned once; what is kept is its hash, or its seal where it must be read again.
 package struct Office: Sendable {
-    private let store: any ApplicationStore & RegistryUpkeep & AdminKeyStore
+    private let store: any ApplicationStore & RegistryUpkeep & AdminKeyStore & DirectoryStore
     private let vault: any Vault
     private let credentials: any ProviderCredentials
 
     package init(
-        store: any ApplicationStore & RegistryUpkeep & AdminKeyStore, vault: any Vault,
+        store: any ApplicationStore & RegistryUpkeep & AdminKeyStore & DirectoryStore, vault: any Vault,
         credentials: any ProviderCredentials
     ) {
         self.store = store
@@ -83,8 +83,11 @@ package struct Office: Sendable {
         (try? credentials.published(of: platform)) ?? [:]
     }
 
-    /// Asks the provider whether it takes the platform's credentials; no device is told anything.
-    package func testCredentials(of platform: Platform) async -> CredentialsTest { await credentials.test(platform) }
+    /// Connects to the provider and asks whether it takes the platform's credentials; no device is told anything.
+    package func testCredentials(of platform: Platform) async throws -> CredentialsTest {
+        let devices = try await store.devices(DeviceSearch(platforms: [platform.key]), after: nil, limit: 20)
+        return await credentials.test(platform, devices: devices.filter(\.isActive).compactMap(\.token))
+    }
 
     /// The broadcast channels of platforms whose provider has such.
     package var channels: any BroadcastChannels { credentials.channels }

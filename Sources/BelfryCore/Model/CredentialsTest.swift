@@ -14,7 +14,8 @@ package enum CredentialsTest: Sendable, Hashable {
             case .accepted, .moved, .refused, .gone: .works
             case .barred(let words): .refused(words)
             case .throttled: .unknown("the provider asks for patience")
-            case .failed: .unknown("the provider cannot be reached, or is in trouble")
+            case .failed: .unknown("the provider is in trouble, or was not asked in time")
+            case .unreachable(let fault): .unknown("the provider cannot be reached: \(fault)")
             case .unanswered, nil: .unknown("the provider did not answer in time")
             }
     }

@@ -10,12 +10,20 @@ package enum Outcome: Sendable, Hashable {
     case gone(since: Instant?)
     /// The provider asked for patience; `retryAfter` is its own figure, when it gave one.
     case throttled(retryAfter: Duration?)
-    /// Certainly not delivered: a network fault, a provider in trouble. Worth another attempt.
+    /// Certainly not delivered: a provider in trouble. Worth another attempt.
     case failed(retryAfter: Duration?)
+    /// Certainly not delivered: the provider could not be connected to. Worth another attempt.
+    case unreachable(ConnectionFault)
     /// Sent, and no answer came. The device may have been told.
     case unanswered
     /// The provider refuses us, not the message: key, certificate, topic. The words are for a person.
     case barred(String)
+}
+
+extension Outcome {
+    package var connectionFault: ConnectionFault? {
+        if case .unreachable(let fault) = self { fault } else { nil }
+    }
 }
 
 /// Why a provider refused a message for good. A page keeps it in one byte: never renumber, only add.

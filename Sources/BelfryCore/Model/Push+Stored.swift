@@ -33,6 +33,17 @@ extension Push.Content {
     }
 }
 
+extension [PlatformKind] {
+    /// From what a store keeps. Throws `InvalidInput` when there is a name that is none.
+    package init(stored text: String) throws(InvalidInput) {
+        self = []
+        for name in text.split(separator: ",") { append(try PlatformKind(String(name), field: "platforms")) }
+    }
+
+    /// As a store keeps it.
+    package var storedText: String { map(\.rawValue).joined(separator: ",") }
+}
+
 extension ApplePush {
     fileprivate init(stored reader: inout JSONReader) throws(InvalidInput) {
         var type: Kind?

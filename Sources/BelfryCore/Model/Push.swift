@@ -5,6 +5,8 @@ package struct Push: Sendable, Hashable {
     package let head: PushHead
     package let content: Content
     package let audience: Audience
+    /// The kinds of platform that its target named; nil for every kind.
+    package let platforms: [PlatformKind]?
 
     /// The words of a push, and each platform's own.
     package struct Content: Sendable, Hashable {
@@ -30,21 +32,22 @@ package struct Push: Sendable, Hashable {
         case atMostOnce = 1
     }
 
-    package init(_ head: PushHead, content: Content, audience: Audience) {
+    package init(_ head: PushHead, content: Content, audience: Audience, platforms: [PlatformKind]? = nil) {
         self.head = head
         self.content = content
         self.audience = audience
+        self.platforms = platforms
     }
 
     package init(
         key: Key<Push>, receiptID: UUID, applicationKey: Key<Application>, content: Content, audience: Audience,
-        lane: Lane, guarantee: Guarantee, acceptedAt: Instant, expiresAt: Instant?
+        platforms: [PlatformKind]? = nil, lane: Lane, guarantee: Guarantee, acceptedAt: Instant, expiresAt: Instant?
     ) {
         self.init(
             PushHead(
                 key: key, receiptID: receiptID, applicationKey: applicationKey, lane: lane, guarantee: guarantee,
                 acceptedAt: acceptedAt, expiresAt: expiresAt),
-            content: content, audience: audience)
+            content: content, audience: audience, platforms: platforms)
     }
 
     package var key: Key<Push> { head.key }
@@ -99,19 +102,23 @@ package struct NewPush: Sendable, Hashable {
     package let audience: Audience
     /// The platforms whose devices the audience is looked for in.
     package let platformKeys: [Key<Platform>]
+    /// The kinds of platform that its target named; nil for every kind.
+    package let platforms: [PlatformKind]?
     package let lane: Lane
     package let guarantee: Push.Guarantee
     package let expiresAt: Instant?
 
     package init(
         receiptID: UUID, applicationKey: Key<Application>, content: Push.Content, audience: Audience,
-        platformKeys: [Key<Platform>], lane: Lane, guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil
+        platformKeys: [Key<Platform>], platforms: [PlatformKind]? = nil, lane: Lane,
+        guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil
     ) {
         self.receiptID = receiptID
         self.applicationKey = applicationKey
         self.content = content
         self.audience = audience
         self.platformKeys = platformKeys
+        self.platforms = platforms
         self.lane = lane
         self.guarantee = guarantee
         self.expiresAt = expiresAt

@@ -125,6 +125,7 @@ extension BulkTable {
         [
             "id": .integer, "receipt_id": .uuid, "application_id": .integer, "lane": .integer, "guarantee": .integer,
             "accepted_at_ms": .integer, "expires_at_ms": .integer, "content": .text, "audience": .text,
+            "platforms": .text,
         ])
 
     private static let pushProgress = BulkTable(

@@ -11,8 +11,11 @@ package protocol ProviderCredentials: Sendable {
     /// Why a platform of this kind is parked from the start: nobody here delivers to it, and it takes no credentials. nil
     /// for a kind that is served.
     func parking(of kind: PlatformKind) -> Parking?
-    /// Asks the provider whether it takes the platform's credentials, in a way that reaches no device.
-    func test(_ platform: Platform) async -> CredentialsTest
+    /// Connects to the provider as a push does, and asks it whether it takes the platform's credentials, in a way that reaches no
+    /// device.
+    ///
+    /// - Parameter devices: of some of the platform's devices, for providers whose hosts devices name.
+    func test(_ platform: Platform, devices: [DeviceToken]) async -> CredentialsTest
     /// The broadcast channels of platforms whose provider has such.
     var channels: any BroadcastChannels { get }
     /// When the credentials will be taken no more, as far as they say. Throws when the seal does not open.

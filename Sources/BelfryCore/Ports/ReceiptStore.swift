@@ -8,6 +8,9 @@ package protocol ReceiptStore: Sendable {
     func openReceipts(of application: Key<Application>, limit: Int) async throws -> [Receipt]
     /// The application's pushes without what became of them, newest first, before `before`.
     func pushes(of application: Key<Application>, before: Key<Push>?, limit: Int) async throws -> [PushHead]
+    /// The message and the target of a push; nil once it is forgotten, or where it was made without a target. Throws
+    /// `StoreError.damaged` when they cannot be read.
+    func request(of push: Key<Push>) async throws -> Order?
     /// What became of a push on each platform, deleted ones too; `pending` holds those that still wait. Reads all pages
     /// of the push.
     func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]]

@@ -1,7 +1,7 @@
 /// What the outcomes of a page change: one consequence for each outcome.
 ///
 /// accepted, refused → the device's answer. moved → the same as accepted, and the device's token is replaced. gone → the
-/// answer, and deactivation if the verdict names a time. throttled, failed → tried again, none before its own time.
+/// answer, and deactivation if the verdict names a time. throttled, failed, unreachable → tried again, none before its own time.
 /// unanswered → tried again, or `unknown`, as the push asks. barred → tried again once the platform is mended, which is
 /// parked.
 package struct Settlement: Sendable, Hashable {
@@ -189,6 +189,8 @@ private struct Draft {
             if let since { deaths.append(Settlement.Death(device: page.devices[index], since: since)) }
         case .throttled(let retryAfter), .failed(let retryAfter):
             asked[index] = retryAfter ?? .zero
+        case .unreachable:
+            asked[index] = .zero
         case .unanswered:
             if guarantee == .atMostOnce { answers[index] = .unknown } else { asked[index] = .zero }
         case .barred(let words):

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 // Who a target is: the platforms it means, and on each of them an audience.
 
 extension Target {
@@ -24,5 +26,48 @@ extension Target {
         if topics.isEmpty && customUserIDs.isEmpty { return .list(.active) }
         return .any(
             Set(topics).sorted().map { .list(.topic($0)) } + Set(customUserIDs).sorted().map { .list(.customUser($0)) })
+    }
+}
+
+extension Push {
+    /// What it was made of: the message and the target, with the devices that the application has of those that were named.
+    ///
+    /// nil where no target makes such an audience.
+    package func order(naming: DeviceNaming) -> Order? {
+        Target(audience, on: platforms, naming: naming).map {
+            Order(content: content, target: $0, lane: lane, guarantee: guarantee, expiresAt: expiresAt)
+        }
+    }
+}
+
+extension Target {
+    /// The target that makes this audience; see `audience(named:)`.
+    fileprivate init?(_ audience: Audience, on platforms: [PlatformKind]?, naming: DeviceNaming) {
+        var (audience, isInteractiveOnly) = (audience, false)
+        if case .all(let parts) = audience, parts.count == 2, parts[1] == .list(.interactive) {
+            (audience, isInteractiveOnly) = (parts[0], true)
+        }
+        var devices: [UUID]?
+        var (topics, customUserIDs): ([String], [String]) = ([], [])
+        switch audience {
+        case .list(.active): break
+        case .all(let parts):
+            guard parts.count == 2, case .list(.devices(let keys)) = parts[0], parts[1] == .list(.registered) else {
+                return nil
+            }
+            devices = keys.map(naming.uuid(of:))
+        case .any(let parts):
+            for part in parts {
+                switch part {
+                case .list(.topic(let name)): topics.append(name)
+                case .list(.customUser(let id)): customUserIDs.append(id)
+                default: return nil
+                }
+            }
+        case .list, .except: return nil
+        }
+        self.init(
+            unchecked: devices, topics: topics, customUserIDs: customUserIDs, platforms: platforms,
+            isInteractiveOnly: isInteractiveOnly)
     }
 }

@@ -36,8 +36,7 @@ struct APNsProvider: DrainableProvider {
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
         let sentAt = clock.now
         do {
-            let answers = try await answers(to: push, recipients)
-            return answers.map { Outcome($0, sentAt: sentAt, serverErrorWait: options.serverErrorWait) }
+            return outcomes(try await answers(to: push, recipients), sentAt: sentAt)
         } catch {
             logger.error(
                 "push cannot be rendered for APNs", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
@@ -52,8 +51,7 @@ struct APNsProvider: DrainableProvider {
                 topic: topic, pushType: use.emptyPush.type, expiration: 0, payload: Array(use.emptyPush.payload.utf8))
             let nobody = try APNsDevice(token: [UInt8](repeating: 0, count: 32))
             let answers = await client.send(APNsBatch(message: message, devices: [nobody]), deadline: options.deadline)
-            return CredentialsTest(
-                answers.map { Outcome($0, sentAt: clock.now, serverErrorWait: options.serverErrorWait) }.first)
+            return CredentialsTest(outcomes(answers, sentAt: clock.now).first)
         } catch {
             return .refused("\(error)")
         }
@@ -70,6 +68,13 @@ struct APNsProvider: DrainableProvider {
         }
         let broadcast = try makeBroadcast(push, recipients)
         return await client.broadcast(broadcast, urgent: isUrgent, deadline: options.deadline)
+    }
+
+    private func outcomes(_ answers: [APNsAnswer], sentAt: Instant) -> [Outcome] {
+        let fault = answers.contains(where: \.isUnsent) ? client.snapshot.lastFailure.map { ConnectionFault($0) } : nil
+        return answers.map {
+            Outcome($0, sentAt: sentAt, serverErrorWait: options.serverErrorWait, fault: fault)
+        }
     }
 
     private func makeBatch(_ push: Push, _ recipients: [Recipient]) throws -> APNsBatch {
@@ -98,6 +103,16 @@ struct APNsProvider: DrainableProvider {
     }
 
     private static func seconds(_ moment: Instant?) -> Int64? { moment.map { $0.milliseconds / 1_000 } }
+}
+
+extension APNsAnswer {
+    /// Whether no connection may be the reason.
+    fileprivate var isUnsent: Bool {
+        switch self {
+        case .unprocessed, .credentialsRefused: true
+        case .accepted, .rejected, .unknown: false
+        }
+    }
 }
 
 extension APNsPushType {

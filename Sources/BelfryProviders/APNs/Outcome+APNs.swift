@@ -8,13 +8,14 @@ extension Outcome {
     /// - Parameters:
     ///   - sentAt: since when a channel that APNs does not know is gone, for APNs names no time.
     ///   - serverErrorWait: how long a message waits that met an error of APNs' own.
-    init(_ answer: APNsAnswer, sentAt: Instant, serverErrorWait: Duration) {
+    ///   - fault: why the last connection did not come about, if it did not.
+    init(_ answer: APNsAnswer, sentAt: Instant, serverErrorWait: Duration, fault: ConnectionFault? = nil) {
         switch answer {
         case .accepted: self = .accepted
         case .rejected(let rejection): self.init(rejection, sentAt, serverErrorWait)
-        case .unprocessed: self = .failed(retryAfter: nil)
+        case .unprocessed: self = fault.map { .unreachable($0) } ?? .failed(retryAfter: nil)
         case .unknown: self = .unanswered
-        case .credentialsRefused(let fault): self = .barred("APNs refused the TLS handshake: \(fault)")
+        case .credentialsRefused(let refusal): self = .barred("APNs: \(fault?.detail ?? "\(refusal)")")
         }
     }
 

@@ -41,7 +41,12 @@ struct FCMProvider: DrainableProvider {
         }
         let batch = FCMBatch(message: message, tokens: recipients.map(\.token.bytes))
         let answers = await client.send(batch, urgent: push.lane == .urgent, deadline: options.deadline)
-        return answers.map { Outcome($0, sentAt: now) }
+        return outcomes(answers, sentAt: now)
+    }
+
+    private func outcomes(_ answers: [FCMAnswer], sentAt: Instant) -> [Outcome] {
+        let fault = answers.contains(where: \.isUnsent) ? client.snapshot.lastFailure.map { ConnectionFault($0) } : nil
+        return answers.map { Outcome($0, sentAt: sentAt, fault: fault) }
     }
 
     /// A token that no device has, and a message that is only checked: FCM looks at the credentials before it does.
@@ -51,12 +56,22 @@ struct FCMProvider: DrainableProvider {
         }
         let batch = FCMBatch(message: message, tokens: [Array("belfry-credentials-test".utf8)])
         let answers = await client.send(batch, deadline: options.deadline)
-        return CredentialsTest(answers.first.map { Outcome($0, sentAt: clock.now) })
+        return CredentialsTest(outcomes(answers, sentAt: clock.now).first)
     }
 
     func retire() async { await client.shutdown(within: options.deadline) }
 
     func shutdown(within deadline: Duration) async { await client.shutdown(within: deadline) }
+}
+
+extension FCMAnswer {
+    /// Whether no connection may be the reason.
+    fileprivate var isUnsent: Bool {
+        switch self {
+        case .unprocessed, .credentialsRefused: true
+        case .accepted, .rejected, .held, .unauthorized, .unknown: false
+        }
+    }
 }
 
 extension FCMMessage {

@@ -5,17 +5,19 @@ import FCM
 // Source: Firebase, "Error codes for the HTTP v1 API".
 
 extension Outcome {
-    /// - Parameter sentAt: when the page was taken up. FCM gives no time with a death: a device that registered since
-    ///   did so with another token.
-    init(_ answer: FCMAnswer, sentAt: Instant) {
+    /// - Parameters:
+    ///   - sentAt: when the page was taken up. FCM gives no time with a death: a device that registered since did so with
+    ///     another token.
+    ///   - fault: why the last connection did not come about, if it did not.
+    init(_ answer: FCMAnswer, sentAt: Instant, fault: ConnectionFault? = nil) {
         switch answer {
         case .accepted: self = .accepted
         case .rejected(let rejection): self.init(rejection, sentAt)
         case .held(let retryAfter): self = .throttled(retryAfter: retryAfter)
         case .unauthorized(let error): self.init(error)
-        case .unprocessed: self = .failed(retryAfter: nil)
+        case .unprocessed: self = fault.map { .unreachable($0) } ?? .failed(retryAfter: nil)
         case .unknown: self = .unanswered
-        case .credentialsRefused(let fault): self = .barred("FCM refused the TLS handshake: \(fault)")
+        case .credentialsRefused(let refusal): self = .barred("FCM: \(fault?.detail ?? "\(refusal)")")
         }
     }
 

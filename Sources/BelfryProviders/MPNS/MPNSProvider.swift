@@ -6,6 +6,7 @@ import Outbound
 struct MPNSProvider: PostingProvider {
     let desk: PostingDesk
     private let client: MPNSClient
+    private let hosts: HostCheck
     private let domain: String
     private let clock: any WallClock
     private let options: PostingOptions
@@ -18,7 +19,8 @@ struct MPNSProvider: PostingProvider {
         var configuration = MPNSClient.Configuration()
         configuration.width = options.width
         configuration.tls = try credentials.tls()
-        client = MPNSClient(means.exits.guarded(for: .mpns), configuration: configuration)
+        hosts = HostCheck(outbound: means.exits.guarded(for: .mpns), tls: configuration.tls)
+        client = MPNSClient(hosts.outbound, configuration: configuration)
     }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
@@ -32,7 +34,20 @@ struct MPNSProvider: PostingProvider {
         return page.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
     }
 
-    func test() async -> CredentialsTest { .unknown("MPNS can only be asked by a message to a device") }
+    func test() async -> CredentialsTest { Self.unasked("no phone is registered yet") }
+
+    func testConnection(to devices: [DeviceToken]) async -> CredentialsTest? {
+        let channels = devices.compactMap {
+            try? MPNSChannel(String(decoding: $0.bytes, as: UTF8.self), domain: domain)
+        }
+        return await hosts.test(
+            channels.compactMap { HostCheck.origin(of: $0.uri) }, reached: Self.unasked("MPNS was reached"),
+            unasked: Self.unasked("no phone is registered yet"))
+    }
+
+    private static func unasked(_ found: String) -> CredentialsTest {
+        .unknown("\(found); whether MPNS takes the credentials it says to a message alone")
+    }
 }
 
 extension MPNSMessage.Kind {

@@ -7,6 +7,8 @@ import PAP
 struct PAPProvider: PostingProvider {
     let desk: PostingDesk
     private let client: PAPClient
+    private let hosts: HostCheck
+    private let gateway: String
     private let clock: any WallClock
     private let options: PostingOptions
 
@@ -17,11 +19,13 @@ struct PAPProvider: PostingProvider {
         var configuration = PAPClient.Configuration()
         configuration.width = min(options.width, configuration.width)
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
+        gateway = try credentials.gateway(mode)
+        hosts = HostCheck(outbound: means.exits.guarded(for: .pap), tls: configuration.tls)
         client = PAPClient(
-            means.exits.guarded(for: .pap),
+            hosts.outbound,
             credentials: PAPCredentials(
-                applicationID: credentials.applicationID, password: credentials.password,
-                url: try credentials.gateway(mode)), configuration: configuration)
+                applicationID: credentials.applicationID, password: credentials.password, url: gateway),
+            configuration: configuration)
     }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
@@ -37,7 +41,12 @@ struct PAPProvider: PostingProvider {
         return page.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
     }
 
-    func test() async -> CredentialsTest { .unknown("the gateway can only be asked by a push to a device") }
+    func test() async -> CredentialsTest {
+        let reached = CredentialsTest.unknown(
+            "the gateway was reached; whether it takes the password it says to a push alone")
+        guard let origin = HostCheck.origin(of: gateway) else { return reached }
+        return await hosts.test([origin], reached: reached, unasked: reached)
+    }
 }
 
 extension MessageID {

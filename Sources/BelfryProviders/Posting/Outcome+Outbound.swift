@@ -7,7 +7,7 @@ extension Outcome {
         switch fault.code {
         case .addressRefused: self = .refused(.forbidden)
         case .url: self = .refused(.badToken)
-        default: self = .failed(retryAfter: nil)
+        default: self = ConnectionFault(fault).map { .unreachable($0) } ?? .failed(retryAfter: nil)
         }
     }
 
@@ -16,13 +16,19 @@ extension Outcome {
         switch fault.code {
         case .addressRefused: self = .barred("\(name): the address is not public, see providers.addresses.allow")
         case .tls: self = .barred("\(name): \(fault)")
-        default: self = .failed(retryAfter: nil)
+        default: self = ConnectionFault(fault).map { .unreachable($0) } ?? .failed(retryAfter: nil)
         }
     }
 
     /// There is no access token.
     init(_ error: AccessTokenError) {
-        self = error.isRefusal ? .barred(error.reason) : .failed(retryAfter: error.retryAfter)
+        if error.isRefusal {
+            self = .barred(error.reason)
+        } else if let fault = error.fault.flatMap({ ConnectionFault($0, detail: error.reason) }) {
+            self = .unreachable(fault)
+        } else {
+            self = .failed(retryAfter: error.retryAfter)
+        }
     }
 
     /// Accepted, perhaps with another token to use from now on; one that no device could register does not count.

@@ -6,6 +6,7 @@ import WNS
 struct WNSProvider: PostingProvider {
     let desk: PostingDesk
     private let client: WNSClient
+    private let hosts: HostCheck
     private let domain: String
     private let clock: any WallClock
     private let options: PostingOptions
@@ -19,8 +20,8 @@ struct WNSProvider: PostingProvider {
         var configuration = WNSClient.Configuration()
         configuration.width = options.width
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
-        client = WNSClient(
-            means.exits.guarded(for: .wns), credentials: credentials.credentials, configuration: configuration)
+        hosts = HostCheck(outbound: means.exits.guarded(for: .wns), tls: configuration.tls)
+        client = WNSClient(hosts.outbound, credentials: credentials.credentials, configuration: configuration)
     }
 
     /// WNS throttles a sender as a whole.
@@ -38,6 +39,13 @@ struct WNSProvider: PostingProvider {
 
     func test() async -> CredentialsTest {
         await CredentialsTest { () async throws(AccessTokenError) in try await client.authorize() }
+    }
+
+    /// Tokens come from another host than the one that messages go to. Without a device the token is all there is to ask for.
+    func testConnection(to devices: [DeviceToken]) async -> CredentialsTest? {
+        let channels = devices.compactMap { try? WNSChannel(String(decoding: $0.bytes, as: UTF8.self), domain: domain) }
+        guard !channels.isEmpty, case .works = await test() else { return nil }
+        return await hosts.test(channels.compactMap { HostCheck.origin(of: $0.uri) }, reached: .works, unasked: .works)
     }
 }
 

@@ -7,6 +7,7 @@ import WebPush
 struct WebPushProvider: PostingProvider {
     let desk: PostingDesk
     private let client: WebPushClient
+    private let hosts: HostCheck
     private let vapid: VAPID
     private let clock: any WallClock
     private let options: PostingOptions
@@ -26,7 +27,8 @@ struct WebPushProvider: PostingProvider {
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         let clock = clock
         configuration.now = { clock.now.milliseconds / 1_000 }
-        client = WebPushClient(means.exits.guarded(for: .webpush), vapid: vapid, configuration: configuration)
+        hosts = HostCheck(outbound: means.exits.guarded(for: .webpush), tls: configuration.tls)
+        client = WebPushClient(hosts.outbound, vapid: vapid, configuration: configuration)
     }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
@@ -41,8 +43,16 @@ struct WebPushProvider: PostingProvider {
             zip(page.addresses, answers).map { Outcome($1, isApple: $0.isApple, sentAt: sentAt) })
     }
 
-    /// There is nobody to ask: each browser has its own push service. That a token can be signed is all there is to see.
+    /// The key was read when the provider was made. Each browser has its own push service, which `testConnection` connects to.
     func test() async -> CredentialsTest { .works }
+
+    func testConnection(to devices: [DeviceToken]) async -> CredentialsTest? {
+        await hosts.test(
+            devices.compactMap { try? WebPushSubscription(json: $0.bytes).origin }, reached: .works,
+            unasked: .unknown(
+                "the VAPID key can be used, and no browser is registered yet, so there is no push service to connect to"
+            ))
+    }
 }
 
 extension WebPushSubscription {

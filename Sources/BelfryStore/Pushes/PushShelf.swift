@@ -42,7 +42,9 @@ extension Push {
     init(_ row: some SQLRow) throws {
         let head = try PushHead(row)
         self = try StoreError.reading("push \(head.key)") {
-            Push(head, content: try Content(stored: row.blob(7)), audience: try Audience(stored: row.blob(8)))
+            Push(
+                head, content: try Content(stored: row.blob(7)), audience: try Audience(stored: row.blob(8)),
+                platforms: try row.textIfAny(9).map { try [PlatformKind](stored: $0) })
         }
     }
 }

@@ -52,7 +52,7 @@ extension WriteSession {
         let now = now
         let key = try prepared(PushStatements.insert).first(
             push.receiptID, push.applicationKey, push.lane.rawValue, push.guarantee.rawValue, now, push.expiresAt,
-            content, audience, as: { Key<Push>($0.integer(0)) })
+            content, audience, push.platforms?.storedText, as: { Key<Push>($0.integer(0)) })
         guard let key else { return try acceptedBefore(push) }
         note(content.utf8.count + audience.utf8.count, .content, of: push.applicationKey)
         try prepared(PushStatements.insertProgress).send(key, platforms.count, platforms.isEmpty ? now : nil)
@@ -60,7 +60,8 @@ extension WriteSession {
         effects.fallsDue = true
         let accepted = Push(
             key: key, receiptID: push.receiptID, applicationKey: push.applicationKey, content: push.content,
-            audience: push.audience, lane: push.lane, guarantee: push.guarantee, acceptedAt: now,
+            audience: push.audience, platforms: push.platforms, lane: push.lane, guarantee: push.guarantee,
+            acceptedAt: now,
             expiresAt: push.expiresAt)
         noteAccepted(accepted)
         return accepted
@@ -173,8 +174,9 @@ private struct PushProgress {
 enum PushStatements {
     static let insert: SQLText = """
         INSERT INTO push /* pushes.insert */ (
-            receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience,
+            platforms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
             ON CONFLICT (receipt_id) DO NOTHING
         RETURNING id
         """
@@ -189,15 +191,15 @@ enum PushStatements {
         """
 
     static let byKey: SQLText = """
-        SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience
+        SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience, platforms
                /* pushes.by_key */
           FROM push
          WHERE id = $1
         """
 
     static let byReceipt: SQLText = """
-        SELECT push.id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience
-               /* pushes.by_receipt */
+        SELECT push.id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience,
+               platforms /* pushes.by_receipt */
           FROM push JOIN application ON application.id = application_id
          WHERE receipt_id = $1 AND NOT is_doomed
         """

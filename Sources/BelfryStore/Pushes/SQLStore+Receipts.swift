@@ -29,6 +29,13 @@ extension SQLStore {
         }
     }
 
+    package func request(of push: Key<Push>) async throws -> Order? {
+        let naming = secrets.naming
+        return try await glance { db in
+            try db.prepared(PushStatements.byKey).first(push, as: Push.init)?.order(naming: naming)
+        }
+    }
+
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
         try await read { db in
             var tallies: [Key<Platform>: AnswerTally] = [:]

@@ -28,7 +28,7 @@ package struct GlassCredentials: ProviderCredentials {
 
     package func parking(of kind: PlatformKind) -> Parking? { nil }
 
-    package func test(_ platform: Platform) async -> CredentialsTest { .works }
+    package func test(_ platform: Platform, devices: [DeviceToken]) async -> CredentialsTest { .works }
 
     package var channels: any BroadcastChannels { book }
 

@@ -118,6 +118,13 @@ extension WrappedStore {
     package func leave(_ node: UUID) async throws { try await base.leave(node) }
     package func nodes() async throws -> [Node] { try await base.nodes() }
 
+    package func note(_ fault: ConnectionFault, on platform: Key<Platform>) async throws {
+        try await base.note(fault, on: platform)
+    }
+    package func connectionFaults(of push: Key<Push>) async throws -> [PlatformFault] {
+        try await base.connectionFaults(of: push)
+    }
+
     package func damagedPageCount() async throws -> Int { try await base.damagedPageCount() }
     package func damagedWalkCount() async throws -> Int { try await base.damagedWalkCount() }
     package func writeOffDamage(of push: Key<Push>) async throws -> WriteOff {

@@ -22,6 +22,7 @@ package struct Contents: Sendable {
     package var idempotencyCallers: [[UInt8]: Principal] = [:]
     package var schedules: [Key<Schedule>: Schedule] = [:]
     package var nodes: [UUID: NodeRow] = [:]
+    package var connectionFaults: [Key<Platform>: PlatformFault] = [:]
     package var map = Map()
     package var events = Events()
     /// What a caller did that the port forbids, in the order it was done.

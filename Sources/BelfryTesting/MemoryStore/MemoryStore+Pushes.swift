@@ -39,7 +39,7 @@ extension Contents {
         if let old = pushes.values.first(where: { $0.push.receiptID == new.receiptID }) { return old.push }
         let push = Push(
             key: nextKey(), receiptID: new.receiptID, applicationKey: new.applicationKey, content: new.content,
-            audience: new.audience, lane: new.lane, guarantee: new.guarantee, acceptedAt: now,
+            audience: new.audience, platforms: new.platforms, lane: new.lane, guarantee: new.guarantee, acceptedAt: now,
             expiresAt: new.expiresAt)
         pushes[push.key] = PushRow(push: push)
         for platform in new.platformKeys {
@@ -60,7 +60,7 @@ extension Contents {
     }
 
     /// The platforms on which the push still has something to do.
-    private func openPlatforms(of push: Key<Push>) -> [Key<Platform>] {
+    func openPlatforms(of push: Key<Push>) -> [Key<Platform>] {
         let walking = walks.filter { $0.key.push == push && $0.value.lease.dueAt != nil }.map(\.key.platform)
         let carrying = pages.values.filter { $0.page.pushKey == push && $0.lease.dueAt != nil }.map(\.page.platformKey)
         return Set(walking + carrying).sorted()

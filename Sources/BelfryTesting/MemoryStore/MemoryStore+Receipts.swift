@@ -23,6 +23,10 @@ extension MemoryStore {
         try await receipts(of: application, before: before, limit: limit).map(\.push)
     }
 
+    package func request(of push: Key<Push>) async throws -> Order? {
+        transaction { contents in contents.pushes[push]?.push.order(naming: contents.naming) }
+    }
+
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
         transaction { contents in
             var counts: [Key<Platform>: [Answer: Int]] = [:]

@@ -1,4 +1,6 @@
+import Foundation
 import NIOCore
+import NIOPosix
 import NIOSSL
 import Tunnel
 
@@ -7,7 +9,7 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
     public struct Code: Sendable, Hashable {
         private let number: UInt8
 
-        /// The name did not resolve, or nobody accepted the connection.
+        /// Nobody accepted the connection.
         public static let unreachable = Code(number: 1)
         /// TCP, TLS and the first SETTINGS took longer than the deadline.
         public static let deadline = Code(number: 2)
@@ -21,6 +23,8 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
         public static let invalid = Code(number: 6)
         /// The proxy cannot be reached, or opened no connection; the server was not spoken to.
         public static let proxy = Code(number: 7)
+        /// The name did not resolve.
+        public static let unresolved = Code(number: 8)
     }
 
     public let code: Code
@@ -61,9 +65,22 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
             self.init(code: .deadline, reason: "connecting to \(host):\(port) took too long")
         case is NIOSSLError, is NIOSSLExtraError:
             self.init(ending: HTTP2Ending(error))
+        case let error as NIOConnectionError where error.connectionErrors.isEmpty:
+            self.init(code: .unresolved, reason: "the name \(host) does not resolve")
+        case let error as NIOConnectionError:
+            let cause = error.connectionErrors.first.map { Self.words($0.error) } ?? "\(error)"
+            self.init(code: .unreachable, reason: "cannot connect to \(host):\(port): \(cause)")
         default:
             self.init(code: .unreachable, reason: "cannot connect to \(host):\(port): \(error)")
         }
+    }
+}
+
+extension HTTP2ConnectError {
+    /// As the system names the error, such as `Connection refused`.
+    private static func words(_ error: any Error) -> String {
+        guard let error = error as? IOError else { return "\(error)" }
+        return String(cString: strerror(error.errnoCode))
     }
 }
 

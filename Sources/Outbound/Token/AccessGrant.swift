@@ -27,13 +27,16 @@ public struct AccessTokenError: Error, Sendable, Hashable, CustomStringConvertib
     public let reason: String
     /// The server's own figure.
     public let retryAfter: Duration?
+    /// Why the server could not be asked, where it gave no answer.
+    public let fault: OutboundFault?
 
     public var description: String { reason }
 
-    public init(isRefusal: Bool, _ reason: String, retryAfter: Duration? = nil) {
+    public init(isRefusal: Bool, _ reason: String, retryAfter: Duration? = nil, fault: OutboundFault? = nil) {
         self.isRefusal = isRefusal
         self.reason = reason
         self.retryAfter = retryAfter
+        self.fault = fault
     }
 }
 
@@ -62,7 +65,7 @@ extension Outbound {
         case .unprocessed(let fault) where [.tls, .addressRefused].contains(fault.code):
             .failure(AccessTokenError(isRefusal: true, "\(url) cannot be asked for a token: \(fault)"))
         case .unprocessed(let fault), .unknown(let fault):
-            .failure(AccessTokenError(isRefusal: false, "\(url) cannot be asked for a token: \(fault)"))
+            .failure(AccessTokenError(isRefusal: false, "\(url) cannot be asked for a token: \(fault)", fault: fault))
         }
     }
 

@@ -56,7 +56,7 @@ struct LocalDesk: Desk {
     }
 
     func testCredentials(of platform: UUID) async throws -> CredentialsTestRow {
-        let test = await administration.office.testCredentials(of: try await administration.platform(platform))
+        let test = try await administration.office.testCredentials(of: try await administration.platform(platform))
         return CredentialsTestRow(result: test.name, detail: test.detail)
     }
 
@@ -108,7 +108,10 @@ struct LocalDesk: Desk {
         }
     }
 
-    func receipt(_ id: UUID) async throws -> ReceiptPage { ReceiptPage(try await found(id)) }
+    func receipt(_ id: UUID) async throws -> ReceiptPage {
+        let receipt = try await found(id)
+        return ReceiptPage(receipt, try await store.connectionFaults(of: receipt.push.key))
+    }
 
     func answer(of device: UUID, in receipt: UUID) async throws -> String {
         let push = try await found(receipt).push
@@ -159,13 +162,15 @@ extension PlatformRow {
 }
 
 extension ReceiptPage {
-    fileprivate init(_ receipt: Receipt) {
+    fileprivate init(_ receipt: Receipt, _ faults: [PlatformFault]) {
         let counts = receipt.counts.filter { $0.value > 0 }.map { ($0.key.name, $0.value) }
         self.init(
             receipt_id: receipt.push.receiptID.lowercased, state: receipt.state.rawValue, devices: receipt.devices,
             counts: Dictionary(uniqueKeysWithValues: counts), accepted_at: receipt.push.acceptedAt.text,
             first_answer_at: receipt.firstAnswerAt?.text, settled_at: receipt.settledAt?.text,
-            parked: receipt.parked.map { "\($0.cause): \($0.detail)" }, damaged_pages: receipt.damagedPages,
+            parked: receipt.parked.map { "\($0.cause): \($0.detail)" },
+            connection_faults: faults.map { "\($0.fault.kind): \($0.fault.detail)" },
+            damaged_pages: receipt.damagedPages,
             damaged_walks: receipt.damagedWalks)
     }
 }

@@ -138,6 +138,11 @@ private struct ParkingReply: Decodable {
     let detail: String
 }
 
+private struct FaultReply: Decodable {
+    let fault: String
+    let detail: String
+}
+
 private struct PlatformReply: Decodable {
     let platform_uuid: String
     let type: String
@@ -166,6 +171,7 @@ private struct ReceiptReply: Decodable {
     let first_answer_at: String?
     let settled_at: String?
     let parked: [ParkingReply]
+    let connection_faults: [FaultReply]
     let damaged_pages: Int
     let damaged_walks: Int
 
@@ -173,7 +179,8 @@ private struct ReceiptReply: Decodable {
         ReceiptPage(
             receipt_id: receipt_id, state: state, devices: devices, counts: counts, accepted_at: accepted_at,
             first_answer_at: first_answer_at, settled_at: settled_at,
-            parked: parked.map { "\($0.cause): \($0.detail)" }, damaged_pages: damaged_pages,
+            parked: parked.map { "\($0.cause): \($0.detail)" },
+            connection_faults: connection_faults.map { "\($0.fault): \($0.detail)" }, damaged_pages: damaged_pages,
             damaged_walks: damaged_walks)
     }
 }

@@ -52,6 +52,8 @@ struct ReceiptPage: Encodable {
     let first_answer_at: String?
     let settled_at: String?
     let parked: [String]
+    /// Why providers could not be connected to where devices wait.
+    let connection_faults: [String]
     /// Pages that cannot be read: see `belfry write-off`.
     let damaged_pages: Int
     /// Platforms where its audience cannot be looked for, since the push itself cannot be read.
@@ -70,6 +72,7 @@ struct ReceiptPage: Encodable {
         if let first_answer_at { fields.append(("first_answer_at", first_answer_at)) }
         if let settled_at { fields.append(("settled_at", settled_at)) }
         for reason in parked { fields.append(("parked", reason)) }
+        for fault in connection_faults { fields.append(("unreachable", fault)) }
         if damaged_pages > 0 { fields.append(("damaged_pages", damaged_pages.grouped)) }
         if damaged_walks > 0 { fields.append(("damaged_walks", damaged_walks.grouped)) }
         Output.fields(fields)

@@ -193,6 +193,35 @@ import Testing
         #expect(try await stand.send(.delete, "\(schedules)/\(schedule)").status == 409)
     }
 
+    @Test func `a receipt tells what was sent and to whom, and what its devices wait for`() async throws {
+        let stand = try await AdminStand()
+        let estate = try await stand.estate("shop")
+        let path = "apps/\(estate.application.uuid.lowercased)/pushes"
+        let message = #"{"body":"hi","custom":{"android":{"data":{"a":1}}}}"#
+        let apple = #"{"apns":{"type":"background","priority":5,"payload":{"aps":{"content-available":1},"order":17}}}"#
+        for (message, target) in [
+            (message, #"{"platforms":["ios"],"topics":["news"]}"#), (message, #"{"everyone":true}"#),
+            (message, #"{"devices":["\#(estate.device.uuid.lowercased)"],"interactive_only":true}"#),
+            (apple, #"{"custom_user_ids":["emma"]}"#),
+        ] {
+            let sent = try await stand.send(.post, path, #"{"message":\#(message),"target":\#(target)}"#)
+            let id = try #require(sent["receipt_id"]?.stringValue, "\(sent)")
+            let receipt = try await stand.send(.get, "pushes/\(id)")
+            let asked = try JSONValue(json: message.utf8)
+            #expect(receipt["message"]?["body"] == asked["body"] && receipt["message"]?["custom"] == asked["custom"])
+            for field in ["type", "priority", "payload"] {
+                #expect(receipt["message"]?["apns"]?[field] == asked["apns"]?[field])
+            }
+            #expect(receipt["target"] == (try JSONValue(json: target.utf8)))
+            #expect(receipt["connection_faults"] == .array([]))
+            let list = try await stand.send(.get, path)
+            #expect(!list.text.contains(#""message""#) && !list.text.contains(#""target""#))
+        }
+        let reader = try await stand.key(.readOnly, .application(estate.application.key, of: estate.tenant.key))
+        let shown = try await stand.send(.get, "pushes/\(estate.push.receiptID.lowercased)", as: reader)
+        #expect(shown["message"]?["body"] == .string("hello"))
+    }
+
     @Test func `a push tells what became of it on each platform, deleted ones too`() async throws {
         let stand = try await AdminStand()
         let estate = try await stand.estate("shop")

@@ -131,7 +131,7 @@ private struct AnyCredentials: ProviderCredentials {
         by author: CredentialsAuthor
     ) throws -> Sealed { Sealed(bytes: []) }
     func parking(of kind: PlatformKind) -> Parking? { nil }
-    func test(_ platform: BelfryCore.Platform) async -> CredentialsTest { .works }
+    func test(_ platform: BelfryCore.Platform, devices: [DeviceToken]) async -> CredentialsTest { .works }
     func expiry(of platform: BelfryCore.Platform) throws -> Instant? { nil }
     func published(of platform: BelfryCore.Platform) throws -> [String: String] { [:] }
 }

@@ -135,11 +135,29 @@ import Testing
 
     @Test func `a certificate that is not trusted bars the platform`() async throws {
         try await Self.with(trustRoot: try CertificateAuthority().certificatePEM) { stage in
-            guard case .barred? = await stage.rehearsal.send([Self.token]).first else {
+            guard case .barred(let words)? = await stage.rehearsal.send([Self.token]).first else {
                 Issue.record("it trusts a stranger")
                 return
             }
+            #expect(words.hasPrefix("APNs: TLS failed: the server's certificate is not trusted"), "\(words)")
+            #expect(await stage.rehearsal.intake.test(stage.rehearsal.platform, devices: []) == .refused(words))
             #expect(stage.simulator.ledger.totals().told == 0)
+        }
+    }
+
+    @Test(arguments: [("localhost", ConnectionFault.Kind.connect), ("nobody.invalid", .dns)])
+    func `an APNs that nobody reaches is told with the reason`(host: String, kind: ConnectionFault.Kind) async throws {
+        let key = APNsSimulator.IssuedKey()
+        let port = try Loopback.freePort()
+        let credentials = APNsPlatformCredentials(
+            identity: .key(p8: key.p8, keyID: key.keyID, teamID: key.teamID), topic: Self.bundle,
+            endpoint: "https://\(host):\(port)")
+        try await Rehearsal.with(.ios, credentials, change: { $0.apns.deadline = .seconds(2) }) { rehearsal in
+            let outcomes = await rehearsal.send([Self.token])
+            let fault = try #require(outcomes.first?.connectionFault, "\(outcomes)")
+            #expect(fault.kind == kind && fault.detail.contains(host), "\(fault)")
+            let test = await rehearsal.intake.test(rehearsal.platform, devices: [])
+            #expect(test == .unknown("the provider cannot be reached: \(fault.detail)"))
         }
     }
 
@@ -362,7 +380,7 @@ import Testing
         try await Self.with(use) { stage in
             stage.simulator.script.answer(
                 APNsVerdict(.badDeviceToken), for: [String(repeating: "0", count: 64)])
-            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform)
+            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform, devices: [])
             #expect(test == .works)
             #expect(stage.simulator.ledger.totals().told == 0)
         }
@@ -370,18 +388,18 @@ import Testing
 
     @Test func `credentials that APNs refuses are told with its reason`() async throws {
         try await Self.with(isKnown: false) { stage in
-            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform)
+            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform, devices: [])
             #expect(test == .refused("APNs answered 403 InvalidProviderToken"))
         }
         try await Self.with { stage in
             stage.simulator.script.add(APNsFault(then: .answer(status: 400, reason: "TopicDisallowed")))
-            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform)
+            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform, devices: [])
             #expect(test == .refused("APNs answered 400 TopicDisallowed"))
         }
         try await Self.with { stage in
             stage.simulator.script.add(APNsFault(then: .answer(status: 503, reason: "ServiceUnavailable")))
-            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform)
-            #expect(test == .unknown("the provider cannot be reached, or is in trouble"))
+            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform, devices: [])
+            #expect(test == .unknown("the provider is in trouble, or was not asked in time"))
         }
     }
 

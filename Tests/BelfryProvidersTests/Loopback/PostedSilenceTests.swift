@@ -33,7 +33,10 @@ import Testing
             try await posted.play { stage in
                 try await stage.stopListening()
                 let outcomes = try await send(stage, stand)
-                #expect(outcomes == [.failed(retryAfter: nil)])
+                let fault = try #require(outcomes.first?.connectionFault, "\(outcomes)")
+                #expect(fault.kind == .connect)
+                // What a tenant or a device names is not told more of, open or closed.
+                #expect(fault.detail.hasSuffix(posted == .hms ? ": Connection refused" : "no connection"), "\(fault)")
             }
         }
     }
@@ -60,11 +63,57 @@ import Testing
             try await posted.play { stage in
                 let outcomes = try await send(stage, stand, trustRoot: stranger.certificatePEM)
                 if posted.isNamedByDevices, !posted.hasTokenService {
-                    #expect(outcomes == [.failed(retryAfter: nil)])
+                    let fault = try #require(outcomes.first?.connectionFault, "\(outcomes)")
+                    #expect(fault.kind == .tls && fault.detail.contains("certificate is not trusted"), "\(fault)")
                 } else {
-                    #expect(isBarred(outcomes), "\(outcomes)")
+                    #expect(isBarred(outcomes) && "\(outcomes)".contains("certificate is not trusted"), "\(outcomes)")
                 }
                 #expect(stage.told() == 0)
+            }
+        }
+    }
+
+    /// The test of the credentials with a device, on a stage that something may be wrong with.
+    private func test(_ stage: Posted.Stage, _ stand: PostedStand, trustRoot: String? = nil) async throws
+        -> CredentialsTest
+    {
+        let platform = try stand.platform(
+            stage.kind, stage.fields.merging(["trust_root": trustRoot ?? stage.trustRoot]) { $1 })
+        return await CredentialsIntake(means: stand.means).test(
+            platform, devices: [DeviceToken(bytes: Array(stage.token.utf8))])
+    }
+
+    @Test(arguments: Posted.allCases)
+    func `the test of credentials connects as a push does, and tells what is wrong`(posted: Posted) async throws {
+        let stranger = try CertificateAuthority().certificatePEM
+        try await PostedStand.run { stand in
+            try await posted.play { stage in
+                let untrusted = try await test(stage, stand, trustRoot: stranger)
+                #expect(untrusted != .works && untrusted.detail?.contains("certificate is not trusted") == true)
+                let sound = try await test(stage, stand)
+                if [.mpns, .pap].contains(posted) {
+                    #expect(sound.name == "unknown" && sound.detail?.contains("was reached") == true, "\(sound)")
+                } else {
+                    #expect(sound == .works)
+                }
+                #expect(stage.told() == 0)
+                try await stage.stopListening()
+            }
+            try await posted.play { stage in
+                try await stage.stopListening()
+                let shut = try await test(stage, stand)
+                #expect(shut.name == "unknown" && shut.detail?.contains("no connection") == true, "\(shut)")
+            }
+        }
+    }
+
+    @Test func `without a device there is no push service to connect to, and the test says so`() async throws {
+        try await PostedStand.run { stand in
+            for (kind, words) in [
+                (PlatformKind.web, "no browser is registered yet"), (.windowsPhone, "no phone is registered"),
+            ] {
+                let test = await CredentialsIntake(means: stand.means).test(try stand.platform(kind, [:]), devices: [])
+                #expect(test.name == "unknown" && test.detail?.contains(words) == true, "\(test)")
             }
         }
     }

@@ -11,6 +11,7 @@ import Testing
         "catalogue",
         "catalogue_card",
         "catalogue_count", "catalogue_erratum", "catalogue_volume", "audit_horizon", "node", "application_use",
+        "connection_fault",
     ]
 
     @Test func `every table is copied, or is the engine's own`() async throws {

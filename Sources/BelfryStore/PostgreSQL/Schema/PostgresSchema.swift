@@ -16,6 +16,7 @@ enum PostgresSchema {
         PostgresMigration0008.migration, PostgresMigration0009.migration, PostgresMigration0010.migration,
         PostgresMigration0011.migration,
         PostgresMigration0012.migration, PostgresMigration0013.migration, PostgresMigration0014.migration,
+        PostgresMigration0015.migration,
     ]
 
     /// Brings the schema up to date, unless a newer program has been at it. One node does, while others wait; each

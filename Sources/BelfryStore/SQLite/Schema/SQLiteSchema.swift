@@ -33,6 +33,7 @@ enum SQLiteSchema {
             try db.execute(sql: ContentUseStatements.countAll)
         }
         migrator.registerMigration(Migration0018.identifier) { try $0.execute(sql: Migration0018.sql) }
+        migrator.registerMigration(Migration0019.identifier) { try $0.execute(sql: Migration0019.sql) }
         return migrator
     }()
 

@@ -1,0 +1,43 @@
+package import FoundationEssentials
+
+/// Why a provider could not be connected to. Nothing was sent, and another attempt is worth it.
+package struct ConnectionFault: Sendable, Hashable, CustomStringConvertible {
+    /// A label of metrics, so the set is closed.
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// The name of the host has no address.
+        case dns
+        /// The connection was refused, or the host cannot be reached.
+        case connect
+        case timeout
+        /// TLS failed, most often because a certificate is not trusted.
+        case tls
+        /// The connection ended before it could be used, or the peer speaks another protocol.
+        case closed
+        /// The proxy opened no connection.
+        case proxy
+    }
+
+    package let kind: Kind
+    /// For a person, and not for the operator alone: holds no secret, and says nothing of ports at addresses that are not public.
+    package let detail: String
+
+    package var description: String { detail }
+
+    package init(_ kind: Kind, _ detail: String) {
+        self.kind = kind
+        self.detail = detail
+    }
+}
+
+/// The last connection fault of a platform.
+package struct PlatformFault: Sendable, Hashable {
+    package let platform: UUID
+    package let fault: ConnectionFault
+    package let at: Instant
+
+    package init(platform: UUID, fault: ConnectionFault, at: Instant) {
+        self.platform = platform
+        self.fault = fault
+        self.at = at
+    }
+}

@@ -1,0 +1,67 @@
+import BelfryCore
+import Logging
+import Synchronization
+
+/// Tells of providers that cannot be connected to: in a metric, in a line of the log, and in the store, where the receipts of
+/// pushes that wait find it.
+final class ConnectionFaultReporter: Sendable {
+    private struct Told {
+        var fault: ConnectionFault
+        var loggedAt: Instant
+        var notedAt: Instant
+    }
+
+    private let store: any ConnectionFaultStore
+    private let clock: any WallClock
+    private let logger: Logger
+    private let told = Mutex<[Key<Platform>: Told]>([:])
+
+    /// A platform has one line of the log in this time.
+    static let logPause = Duration.seconds(60)
+    /// A platform's fault is written to the store once in this time, unless it is another.
+    static let notePause = Duration.seconds(1)
+
+    init(store: any ConnectionFaultStore, clock: any WallClock, logger: Logger) {
+        self.store = store
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// - Parameter outcomes: of one page.
+    func report(_ outcomes: [Outcome], of platform: Platform) async throws {
+        guard let fault = outcomes.lazy.compactMap(\.connectionFault).first else { return }
+        for fault in outcomes.compactMap(\.connectionFault) { Metric.unreachable(platform.kind, fault.kind) }
+        let (isLogged, isNoted) = isNews(fault, of: platform.key)
+        if isLogged {
+            logger.warning(
+                "a provider cannot be reached, its devices wait",
+                metadata: [
+                    "platform.uuid": "\(platform.uuid.lowercased)", "platform.type": "\(platform.kind.rawValue)",
+                    "fault": "\(fault.kind.rawValue)", "detail": "\(fault.detail)",
+                ])
+        }
+        guard isNoted else { return }
+        do {
+            try await store.note(fault, on: platform.key)
+        } catch let error as StoreError {
+            // The next attempt notes it again.
+            logger.debug("a connection fault was not noted", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func isNews(_ fault: ConnectionFault, of platform: Key<Platform>) -> (forLog: Bool, forStore: Bool) {
+        let now = clock.now
+        return told.withLock { told in
+            guard var last = told[platform] else {
+                told[platform] = Told(fault: fault, loggedAt: now, notedAt: now)
+                return (true, true)
+            }
+            let isLogged = now >= last.loggedAt + Self.logPause
+            let isNoted = fault != last.fault || now >= last.notedAt + Self.notePause
+            if isLogged { last.loggedAt = now }
+            if isNoted { (last.fault, last.notedAt) = (fault, now) }
+            told[platform] = last
+            return (isLogged, isNoted)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import BelfryCore
+import HTTP2Client
+import Outbound
+
+// What the clients say of connections that did not come about, as the house says it.
+
+extension ConnectionFault {
+    init(_ error: HTTP2ConnectError) {
+        let isTLS = error.code == .tlsRefused || error.reason.contains("SSL routines")
+        let kind: Kind =
+            switch error.code {
+            case .unresolved: .dns
+            case .unreachable: .connect
+            case .deadline: .timeout
+            case .proxy: .proxy
+            case _ where isTLS: .tls
+            default: .closed
+            }
+        self.init(kind, isTLS ? "TLS failed: \(Outbound.tlsWords(error.reason))" : error.reason)
+    }
+
+    /// nil for what is no fault of a connection.
+    init?(_ fault: OutboundFault, detail: String? = nil) {
+        let kind: Kind
+        switch fault.code {
+        case .unresolved: kind = .dns
+        case .connect: kind = .connect
+        case .connectDeadline: kind = .timeout
+        case .tls: kind = .tls
+        default: return nil
+        }
+        self.init(kind, detail ?? fault.description)
+    }
+}

@@ -1,0 +1,23 @@
+extension Outbound {
+    /// An error of TLS in words for a person; without what a library says around it.
+    ///
+    /// - Parameter error: the description of an error of NIOSSL. BoringSSL tells its reason in no other way.
+    public static func tlsWords(_ error: String) -> String {
+        for (mark, words) in knownTLSErrors where error.contains(mark) { return words }
+        // As in `SSL routines:OPENSSL_internal:UNSUPPORTED_PROTOCOL`.
+        guard let reason = error.firstMatch(of: #/OPENSSL_internal:([A-Z0-9_]+)/#) else {
+            return "the handshake failed"
+        }
+        return reason.1.lowercased().replacing("_", with: " ")
+    }
+
+    private static let knownTLSErrors = [
+        (
+            "CERTIFICATE_VERIFY_FAILED",
+            "the server's certificate is not trusted: its issuer is unknown, or it has expired"
+        ),
+        ("failedToValidateHostname", "the server's certificate is for another host"),
+        ("unableToValidateCertificate", "the server's certificate is not trusted"),
+        ("WRONG_VERSION_NUMBER", "the server does not speak TLS"),
+    ]
+}

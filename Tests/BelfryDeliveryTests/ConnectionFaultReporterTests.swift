@@ -1,0 +1,71 @@
+import BelfryCore
+import BelfryTesting
+import Testing
+
+@testable import BelfryDelivery
+
+/// A provider that cannot be connected to is told to people, and not too often.
+@Suite struct ConnectionFaultReporterTests {
+    private let clock = HandClock()
+    private let store: MemoryStore
+    private let log = LogBook()
+
+    init() { store = MemoryStore(clock: clock) }
+
+    private static let refused = ConnectionFault(.connect, "no connection: Connection refused")
+    private static let untrusted = ConnectionFault(.tls, "the certificate is not trusted")
+
+    @Test func `a platform has one line of the log a minute, and its receipts have the last fault`() async throws {
+        let (platform, push) = try await claimed()
+        let reporter = ConnectionFaultReporter(store: store, clock: clock, logger: log.logger)
+        for second in 0..<61 {
+            let fault = second < 30 ? Self.refused : Self.untrusted
+            try await reporter.report([.accepted, .unreachable(fault)], of: platform)
+            #expect(try await store.connectionFaults(of: push.key).map(\.fault) == [fault])
+            clock.advance(by: .seconds(1))
+        }
+        let lines = log.lines(atLeast: .warning)
+        #expect(lines.count == 2)
+        let first = try #require(lines.first)
+        #expect(first.hasPrefix("a provider cannot be reached, its devices wait"))
+        for part in ["detail=no connection: Connection refused", "fault=connect", "platform.type=ios"] {
+            #expect(first.contains(part), "\(first)")
+        }
+        #expect(first.contains(platform.uuid.lowercased))
+    }
+
+    @Test func `a fault that is repeated is written once a second`() async throws {
+        let (platform, push) = try await claimed()
+        let reporter = ConnectionFaultReporter(store: store, clock: clock, logger: log.logger)
+        let start = clock.now
+        for _ in 0..<3 {
+            try await reporter.report([.unreachable(Self.refused)], of: platform)
+            clock.advance(by: .milliseconds(400))
+        }
+        #expect(try await store.connectionFaults(of: push.key).map(\.at) == [start])
+        try await reporter.report([.unreachable(Self.refused)], of: platform)
+        #expect(try await store.connectionFaults(of: push.key).map(\.at) == [clock.now])
+    }
+
+    @Test func `outcomes of a provider that answers are no faults`() async throws {
+        let (platform, push) = try await claimed()
+        let reporter = ConnectionFaultReporter(store: store, clock: clock, logger: log.logger)
+        try await reporter.report(
+            [.accepted, .failed(retryAfter: nil), .unanswered, .barred("no"), .throttled(retryAfter: nil)], of: platform
+        )
+        #expect(try await store.connectionFaults(of: push.key).isEmpty)
+        #expect(log.lines(atLeast: .warning).isEmpty)
+    }
+
+    /// A push whose one page is being carried.
+    private func claimed() async throws -> (Platform, Push) {
+        let application = try await store.create(.numbered(1))
+        let platform = try await store.create(.numbered(1, of: application.key))
+        _ = try await store.register(.sample(1), as: nil, on: platform)
+        let push = try await store.accept(.sample(1, to: platform))
+        let walk = try #require(try await store.claimWalks(atMost: 1, lanes: Lane.allCases, for: .seconds(60)).first)
+        let found = try await store.devices(in: walk, after: nil, limit: 10)
+        #expect(try await store.advance(WalkStep(walk: walk, pages: [found], isLast: true)))
+        return (platform, push)
+    }
+}
