@@ -48,7 +48,7 @@ struct Estate {
             of: application.key)
         let channel = try await office.channels.createChannel(.latest, on: platform)
         let key = try await office.createKey(
-            Admin.KeyText(id: String(repeating: "0", count: 16), secret: String(repeating: "0", count: 64)),
+            AdminKey.Text(id: String(repeating: "0", count: 16), secret: String(repeating: "0", count: 64)),
             name: try Name("root"), scope: .operator, bounds: .everything)
         credentials = [
             "operator": "Bearer \(key.text.text)", "application": Self.basic(application.uuid),

@@ -18,7 +18,7 @@ struct Scheduler: Sendable {
     private static let releasesAtOnce = 64
 
     func run() async throws {
-        let desk = PushDesk(store: store)
+        let desk = PushService(store: store)
         try await loop.run(until: bell) {
             let due = try await store.dueSchedules(atMost: Self.releasesAtOnce)
             if due.isEmpty { try await rest() }
@@ -35,7 +35,7 @@ struct Scheduler: Sendable {
         await bell.wait(atMost: min(next.map { $0 - clock.now } ?? poll, poll), by: clock)
     }
 
-    private func release(_ schedule: Schedule, by desk: PushDesk) async throws {
+    private func release(_ schedule: Schedule, by desk: PushService) async throws {
         if let expiresAt = schedule.order.expiresAt, expiresAt <= clock.now {
             return try await end(schedule, .expired)
         }

@@ -18,7 +18,7 @@ package struct Premises: Sendable {
     package let isShared: Bool
     private let closeStore: @Sendable () async throws -> Void
 
-    package var administration: Administration { Administration(store: store, means: means) }
+    package var operatorService: OperatorService { OperatorService(store: store, means: means) }
 
     /// Opens what the configuration names.
     ///
@@ -93,6 +93,12 @@ package struct Premises: Sendable {
             }
         }
         return faults
+    }
+
+    /// Whether opening the database makes it, or brings its schema up to date.
+    package static func changesDatabase(_ storage: StorageConfiguration) async throws -> Bool {
+        if try await storage.isNew { return true }
+        return try await schemaDistance(storage).lacks
     }
 
     private static func schemaFault(_ storage: StorageConfiguration) async -> String? {

@@ -103,9 +103,10 @@ package struct Server: Sendable {
             store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
             gatekeeper: gatekeeper, shares: shares, witness: events, health: { watchman.healthOfPCF }
         ).add(to: router)
-        let intake = CredentialsIntake(means: premises.means)
+        let credentials = CredentialsService(means: premises.means)
         AdminRoutes(
-            store: premises.store, vault: premises.keyRing, clock: clock, credentials: intake, gatekeeper: gatekeeper,
+            store: premises.store, vault: premises.keyRing, clock: clock, credentials: credentials,
+            gatekeeper: gatekeeper,
             shares: shares, events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
             idempotencyHold: configuration.pcf.idempotencyHold
         ).add(to: router)
@@ -122,7 +123,7 @@ package struct Server: Sendable {
             delivery,
             GeofenceHerald(store: premises.store, clock: clock, poll: configuration.delivery.poll, logger: logger),
             Archivist(store: premises.store, clock: clock, options: configuration.archive, logger: logger),
-            CredentialsWatch(store: premises.store, credentials: intake, clock: clock, logger: logger),
+            CredentialsWatch(store: premises.store, credentials: credentials, clock: clock, logger: logger),
             listener("http", configuration.http, certificates.http, router.buildResponder(), doorway),
         ]
         services += certificates.all + [EventLoopProbe(group: MultiThreadedEventLoopGroup.singleton)]
@@ -153,7 +154,7 @@ package struct Server: Sendable {
 
     private func makeFirstKey(_ premises: Premises) async throws {
         let directory = configuration.storage.directory
-        guard let file = try await FirstKey.make(with: premises.administration, in: directory) else { return }
+        guard let file = try await FirstKey.make(with: premises.operatorService, in: directory) else { return }
         logger.info("first admin key made", metadata: ["file": "\(file)"])
     }
 

@@ -95,10 +95,13 @@ import Testing
             location = try await store.create(
                 try Place(name: "shop", latitude: 1, longitude: 2, radius: 100), of: application.key
             ).key.rawValue
-            let office = Office(store: store, vault: vault, credentials: credentials)
+            let service = AdminService(
+                store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: clock)
             admin =
                 "Bearer "
-                + (try await office.createKey(name: try Name("root"), scope: .operator, bounds: .everything).text.text)
+                + (try await service.createKey(
+                    name: try Name("root"), scope: .operator, bounds: .everything, by: AdminStand.author
+                ).text.text)
             let router = FrontDoor.router(clock: clock)
             PCFRoutes(store: store, vault: vault, clock: clock) {
                 let part = PCFv1.Health.Part(isHealthy: true, message: "")

@@ -151,7 +151,7 @@ private struct NoWriter: ResponseBodyWriter {
 private struct EventStand {
     let store = MemoryStore(clock: HandClock())
     let shares: ShareLimiter
-    let office: Office
+    let admin: AdminService
     let application: BelfryCore.Application
     private let route: Admin.Route
 
@@ -159,7 +159,8 @@ private struct EventStand {
         let vault = GlassVault()
         let credentials = GlassCredentials(vault: vault, end: nil)
         shares = ShareLimiter([.streams: limit])
-        office = Office(store: store, vault: vault, credentials: credentials)
+        admin = AdminService(
+            store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: HandClock())
         let hub = EventHub(store: store, clock: HandClock(), logger: LogBook().logger)
         let routes = AdminRoutes(
             store: store, vault: vault, clock: HandClock(), credentials: credentials, shares: shares, events: hub)
@@ -168,13 +169,19 @@ private struct EventStand {
     }
 
     func key() async throws -> AdminKey {
-        try await office.createKey(name: try Name("k"), scope: .readOnly, bounds: .tenant(Tenant.first)).key
+        try await admin.createKey(
+            name: try Name("k"), scope: .readOnly, bounds: .tenant(Tenant.first), by: AdminStand.author
+        ).key
     }
 
     func stranger() async throws -> (key: AdminKey, application: BelfryCore.Application) {
         let tenant = try await store.create(NewTenant(uuid: UUID(), name: try Name("other")))
-        let application = try await office.createApplication(name: try Name("other"), of: tenant.key).application
-        let key = try await office.createKey(name: try Name("k"), scope: .readOnly, bounds: .tenant(tenant.key)).key
+        let application = try await admin.createApplication(
+            name: try Name("other"), of: tenant.key, by: AdminStand.author
+        ).application
+        let key = try await admin.createKey(
+            name: try Name("k"), scope: .readOnly, bounds: .tenant(tenant.key), by: AdminStand.author
+        ).key
         return (key, application)
     }
 

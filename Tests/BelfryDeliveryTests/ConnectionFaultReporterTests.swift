@@ -1,5 +1,6 @@
 import BelfryCore
 import BelfryTesting
+import Logging
 import Testing
 
 @testable import BelfryDelivery

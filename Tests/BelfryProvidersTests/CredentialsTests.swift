@@ -100,7 +100,7 @@ import Testing
             JSONValue.string($0)
         }
         try await PostedStand.run { stand in
-            let intake = CredentialsIntake(means: stand.means)
+            let intake = CredentialsService(means: stand.means)
             func seal(by author: CredentialsAuthor) throws {
                 _ = try intake.sealed(entered, kind: .huawei, mode: .production, platform: UUID(), by: author)
             }

@@ -9,7 +9,7 @@ import Outbound
 
 /// A provider made as the server makes it, for a platform of one kind, in front of a simulator.
 struct Rehearsal: Sendable {
-    let intake: CredentialsIntake
+    let intake: CredentialsService
     let platform: Platform
     let provider: any DrainableProvider
     let clock: HandClock
@@ -30,7 +30,7 @@ struct Rehearsal: Sendable {
         let means = ProviderMeans(
             vault: GlassVault(), clock: clock, options: options, eventLoopGroup: group, exits: exits, logger: logger)
         do {
-            let intake = CredentialsIntake(means: means)
+            let intake = CredentialsService(means: means)
             let uuid = UUID()
             let platform = Platform(
                 key: Key(1), uuid: uuid, applicationKey: Key(1), kind: kind, mode: .production, name: "x",

@@ -113,8 +113,8 @@ extension ServerTests.BadInputTests {
     @Test func `the devices of another application are out of reach`() async throws {
         try await House.open { house in
             let crowd = try await house.crowd(10, topics: ["town"])
-            let stranger = try await house.administration.createApplication(name: "Butcher")
-            let strange = try await house.administration.createPlatform(
+            let stranger = try await house.operatorService.createApplication(name: "Butcher")
+            let strange = try await house.operatorService.createPlatform(
                 of: stranger.application, kind: .ios, mode: .development, name: "iOS",
                 credentials: House.credentials(house.key, of: house.simulator))
             let sender = Caller(

@@ -47,7 +47,8 @@ extension ServerTests.ChannelCommandTests {
         }
     }
 
-    private static func platform(
+    /// Makes a platform whose channels the simulator keeps; returns its UUID.
+    static func platform(
         _ key: APNsSimulator.IssuedKey, _ apple: APNsChannelsSimulator, of estate: Estate
     ) async throws -> String {
         let fields = [

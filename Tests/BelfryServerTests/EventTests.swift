@@ -13,7 +13,7 @@ extension ServerTests {
 }
 
 extension ServerTests.EventTests {
-    private static func head(_ line: String, _ key: Admin.KeyText, _ more: String = "") -> String {
+    private static func head(_ line: String, _ key: AdminKey.Text, _ more: String = "") -> String {
         "\(line) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(key.text)\r\n\(more)\r\n"
     }
 
@@ -71,7 +71,7 @@ extension ServerTests.EventTests {
                 defer { for node in nodes { node.endAtOnce() } }
                 for node in nodes { try await node.start() }
                 let key = try await estate.withPremises {
-                    try await $0.administration.createKey(name: Name("test"), scope: .operator).text
+                    try await $0.operatorService.createKey(name: Name("test"), scope: .operator).text
                 }
                 let stream = try await RawConnection.open(to: try #require(nodes[1].address))
                 try await stream.send(Self.head("GET /admin/v1/apps/\(estate.application)/events", key))
@@ -93,7 +93,7 @@ extension ServerTests.EventTests {
 
     @Test func `a stream is for those who may read the application`() async throws {
         try await House.open { house in
-            let stranger = try await house.administration.createApplication(name: "Butcher")
+            let stranger = try await house.operatorService.createApplication(name: "Butcher")
             let key = try await house.adminKey(of: stranger.application.uuid)
             let path = "GET /admin/v1/apps/\(house.application.application.uuid.lowercased)/events"
             let request = Self.head(path, key, "Connection: close\r\n")
@@ -125,8 +125,8 @@ extension ServerTests.EventTests {
 
 extension House {
     /// A key of the operator, or one that may read an application alone.
-    func adminKey(of application: UUID? = nil) async throws -> Admin.KeyText {
-        try await administration.createKey(
+    func adminKey(of application: UUID? = nil) async throws -> AdminKey.Text {
+        try await operatorService.createKey(
             name: Name("test"), scope: application == nil ? .operator : .readOnly, tenant: nil,
             application: application
         ).text

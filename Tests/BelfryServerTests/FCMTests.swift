@@ -14,7 +14,7 @@ extension ServerTests {
             let simulator = try await FCMSimulator.start()
             let result = await Result {
                 try await House.open { house in
-                    let created = try await house.administration.createPlatform(
+                    let created = try await house.operatorService.createPlatform(
                         of: house.application.application, kind: .androidFCM, mode: .production, name: "Android",
                         credentials: FCMPlatformCredentials(
                             serviceAccount: simulator.serviceAccountJSON, endpoint: simulator.url,

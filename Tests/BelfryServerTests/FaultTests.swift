@@ -268,7 +268,7 @@ extension ServerTests.FaultTests {
             #expect(parking.detail.contains(reason.rawValue))
             try await house.expectAllActive(crowd)
             house.simulator.script.clear()
-            try await house.administration.replaceCredentials(
+            try await house.operatorService.replaceCredentials(
                 of: house.platform.platform, with: House.credentials(house.key, of: house.simulator))
             try await house.expectAllTold(crowd, in: try await house.settled(id))
             #expect(try await house.store.platform(house.platform.platform.uuid)?.parked == nil)
@@ -279,12 +279,12 @@ extension ServerTests.FaultTests {
         try await House.open(mayLogErrors: true) { house in
             let crowd = try await house.crowd(few, topics: ["town"])
             let stranger = APNsSimulator.IssuedKey(keyID: "STRANGEKEY", teamID: "STRANGETEA")
-            try await house.administration.replaceCredentials(
+            try await house.operatorService.replaceCredentials(
                 of: house.platform.platform, with: House.credentials(stranger, of: house.simulator))
             let id = try await house.sender.push("Hello", toTopic: "town")
             _ = try await house.parked()
             #expect(try await house.receipt(id).answered == 0)
-            try await house.administration.replaceCredentials(
+            try await house.operatorService.replaceCredentials(
                 of: house.platform.platform, with: House.credentials(house.key, of: house.simulator))
             try await house.expectAllTold(crowd, in: try await house.settled(id))
         }

@@ -69,7 +69,7 @@ extension ServerTests.RemoteTests {
                 #expect(ended.status != 0)
                 return ended.err
             }
-            let wrong = Admin.KeyText(id: reader.key_id, secret: String(repeating: "0", count: 64)).text
+            let wrong = AdminKey.Text(id: reader.key_id, secret: String(repeating: "0", count: 64)).text
             #expect(try await run(wrong, "app", "list", at: base).contains("Authentication failed"))
             let small = try await run(
                 reader.key, "push", "--app", estate.application, "--body", "Hello", at: base)

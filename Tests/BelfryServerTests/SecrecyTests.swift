@@ -87,7 +87,7 @@ extension ServerTests {
 
 extension House {
     /// The whole answer, head and body, of one request to the admin API.
-    func admin(_ method: String, _ path: String, _ key: Admin.KeyText, _ body: String = "") async throws -> String {
+    func admin(_ method: String, _ path: String, _ key: AdminKey.Text, _ body: String = "") async throws -> String {
         let request =
             "\(method) /admin/v1\(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(key.text)\r\n"
             + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)"

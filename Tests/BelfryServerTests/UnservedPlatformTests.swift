@@ -14,7 +14,7 @@ extension ServerTests {
             kind: PlatformKind
         ) async throws {
             try await House.open { house in
-                let created = try await house.administration.createPlatform(
+                let created = try await house.operatorService.createPlatform(
                     of: house.application.application, kind: kind, mode: .production, name: "others", credentials: nil)
                 let app = Caller(
                     base: house.addresses.http, user: created.platform.uuid.lowercased, secret: created.secret)

@@ -46,11 +46,7 @@ extension Admin {
             let name = try body.required()
             let tenant = try await tenant(body.tenant, call)
             try call.require(.change, on: .tenant(tenant), called: "tenant")
-            let uuid = UUID()
-            let change = call.change("app.create", uuid.lowercased, of: .tenant(tenant), ["name": name.text])
-            let created = try await desk.store.audited(change) {
-                try await desk.office.createApplication(uuid, name: name, of: tenant)
-            }
+            let created = try await desk.admin.createApplication(name: name, of: tenant, by: call.author)
             return .created(
                 try await json(
                     created.application,
@@ -63,8 +59,7 @@ extension Admin {
 
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             let name = try await call.body(as: NameBody.self).required()
-            let change = call.change("app.rename", application, ["name": name.text])
-            try await desk.store.audited(change) { try await desk.store.rename(application.key, to: name) }
+            try await desk.admin.rename(application, to: name, by: call.author)
             guard let renamed = try await desk.store.application(application.key) else { throw APIError.missing("app") }
             return Response(json: try await json(renamed))
         }
@@ -73,23 +68,17 @@ extension Admin {
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             try call.require(.change, on: .tenant(application.tenantKey), called: "app")
             let force = try Query(call, ["force"]).bool("force")
-            let change = call.change(
-                "app.delete", application, ["name": application.name, "force": String(force)])
-            try await desk.store.audited(change) { try await desk.store.delete(application.key, force: force) }
+            try await desk.admin.delete(application, force: force, by: call.author)
             return Response(status: .noContent)
         }
 
         private func replaceAPIKey(_ call: Call, _ application: Application) async throws -> Response {
-            let apiKey = try await desk.store.audited(call.change("app.replace_api_key", application)) {
-                try await desk.office.replaceAPIKey(of: application)
-            }
+            let apiKey = try await desk.admin.replaceAPIKey(of: application, by: call.author)
             return Response(json: try await json(application, [("api_key", apiKey)]))
         }
 
         private func replaceSharedSecret(_ call: Call, _ application: Application) async throws -> Response {
-            let secret = try await desk.store.audited(call.change("app.replace_shared_secret", application)) {
-                try await desk.office.replaceSharedSecret(of: application)
-            }
+            let secret = try await desk.admin.replaceSharedSecret(of: application, by: call.author)
             return Response(json: try await json(application, [("shared_secret", secret)]))
         }
 
@@ -140,13 +129,6 @@ extension Admin {
             guard let name else { throw InvalidInput.missing("name") }
             return try Name(name)
         }
-    }
-}
-
-extension Admin.Call {
-    /// A change of an application itself.
-    func change(_ action: String, _ application: Application, _ details: [String: String] = [:]) -> AuditedChange {
-        change(action, application.uuid.lowercased, of: Permission.Subject(application), details)
     }
 }
 

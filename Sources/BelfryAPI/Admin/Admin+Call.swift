@@ -35,13 +35,13 @@ extension Admin {
             }
         }
 
-        /// What the audit log is told.
+        var author: AuditAuthor { AuditAuthor(key, address: address) }
+
+        /// What the audit log is told of something that an application has.
         func change(
-            _ action: String, _ subject: String, of owner: Permission.Subject, _ details: [String: String] = [:]
+            _ action: String, _ application: Application, _ details: [String: String] = [:]
         ) -> AuditedChange {
-            AuditedChange(
-                keyID: key.id, address: address, action: action, subject: subject, tenant: owner.tenant,
-                application: owner.application, details: details)
+            AuditedChange(by: author, action, application, details)
         }
     }
 }
@@ -58,20 +58,5 @@ extension AdminKey.Bounds {
         case .tenant: ", for one tenant"
         case .application: ", for one application"
         }
-    }
-}
-
-extension Permission.Subject {
-    init(_ application: Application) { self = .application(application.key, of: application.tenantKey) }
-
-    fileprivate var tenant: Key<Tenant>? {
-        switch self {
-        case .everything: nil
-        case .tenant(let tenant), .application(_, let tenant): tenant
-        }
-    }
-
-    fileprivate var application: Key<Application>? {
-        if case .application(let application, _) = self { application } else { nil }
     }
 }

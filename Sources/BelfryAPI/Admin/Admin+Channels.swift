@@ -7,12 +7,6 @@ extension Admin {
     /// device.
     struct Channels: Sendable {
         let desk: Desk
-        private let roll: ChannelRoll
-
-        init(desk: Desk) {
-            self.desk = desk
-            roll = ChannelRoll(store: desk.store)
-        }
 
         var routes: [Route] {
             [
@@ -25,7 +19,7 @@ extension Admin {
 
         /// All that the provider has, whoever made them.
         private func list(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            let channels = try await desk.office.channels.channels(on: platform)
+            let channels = try await desk.channels.channels(on: platform)
             var json = JSONWriter()
             json.object { $0.strings("channels", channels) }
             return Response(json: json.buffer)
@@ -35,12 +29,8 @@ extension Admin {
             guard let storage = try await call.body(as: NewChannelBody.self).storage else {
                 throw InvalidInput.missing("storage")
             }
-            let channel = try await desk.office.channels.createChannel(storage, on: platform)
-            let change = call.change(
-                "channel.create", platform, application, ["channel": channel.id, "storage": storage.rawValue])
-            let device = try await desk.store.audited(change) {
-                try await roll.device(of: channel.id, on: platform)
-            }
+            let (channel, device) = try await desk.channels.create(
+                storage, on: platform, of: application, by: call.author)
             var json = JSONWriter()
             json.object { json in
                 json.channel(channel)
@@ -50,17 +40,14 @@ extension Admin {
         }
 
         private func show(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            let channel = try await desk.office.channels.channel(try id(call), on: platform)
+            let channel = try await desk.channels.channel(try id(call), on: platform)
             var json = JSONWriter()
             json.object { $0.channel(channel) }
             return Response(json: json.buffer)
         }
 
         private func delete(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            let id = try id(call)
-            try await desk.office.channels.deleteChannel(id, on: platform)
-            let change = call.change("channel.delete", platform, application, ["channel": id])
-            try await desk.store.audited(change) { try await roll.drop(id, on: platform) }
+            try await desk.channels.delete(try id(call), on: platform, of: application, by: call.author)
             return Response(status: .noContent)
         }
 

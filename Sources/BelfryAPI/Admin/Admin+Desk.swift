@@ -27,30 +27,31 @@ extension Admin {
     /// that the key may do what is asked, before the resource is asked at all.
     struct Desk: Sendable {
         let store: any Store
-        let office: Office
+        let admin: AdminService
+        let channels: ChannelService
+        let pushes: PushService
         let clock: any WallClock
         let witness: any Witness
         let shares: ShareLimiter
-        private let accepted = AcceptedPushes()
+        private let acceptedPushes = AcceptedPushes()
 
         init(
-            store: any Store, office: Office, clock: any WallClock, witness: any Witness, shares: ShareLimiter
+            store: any Store, vault: any Vault, credentials: any ProviderCredentials, clock: any WallClock,
+            witness: any Witness, shares: ShareLimiter
         ) {
             self.store = store
-            self.office = office
+            admin = AdminService(
+                store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: clock)
+            channels = ChannelService(store: store, provider: credentials.channels)
+            pushes = PushService(store: store, witness: witness)
             self.clock = clock
             self.witness = witness
             self.shares = shares
         }
 
-        /// Accepts a push, and answers with its receipt id.
-        func send(
-            _ order: Order, for application: Application, _ change: AuditedChange, _ call: Call
-        ) async throws -> Response {
-            let push = try await store.audited(change) {
-                try await PushDesk(store: store, witness: witness).send(order, for: application.key)
-            }
-            accepted.note(push, call.logger)
+        /// The answer to whoever sent a push: its receipt id.
+        func accepted(_ push: Push, _ call: Call) -> Response {
+            acceptedPushes.note(push, call.logger)
             var json = JSONWriter()
             json.object { $0.uuid("receipt_id", push.receiptID) }
             return .created(json.buffer)

@@ -60,7 +60,8 @@ extension Admin {
         private func deactivate(
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) async throws -> Response {
-            let change = call.change("device.deactivate", device.uuid.lowercased, of: Permission.Subject(application))
+            let change = AuditedChange(
+                by: call.author, "device.deactivate", device.uuid.lowercased, of: Permission.Subject(application))
             try await desk.store.audited(change) { try await desk.store.unregister(device.uuid, on: platform.key) }
             return Response(status: .noContent)
         }
@@ -71,9 +72,12 @@ extension Admin {
             let text = try await call.bodyIfAny(as: TestPush.self).text ?? "This is a test."
             let order = Order(
                 content: Push.Content(body: text), target: try Target(devices: [device.uuid]), lane: .urgent)
-            let change = call.change("device.test_push", device.uuid.lowercased, of: Permission.Subject(application))
+            let change = AuditedChange(
+                by: call.author, "device.test_push", device.uuid.lowercased, of: Permission.Subject(application))
             return try await desk.shares.holding(.tests, for: ShareHolder(call.key, application)) {
-                try await desk.send(order, for: application, change, call)
+                desk.accepted(
+                    try await desk.store.audited(change) { try await desk.pushes.send(order, for: application.key) },
+                    call)
             }
         }
     }

@@ -26,7 +26,7 @@ extension Admin {
 
         func key(of request: Request, _ context: APIContext) async throws -> AdminKey {
             guard let header = request.headers[.authorization] else { throw refusal() }
-            let given = Self.bearer(header).flatMap(KeyText.init)
+            let given = Self.bearer(header).flatMap(AdminKey.Text.init)
             let found = try await gatekeeper.judge(given?.id, of: request, context) {
                 if let given { try await check(given) } else { nil }
             }
@@ -36,7 +36,7 @@ extension Admin {
             return key
         }
 
-        private func check(_ given: KeyText) async throws -> AdminKey? {
+        private func check(_ given: AdminKey.Text) async throws -> AdminKey? {
             let key = try await store.adminKey(given.id)
             let hash = SHA256.hash(data: Array(given.secret.utf8))
             let taken = key?.secretHashes(at: clock.now) ?? []

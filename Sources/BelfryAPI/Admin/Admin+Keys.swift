@@ -40,12 +40,7 @@ extension Admin {
             let (name, scope) = try body.required()
             let bounds = try await bounds(body, call)
             try call.require(.govern, on: Permission.Subject(bounds), called: "tenant or app")
-            let text = KeyText.random()
-            let change = call.change(
-                "key.create", text.id, of: Permission.Subject(bounds), ["name": name.text, "scope": scope.rawValue])
-            let created = try await desk.store.audited(change) {
-                try await desk.office.createKey(text, name: name, scope: scope, bounds: bounds)
-            }
+            let created = try await desk.admin.createKey(name: name, scope: scope, bounds: bounds, by: call.author)
             return .created(try await json(created.key, secret: created.text))
         }
 
@@ -56,19 +51,12 @@ extension Admin {
         private func rotate(_ call: Call, _ key: AdminKey) async throws -> Response {
             guard key.revokedAt == nil else { throw APIError(.conflict, "The key is revoked") }
             let grace = try await call.bodyIfAny(as: Grace.self).duration
-            let change = call.change(
-                "key.rotate", key.id, of: Permission.Subject(key.bounds),
-                ["grace_seconds": String(grace.components.seconds)])
-            let text = try await desk.store.audited(change) {
-                try await desk.office.rotate(key, graceEnd: grace > .zero ? desk.clock.now + grace : nil)
-            }
+            let text = try await desk.admin.rotate(key, grace: grace, by: call.author)
             return Response(json: try await json(key, secret: text))
         }
 
         private func revoke(_ call: Call, _ key: AdminKey) async throws -> Response {
-            let change = call.change(
-                "key.revoke", key.id, of: Permission.Subject(key.bounds), ["name": key.name])
-            try await desk.store.audited(change) { try await desk.store.revoke(key.key) }
+            try await desk.admin.revoke(key, by: call.author)
             return Response(status: .noContent)
         }
 
@@ -107,7 +95,7 @@ extension Admin {
             return places
         }
 
-        private func json(_ key: AdminKey, secret: KeyText?) async throws -> ByteBuffer {
+        private func json(_ key: AdminKey, secret: AdminKey.Text?) async throws -> ByteBuffer {
             let place = try await places(of: [key]).first ?? Place()
             var json = JSONWriter()
             json.object { json in

@@ -34,8 +34,8 @@ extension Admin {
                     json.object {
                         $0.platform(
                             platform, of: application, devices: counts[platform.key] ?? 0,
-                            expiry: desk.office.credentialsExpiry(of: platform),
-                            published: desk.office.published(of: platform))
+                            expiry: desk.admin.credentialsExpiry(of: platform),
+                            published: desk.admin.published(of: platform))
                     }
                 }
             }
@@ -45,15 +45,8 @@ extension Admin {
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: NewPlatformBody.self)
             let (kind, mode, name) = try body.required()
-            let uuid = UUID()
-            let change = call.change(
-                "platform.create", uuid.lowercased, of: Permission.Subject(application),
-                ["name": name.text, "type": kind.rawValue, "mode": mode.rawValue])
-            let created = try await desk.store.audited(change) {
-                try await desk.office.createPlatform(
-                    uuid, of: application, kind: kind, mode: mode, name: name, credentials: body.credentials,
-                    by: call.author)
-            }
+            let created = try await desk.admin.createPlatform(
+                of: application, kind: kind, mode: mode, name: name, credentials: body.credentials, by: call.author)
             return .created(json(created.platform, application, devices: 0, secret: created.secret))
         }
 
@@ -63,16 +56,13 @@ extension Admin {
 
         private func update(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
             let name = try await call.body(as: NameBody.self).required()
-            let change = call.change("platform.rename", platform, application, ["name": name.text])
-            try await desk.store.audited(change) { try await desk.store.rename(platform.key, to: name) }
+            try await desk.admin.rename(platform, of: application, to: name, by: call.author)
             return try await reply(platform.key, application)
         }
 
         private func delete(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
             let force = try Query(call, ["force"]).bool("force")
-            let change = call.change(
-                "platform.delete", platform, application, ["name": platform.name, "force": String(force)])
-            try await desk.store.audited(change) { try await desk.store.delete(platform.key, force: force) }
+            try await desk.admin.delete(platform, of: application, force: force, by: call.author)
             return Response(status: .noContent)
         }
 
@@ -80,20 +70,14 @@ extension Admin {
             _ call: Call, _ platform: Platform, _ application: Application
         ) async throws -> Response {
             let entered = try await call.body(as: CredentialsBody.self).credentials
-            let change = call.change("platform.replace_credentials", platform, application)
-            try await desk.store.audited(change) {
-                try await desk.office.replaceCredentials(of: platform, with: entered, by: call.author)
-            }
+            try await desk.admin.replaceCredentials(of: platform, of: application, with: entered, by: call.author)
             return try await reply(platform.key, application)
         }
 
         private func test(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
             let result = try await desk.shares.holding(.tests, for: ShareHolder(call.key, application)) {
-                try await desk.office.testCredentials(of: platform)
+                try await desk.admin.testCredentials(of: platform, of: application, by: call.author)
             }
-            // It changes nothing here, but whoever may try a key has used it.
-            let change = call.change("platform.test_credentials", platform, application, ["result": result.name])
-            try await desk.store.audited(change) {}
             var json = JSONWriter()
             json.object { json in
                 json.string("result", result.name)
@@ -104,15 +88,12 @@ extension Admin {
 
         private func park(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
             let reason = try await call.bodyIfAny(as: ParkBody.self).reason ?? "parked by hand"
-            let change = call.change("platform.park", platform, application, ["reason": reason])
-            let parking = Parking(cause: .credentials, detail: reason, since: desk.clock.now)
-            try await desk.store.audited(change) { try await desk.store.park(platform.key, parking) }
+            try await desk.admin.park(platform, of: application, because: reason, by: call.author)
             return try await reply(platform.key, application)
         }
 
         private func resume(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            let change = call.change("platform.resume", platform, application)
-            try await desk.store.audited(change) { try await desk.store.resume(platform.key) }
+            try await desk.admin.resume(platform, of: application, by: call.author)
             return try await reply(platform.key, application)
         }
 
@@ -129,8 +110,8 @@ extension Admin {
             var json = JSONWriter()
             json.object { json in
                 json.platform(
-                    platform, of: application, devices: devices, expiry: desk.office.credentialsExpiry(of: platform),
-                    published: desk.office.published(of: platform))
+                    platform, of: application, devices: devices, expiry: desk.admin.credentialsExpiry(of: platform),
+                    published: desk.admin.published(of: platform))
                 if let secret { json.string("platform_secret", secret) }
             }
             return json.buffer
@@ -178,17 +159,6 @@ extension Admin {
             guard let text = try reader.string(field) else { return }
             reason = try Name(text, field: field).text
         }
-    }
-}
-
-extension Admin.Call {
-    var author: CredentialsAuthor { key.bounds == .everything ? .operator : .tenant }
-
-    /// A change of a platform.
-    func change(
-        _ action: String, _ platform: Platform, _ application: Application, _ details: [String: String] = [:]
-    ) -> AuditedChange {
-        change(action, platform.uuid.lowercased, of: Permission.Subject(application), details)
     }
 }
 

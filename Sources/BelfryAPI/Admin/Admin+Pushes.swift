@@ -40,23 +40,18 @@ extension Admin {
             if let dueAt = body.sendAt, dueAt > desk.clock.now {
                 return try await schedule(order, at: dueAt, call, application)
             }
-            let change = call.change("push.create", application, ["target": order.target.summary])
-            return try await desk.send(order, for: application, change, call)
+            return desk.accepted(try await desk.pushes.send(order, for: application, by: call.author), call)
         }
 
         private func devices(of channels: [String]?, _ application: Application) async throws -> [UUID]? {
             guard let channels else { return nil }
-            return try await ChannelRoll(store: desk.store).devices(of: channels, of: application.key)
+            return try await desk.channels.devices(of: channels, of: application.key)
         }
 
         private func schedule(
             _ order: Order, at dueAt: Instant, _ call: Call, _ application: Application
         ) async throws -> Response {
-            let change = call.change(
-                "schedule.create", application, ["target": order.target.summary, "due_at": dueAt.text])
-            let schedule = try await desk.store.audited(change) {
-                try await PushDesk(store: desk.store).schedule(order, at: dueAt, for: application.key)
-            }
+            let schedule = try await desk.pushes.schedule(order, at: dueAt, for: application, by: call.author)
             var json = JSONWriter()
             json.object { $0.string("schedule_id", schedule.key.id) }
             return .created(json.buffer)
@@ -78,17 +73,8 @@ extension Admin {
 
         /// Gives up what of it cannot be read, so that it settles.
         private func writeOff(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
-            let push = receipt.push
-            let change = call.change(
-                "push.write_off", application,
-                [
-                    "receipt_id": push.receiptID.lowercased, "pages": String(receipt.damagedPages),
-                    "walks": String(receipt.damagedWalks),
-                ])
-            let writeOff = try await desk.store.audited(change) {
-                try await desk.store.writeOffDamage(of: push.key)
-            }
-            if writeOff != .nothing { desk.witness.noticed(push) }
+            let writeOff = try await desk.admin.writeOffDamage(of: receipt, of: application, by: call.author)
+            if writeOff != .nothing { desk.witness.noticed(receipt.push) }
             var json = JSONWriter()
             json.object { json in
                 json.integer("devices", Int64(writeOff.devices))
@@ -230,14 +216,5 @@ extension Target {
         members["platforms"] = platforms.map { .strings($0.map(\.rawValue)) }
         if isInteractiveOnly { members["interactive_only"] = .bool(true) }
         return .object(members)
-    }
-
-    /// For the audit log: how a push was aimed, without the names of users.
-    fileprivate var summary: String {
-        if let devices { return "\(devices.count) devices" }
-        if topics.isEmpty && customUserIDs.isEmpty {
-            return platforms == nil ? "everyone" : "everyone on some platforms"
-        }
-        return "\(topics.count) topics, \(customUserIDs.count) custom user ids"
     }
 }

@@ -32,21 +32,15 @@ extension Admin {
 
         private func create(_ call: Call) async throws -> Response {
             try call.require(.change, on: .everything, called: "tenant")
-            let tenant = NewTenant(uuid: UUID(), name: try await call.body(as: NameBody.self).required())
-            let change = call.change(
-                "tenant.create", tenant.uuid.lowercased, of: .everything, ["name": tenant.name.text])
-            return try await desk.store.audited(change) {
-                .created(Self.json(try await desk.store.create(tenant)))
-            }
+            let name = try await call.body(as: NameBody.self).required()
+            return .created(Self.json(try await desk.admin.createTenant(name: name, by: call.author)))
         }
 
         private func show(_ call: Call, _ tenant: Tenant) -> Response { Response(json: Self.json(tenant)) }
 
         private func update(_ call: Call, _ tenant: Tenant) async throws -> Response {
             let name = try await call.body(as: NameBody.self).required()
-            let change = call.change(
-                "tenant.rename", tenant.uuid.lowercased, of: .tenant(tenant.key), ["name": name.text])
-            try await desk.store.audited(change) { try await desk.store.rename(tenant.key, to: name) }
+            try await desk.admin.rename(tenant, to: name, by: call.author)
             return Response(
                 json: Self.json(
                     Tenant(key: tenant.key, uuid: tenant.uuid, name: name.text, createdAt: tenant.createdAt)))
@@ -55,9 +49,7 @@ extension Admin {
         /// For the operator alone: a tenant's admin cannot take away the ground it stands on.
         private func delete(_ call: Call, _ tenant: Tenant) async throws -> Response {
             try call.require(.change, on: .everything, called: "tenant")
-            let change = call.change(
-                "tenant.delete", tenant.uuid.lowercased, of: .tenant(tenant.key), ["name": tenant.name])
-            try await desk.store.audited(change) { try await desk.store.delete(tenant.key) }
+            try await desk.admin.delete(tenant, by: call.author)
             return Response(status: .noContent)
         }
 

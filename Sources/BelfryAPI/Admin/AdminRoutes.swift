@@ -23,8 +23,8 @@ package struct AdminRoutes: Sendable {
         bodyBytesMax: Int = 1_048_576, idempotencyHold: Duration = .seconds(35)
     ) {
         desk = Admin.Desk(
-            store: store, office: Office(store: store, vault: vault, credentials: credentials), clock: clock,
-            witness: events ?? NoWitness(), shares: shares)
+            store: store, vault: vault, credentials: credentials, clock: clock, witness: events ?? NoWitness(),
+            shares: shares)
         self.shares = shares
         self.gatekeeper = gatekeeper ?? Gatekeeper(clock: clock)
         authenticator = Admin.KeyAuthenticator(

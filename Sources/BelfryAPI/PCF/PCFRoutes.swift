@@ -35,7 +35,7 @@ package struct PCFRoutes: Sendable {
             store: store, gatekeeper: gatekeeper ?? Gatekeeper(clock: clock), realm: options.realm)
         once = Once(store: store, vault: vault, bodyBytesMax: options.bodyBytesMax, hold: options.idempotencyHold)
         registrations = PCFv1.Registrations(store: store, secrets: SharedSecrets(vault: vault), options: options)
-        let desk = PushDesk(store: store, witness: witness)
+        let desk = PushService(store: store, witness: witness)
         pushes = PCFv1.Pushes(desk: desk, clock: clock, options: options)
         schedules = PCFv1.Schedules(store: store, desk: desk, clock: clock, options: options)
         self.health = health

@@ -6,12 +6,12 @@ import Logging
 extension PCFv1 {
     /// What senders ask for at `/v1/push`.
     struct Pushes: Sendable {
-        private let desk: PushDesk
+        private let desk: PushService
         private let clock: any WallClock
         private let options: Options
         private let accepted = AcceptedPushes()
 
-        init(desk: PushDesk, clock: any WallClock, options: Options) {
+        init(desk: PushService, clock: any WallClock, options: Options) {
             self.desk = desk
             self.clock = clock
             self.options = options

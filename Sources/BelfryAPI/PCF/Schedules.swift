@@ -5,7 +5,7 @@ extension PCFv1 {
     /// What senders ask for at `/v1/schedules`: the pushes that wait for their time. One that was sent is none of them.
     struct Schedules: Sendable {
         let store: any ScheduleStore
-        let desk: PushDesk
+        let desk: PushService
         let clock: any WallClock
         let options: Options
 

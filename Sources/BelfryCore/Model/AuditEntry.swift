@@ -11,11 +11,37 @@ package struct AuditEntry: Sendable, Hashable {
     }
 }
 
+/// Who makes a change, as the audit log names them.
+package struct AuditAuthor: Sendable, Hashable {
+    /// The id of the admin key that asks for it; nil for a command on the server's own machine.
+    package let keyID: String?
+    /// Where the request comes from, as far as it is known; `local:` and the system user's name for a command on the server's
+    /// own machine.
+    package let address: String?
+    /// Whose word counts of addresses within the operator's network.
+    package let credentials: CredentialsAuthor
+
+    package init(_ key: AdminKey, address: String?) {
+        keyID = key.id
+        self.address = address
+        credentials = key.bounds == .everything ? .operator : .tenant
+    }
+
+    private init(systemUser: String) {
+        keyID = nil
+        address = "local:\(systemUser)"
+        credentials = .operator
+    }
+
+    /// The operator at the server's own machine.
+    package static func local(systemUser: String) -> AuditAuthor { AuditAuthor(systemUser: systemUser) }
+}
+
 /// What the audit log is told of a change.
 package struct AuditedChange: Sendable, Hashable {
-    /// The id of the admin key that asked for it; nil for the command line on the server's own machine.
+    /// As `AuditAuthor` has it.
     package let keyID: String?
-    /// Where the request came from; nil as above.
+    /// As `AuditAuthor` has it.
     package let address: String?
     /// Noun and verb, such as `app.create`.
     package let action: String
@@ -39,6 +65,49 @@ package struct AuditedChange: Sendable, Hashable {
         self.tenant = tenant
         self.application = application
         self.details = details
+    }
+}
+
+extension AuditedChange {
+    /// - Parameter owner: whose log it belongs to.
+    package init(
+        by author: AuditAuthor, _ action: String, _ subject: String, of owner: Permission.Subject,
+        _ details: [String: String] = [:]
+    ) {
+        self.init(
+            keyID: author.keyID, address: author.address, action: action, subject: subject, tenant: owner.tenant,
+            application: owner.application, details: details)
+    }
+
+    /// A change of an application itself, or of something of it that is named in the details.
+    package init(
+        by author: AuditAuthor, _ action: String, _ application: Application, _ details: [String: String] = [:]
+    ) {
+        self.init(
+            by: author, action, application.uuid.lowercased, of: Permission.Subject(application), details)
+    }
+
+    /// A change of a platform.
+    package init(
+        by author: AuditAuthor, _ action: String, _ platform: Platform, of application: Application,
+        _ details: [String: String] = [:]
+    ) {
+        self.init(by: author, action, platform.uuid.lowercased, of: Permission.Subject(application), details)
+    }
+}
+
+extension Permission.Subject {
+    package init(_ application: Application) { self = .application(application.key, of: application.tenantKey) }
+
+    fileprivate var tenant: Key<Tenant>? {
+        switch self {
+        case .everything: nil
+        case .tenant(let tenant), .application(_, let tenant): tenant
+        }
+    }
+
+    fileprivate var application: Key<Application>? {
+        if case .application(let application, _) = self { application } else { nil }
     }
 }
 

@@ -1,4 +1,4 @@
-import BelfryCore
+package import BelfryCore
 import BelfryStore
 import Foundation
 package import Logging
@@ -19,9 +19,9 @@ package enum DatabaseLocation: Sendable, Hashable {
         }
     }
 
-    /// Copies all that is there to an empty database, which is made where it is missing.
+    /// Copies all that is there to an empty database, which is made where it is missing, and says so in its audit log.
     package func copy(
-        to target: DatabaseLocation, logger: Logger, _ report: (DatabaseCopy.Progress) -> Void
+        to target: DatabaseLocation, by author: AuditAuthor, logger: Logger, _ report: (DatabaseCopy.Progress) -> Void
     ) async throws -> [DatabaseCopy.Verdict] {
         if case .sqlite(let path) = self, !FileManager.default.fileExists(atPath: path) {
             throw StoreError.unknown("database at \(path)")
@@ -29,14 +29,24 @@ package enum DatabaseLocation: Sendable, Hashable {
         return try await with(for: .copyingFrom, logger) { source in
             let secrets = try await source.bulkSecrets()
             try await target.with(for: .copyingTo, logger) { try await $0.beginTakeover(with: secrets) }
-            return try await target.with(for: .copyingTo, logger) { target in
+            let verdicts = try await target.with(for: .copyingTo, logger) { target in
                 try await DatabaseCopy(source: source, target: target).run(report)
             }
+            let change = AuditedChange(by: author, "database.copy", "database", of: .everything, ["from": engine])
+            try await target.with(for: .serving, logger) { try await $0.audited(change) {} }
+            return verdicts
+        }
+    }
+
+    private var engine: String {
+        switch self {
+        case .sqlite: "sqlite"
+        case .postgres: "postgres"
         }
     }
 
     private func with<Value>(
-        for use: StoreUse, _ logger: Logger, _ body: (any BulkStore) async throws -> Value
+        for use: StoreUse, _ logger: Logger, _ body: (any BulkStore & AuditStore) async throws -> Value
     ) async throws -> Value {
         let migrates = use == .copyingTo
         switch self {

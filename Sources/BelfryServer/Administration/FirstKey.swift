@@ -1,5 +1,4 @@
-import BelfryAPI
-import BelfryCore
+package import BelfryCore
 import Foundation
 
 /// The operator key of a server that has none yet, left in a file that its owner alone can read.
@@ -9,17 +8,17 @@ package enum FirstKey {
 
     /// Makes the key and writes the file; returns its path. nil when there are keys already, revoked ones too: whoever
     /// lost theirs makes the next with `belfry admin create`.
-    package static func make(with administration: Administration, in directory: String) async throws -> String? {
-        guard try await administration.store.adminKeys(within: .everything, after: nil, limit: 1).isEmpty else {
+    package static func make(with operatorService: OperatorService, in directory: String) async throws -> String? {
+        guard try await operatorService.store.adminKeys(within: .everything, after: nil, limit: 1).isEmpty else {
             return nil
         }
         let path = directory + "/" + fileName
-        let created = try await administration.createKey(name: try Name("first key"), scope: .operator)
+        let created = try await operatorService.createKey(name: try Name("first key"), scope: .operator)
         do {
             try Data("\(created.text.text)\n".utf8).replacePrivately(path)
         } catch {
             // A key that nobody was told would keep the next start from making one.
-            try await administration.revokeKey(created.key.id)
+            try await operatorService.revokeKey(created.key.id)
             throw StoreError.unavailable("the file \(path) cannot be written; make a key with `belfry admin create`")
         }
         return path

@@ -24,8 +24,8 @@ struct AdminCommand: AsyncParsableCommand {
         func run() async throws {
             let scope = try AdminKey.Scope(argument: scope)
             guard tenant == nil || app == nil else { throw ValidationError("give --tenant or --app, not both") }
-            let created = try await common.withAdministration(makingDatabase: true) { administration in
-                try await administration.createKey(
+            let created = try await common.withOperatorService(makingDatabase: true) { operatorService in
+                try await operatorService.createKey(
                     name: try Name(name), scope: scope, tenant: tenant, application: app)
             }
             let fields = [("key_id", created.key.id), ("scope", scope.rawValue), ("key", created.text.text)]
@@ -41,8 +41,8 @@ struct AdminCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let rows = try await common.withAdministration { administration in
-                try await administration.adminKeys().map { KeyRow($0) }
+            let rows = try await common.withOperatorService { operatorService in
+                try await operatorService.adminKeys().map { KeyRow($0) }
             }
             if output.json { return try Output.json(rows) }
             Output.table(
@@ -67,8 +67,8 @@ struct AdminCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let text = try await common.withAdministration { administration in
-                try await administration.rotateKey(keyID, grace: .seconds(grace))
+            let text = try await common.withOperatorService { operatorService in
+                try await operatorService.rotateKey(keyID, grace: .seconds(grace))
             }
             let fields = [("key_id", text.id), ("key", text.text)]
             if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
@@ -83,7 +83,7 @@ struct AdminCommand: AsyncParsableCommand {
         @Argument(help: "The key's id.") var keyID: String
 
         func run() async throws {
-            try await common.withAdministration { try await $0.revokeKey(keyID) }
+            try await common.withOperatorService { try await $0.revokeKey(keyID) }
             print("revoked \(keyID)")
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryCore
 import BelfryServer
 
 struct BackupCommand: AsyncParsableCommand {
@@ -38,6 +39,9 @@ struct RestoreCommand: AsyncParsableCommand {
         let configuration = try await common.configuration()
         let manifest = try Backup(at: from).restore(
             to: configuration.storage, force: force, at: SystemClock().now)
+        try await common.withOperatorService(migrates: true) { service in
+            try await service.audited("database.restore", "database", ["made_at": manifest.createdAt]) {}
+        }
         try manifest.show(json: output.json)
     }
 }

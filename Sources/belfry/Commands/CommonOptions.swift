@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryCore
 import BelfryServer
 import Foundation
 import Logging
@@ -45,20 +46,25 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// Opens the database for one command beside a running server.
-    func withAdministration<Value>(
-        makingDatabase: Bool = false, _ body: (Administration) async throws -> Value
+    func withOperatorService<Value>(
+        makingDatabase: Bool = false, migrates: Bool? = nil, _ body: (OperatorService) async throws -> Value
     ) async throws -> Value {
-        try await withPremises(makingDatabase: makingDatabase) { try await body($0.administration) }
+        try await withPremises(makingDatabase: makingDatabase, migrates: migrates) {
+            try await body($0.operatorService)
+        }
     }
 
     /// Opens what the configuration names, for one command beside a running server.
     ///
-    /// - Parameter makingDatabase: whether a database is made where there is none. A command that looks for something
-    ///   in a new one would only hide that it was pointed at the wrong place.
+    /// - Parameters:
+    ///   - makingDatabase: whether a database is made where there is none. A command that looks for something in a new one
+    ///     would only hide that it was pointed at the wrong place.
+    ///   - migrates: whether the schema is brought up to date; nil leaves it to the setting.
     func withPremises<Value>(
-        makingDatabase: Bool = false, _ body: (Premises) async throws -> Value
+        makingDatabase: Bool = false, migrates: Bool? = nil, _ body: (Premises) async throws -> Value
     ) async throws -> Value {
-        let configuration = try await configuration()
+        var configuration = try await configuration()
+        if let migrates { configuration.storage.migrates = migrates }
         var logger = Logger(label: "belfry") { StreamLogHandler.lines(label: $0) }
         logger.logLevel = max(configuration.logging.level, .warning)
         let premises = try await Premises(configuration, logger: logger, makesDatabase: makingDatabase)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryCore
 import BelfryServer
 import Foundation
 import Logging
@@ -38,7 +39,9 @@ struct DatabaseCommand: AsyncParsableCommand {
             var logger = Logger(label: "belfry") { StreamLogHandler.lines(label: $0) }
             logger.logLevel = .warning
             let line = ProgressLine()
-            let verdicts = try await source.copy(to: target, logger: logger) { progress in
+            let verdicts = try await source.copy(
+                to: target, by: .local(systemUser: SystemUser.name), logger: logger
+            ) { progress in
                 line.show("\(progress.table): \(progress.rows) of \(progress.rowsInAll)")
             }
             line.end()

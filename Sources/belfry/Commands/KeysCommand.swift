@@ -17,9 +17,9 @@ struct KeysCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let rows = try await common.withKeys { keys, resealing in
-                let census = try await resealing.census()
-                let ids = try keys.ring.ids
+            let rows = try await common.withPremises { premises in
+                let census = try await Resealing(store: premises.store, keys: premises.keyRing).census()
+                let ids = try premises.keyRing.ring.ids
                 return ids.map { SealingKeyRow(id: $0, secrets: census[$0] ?? 0, seals: $0 == ids.last) }
             }
             if output.json { return try Output.json(rows) }
@@ -38,10 +38,14 @@ struct KeysCommand: AsyncParsableCommand {
         var noNewKey = false
 
         func run() async throws {
-            let (row, lost) = try await common.withKeys { keys, resealing in
+            let (row, lost) = try await common.withPremises { premises in
+                let keys = premises.keyRing
                 if !noNewKey { try keys.change { ring in _ = ring.addKey() } }
-                let done = try await resealing.run()
-                return (RotationRow(key: try keys.ring.ids.last ?? 0, resealed: done.resealed), done.lost)
+                let key = try keys.ring.ids.last ?? 0
+                let done = try await premises.operatorService.audited("sealing_key.rotate", String(key)) {
+                    try await Resealing(store: premises.store, keys: keys).run()
+                }
+                return (RotationRow(key: key, resealed: done.resealed), done.lost)
             }
             if output.json {
                 try Output.json(row)
@@ -61,15 +65,11 @@ struct KeysCommand: AsyncParsableCommand {
         @Argument(help: "The number of the key, as `belfry keys list` shows it.") var key: UInt32
 
         func run() async throws {
-            try await common.withKeys { _, resealing in try await resealing.drop(key) }
-        }
-    }
-}
-
-extension CommonOptions {
-    fileprivate func withKeys<Value>(_ body: (KeyRingFile, Resealing) async throws -> Value) async throws -> Value {
-        try await withPremises { premises in
-            try await body(premises.keyRing, Resealing(store: premises.store, keys: premises.keyRing))
+            try await common.withPremises { premises in
+                try await premises.operatorService.audited("sealing_key.drop", String(key)) {
+                    try await Resealing(store: premises.store, keys: premises.keyRing).drop(key)
+                }
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryCore
 import BelfryServer
 import Logging
 
@@ -11,8 +12,14 @@ struct Migrate: AsyncParsableCommand {
     func run() async throws {
         var configuration = try await common.configuration()
         configuration.storage.migrates = true
+        let isChange = try await Premises.changesDatabase(configuration.storage)
         let premises = try await Premises(configuration, logger: configuration.logging.makeLogger())
+        let result = await Swift.Result {
+            guard isChange else { return }
+            try await premises.operatorService.audited("database.migrate", "database", ["version": Release.version]) {}
+        }
         try await premises.close()
+        try result.get()
         print("The database \(configuration.storage.databaseName) has the current schema.")
     }
 }

@@ -16,7 +16,7 @@ struct TenantCommand: AsyncParsableCommand {
         @Option(help: "What people call it.") var name: String
 
         func run() async throws {
-            let tenant = try await common.withAdministration(makingDatabase: true) {
+            let tenant = try await common.withOperatorService(makingDatabase: true) {
                 try await $0.createTenant(name: try Name(name))
             }
             if output.json { return try Output.json(TenantRow(tenant)) }
@@ -31,7 +31,7 @@ struct TenantCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let rows = try await common.withAdministration { try await $0.tenants().map { TenantRow($0) } }
+            let rows = try await common.withOperatorService { try await $0.tenants().map { TenantRow($0) } }
             if output.json { return try Output.json(rows) }
             Output.table(["tenant_uuid", "name", "created_at"], rows.map { [$0.tenant_uuid, $0.name, $0.created_at] })
         }

@@ -38,7 +38,7 @@ struct Demo: AsyncParsableCommand {
         let played = Mutex<Result<Bool, any Error>?>(nil)
         try await server.run(until: stop) { addresses, premises in
             let stage = DemoStage(
-                providers: providers, administration: premises.administration, addresses: addresses,
+                providers: providers, operatorService: premises.operatorService, addresses: addresses,
                 dataDirectory: configuration.storage.directory)
             let result = await Result { try await stage.play(devices: devices, staysUp: wantsMore) }
             played.withLock { $0 = result }

@@ -8,16 +8,16 @@ import NIOHTTP1
 /// The apps and the back end of the demo: they know the server by its HTTP API alone.
 struct DemoClient: Sendable {
     let base: String
-    let application: Administration.CreatedApplication
-    let platforms: [PlatformKind: Administration.CreatedPlatform]
+    let application: CreatedApplication
+    let platforms: [PlatformKind: CreatedPlatform]
 
     private let http = HTTPClient(eventLoopGroupProvider: .singleton)
 
     private static let registrationsAtOnce = 64
 
     init(
-        base: String, application: Administration.CreatedApplication,
-        platforms: [PlatformKind: Administration.CreatedPlatform]
+        base: String, application: CreatedApplication,
+        platforms: [PlatformKind: CreatedPlatform]
     ) {
         self.base = base
         self.application = application

@@ -5,7 +5,7 @@ import Foundation
 /// Plays the demo against a running server: registers devices, sends the example pushes, and compares.
 struct DemoStage: Sendable {
     let providers: DemoProviders
-    let administration: Administration
+    let operatorService: OperatorService
     let addresses: Server.Addresses
     let dataDirectory: String
 
@@ -16,10 +16,10 @@ struct DemoStage: Sendable {
         let names = providers.all.map(\.provider.name).joined(separator: ", ")
         print("Belfry serves on \(addresses.http), with simulated providers: \(names).\n")
         try await clearEarlierDemos()
-        let application = try await administration.createApplication(name: Self.name)
-        var platforms: [PlatformKind: Administration.CreatedPlatform] = [:]
+        let application = try await operatorService.createApplication(name: Self.name)
+        var platforms: [PlatformKind: CreatedPlatform] = [:]
         for (provider, _) in providers.all {
-            platforms[provider.kind] = try await administration.createPlatform(
+            platforms[provider.kind] = try await operatorService.createPlatform(
                 of: application.application, kind: provider.kind, mode: .development,
                 name: "\(provider.name) (simulated)", credentials: provider.credentials)
         }
@@ -56,7 +56,7 @@ struct DemoStage: Sendable {
     ) async throws -> [DemoPlatformRow] {
         var found: [Key<Platform>: DemoTally] = [:]
         for row in rows {
-            for (platform, counts) in try await administration.store.answerCounts(of: row.receipt.push.key) {
+            for (platform, counts) in try await operatorService.store.answerCounts(of: row.receipt.push.key) {
                 found[platform, default: DemoTally()] += DemoTally(counts)
             }
         }
@@ -71,16 +71,13 @@ struct DemoStage: Sendable {
     }
 
     private func follow(_ receiptID: UUID) async throws -> Receipt {
-        try await Follower(desk: LocalDesk(administration: administration), isQuiet: false).follow(receiptID)
-        guard let receipt = try await administration.store.receipt(receiptID) else {
-            throw StoreError.unknown("receipt \(receiptID.lowercased)")
-        }
-        return receipt
+        try await Follower(desk: LocalDesk(service: operatorService), isQuiet: false).follow(receiptID)
+        return try await operatorService.receipt(receiptID)
     }
 
     private func clearEarlierDemos() async throws {
-        for application in try await administration.store.applications() where application.name == Self.name {
-            try await administration.store.delete(application.key, force: true)
+        for application in try await operatorService.store.applications() where application.name == Self.name {
+            try await operatorService.deleteApplication(application.uuid, force: true)
         }
     }
 }

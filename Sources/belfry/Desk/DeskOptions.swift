@@ -31,8 +31,8 @@ struct DeskOptions: ParsableArguments {
         let environment = ProcessInfo.processInfo.environment
         let named = common.dataDirectory == nil ? environment["BELFRY_SERVER"] : nil
         guard let server = server ?? named else {
-            return try await common.withAdministration(makingDatabase: makingDatabase) {
-                try await body(LocalDesk(administration: $0))
+            return try await common.withOperatorService(makingDatabase: makingDatabase) {
+                try await body(LocalDesk(service: $0))
             }
         }
         let client = try AdminClient(server: server, key: try adminKey(environment))

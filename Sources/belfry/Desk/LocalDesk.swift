@@ -5,12 +5,12 @@ import Foundation
 
 /// Works on the database of this machine, beside a running server.
 struct LocalDesk: Desk {
-    let administration: Administration
+    let service: OperatorService
 
-    private var store: any Store { administration.store }
+    private var store: any Store { service.store }
 
     func createApplication(name: String) async throws -> CreatedApplicationRow {
-        let created = try await administration.createApplication(name: name)
+        let created = try await service.createApplication(name: name)
         return CreatedApplicationRow(
             app_uuid: created.application.uuid.lowercased, api_key: created.apiKey, shared_secret: created.sharedSecret)
     }
@@ -18,7 +18,7 @@ struct LocalDesk: Desk {
     func applications() async throws -> [ApplicationRow] { try await store.applications().map { ApplicationRow($0) } }
 
     func application(_ uuid: UUID) async throws -> ApplicationPage {
-        let application = try await administration.application(uuid)
+        let application = try await service.application(uuid)
         var platforms: [PlatformRow] = []
         for platform in try await store.platforms(of: application.key) {
             platforms.append(try await row(of: platform))
@@ -27,75 +27,71 @@ struct LocalDesk: Desk {
     }
 
     func platform(_ uuid: UUID) async throws -> PlatformRow {
-        try await row(of: try await administration.platform(uuid))
+        try await row(of: try await service.platform(uuid))
     }
 
     private func row(of platform: Platform) async throws -> PlatformRow {
-        let office = administration.office
-        return PlatformRow(
-            platform, devices: try await store.deviceCount(on: platform.key), public: office.published(of: platform),
-            expiry: office.credentialsExpiry(of: platform))
+        PlatformRow(
+            platform, devices: try await store.deviceCount(on: platform.key),
+            public: service.admin.published(of: platform), expiry: service.admin.credentialsExpiry(of: platform))
     }
 
     func deleteApplication(_ uuid: UUID, force: Bool) async throws {
-        try await store.delete(try await administration.application(uuid).key, force: force)
+        try await service.deleteApplication(uuid, force: force)
     }
 
     func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> CreatedPlatformRow {
-        let created = try await administration.office.createPlatform(
-            of: try await administration.application(application), kind: platform.kind, mode: platform.mode,
-            name: try Name(platform.name), credentials: platform.credentials, by: .operator)
+        let created = try await service.createPlatform(
+            of: try await service.application(application), kind: platform.kind, mode: platform.mode,
+            name: platform.name, credentials: platform.credentials)
         return CreatedPlatformRow(
             platform_uuid: created.platform.uuid.lowercased, platform_secret: created.secret,
-            public: administration.office.published(of: created.platform))
+            public: service.admin.published(of: created.platform))
     }
 
     func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws {
-        let platform = try await administration.platform(platform)
-        try await administration.office.replaceCredentials(of: platform, with: credentials, by: .operator)
+        try await service.replaceCredentials(of: try await service.platform(platform), with: credentials)
     }
 
     func testCredentials(of platform: UUID) async throws -> CredentialsTestRow {
-        let test = try await administration.office.testCredentials(of: try await administration.platform(platform))
+        let test = try await service.testCredentials(of: try await service.platform(platform))
         return CredentialsTestRow(result: test.name, detail: test.detail)
     }
 
     func resume(_ platform: UUID) async throws {
-        try await store.resume(try await administration.platform(platform).key)
+        try await service.resume(try await service.platform(platform))
     }
 
     func createChannel(_ storage: String, on platform: UUID) async throws -> CreatedChannelRow {
         guard let storage = BroadcastChannel.Storage(rawValue: storage) else {
             throw InvalidInput(field: "storage", "is '\(storage)', it has to be one of nothing, latest")
         }
-        let platform = try await administration.platform(platform)
-        let channel = try await administration.office.channels.createChannel(storage, on: platform)
-        let device = try await ChannelRoll(store: store).device(of: channel.id, on: platform)
+        let platform = try await service.platform(platform)
+        let (channel, device) = try await service.createChannel(storage, on: platform)
         return CreatedChannelRow(
             channel_id: channel.id, storage: channel.storage.rawValue, device_uuid: device.uuid.lowercased)
     }
 
     func channels(on platform: UUID) async throws -> [String] {
-        try await administration.office.channels.channels(on: try await administration.platform(platform))
+        try await service.channels.channels(on: try await service.platform(platform))
     }
 
     func channel(_ id: String, on platform: UUID) async throws -> ChannelRow {
-        let platform = try await administration.platform(platform)
-        let channel = try await administration.office.channels.channel(id, on: platform)
+        let platform = try await service.platform(platform)
+        let channel = try await service.channels.channel(id, on: platform)
         return ChannelRow(channel_id: channel.id, storage: channel.storage.rawValue)
     }
 
     func deleteChannel(_ id: String, on platform: UUID) async throws {
-        let platform = try await administration.platform(platform)
-        try await administration.office.channels.deleteChannel(id, on: platform)
-        try await ChannelRoll(store: store).drop(id, on: platform)
+        let platform = try await service.platform(platform)
+        try await service.deleteChannel(id, on: platform)
     }
 
     func push(_ draft: PushDraft, of application: UUID) async throws -> UUID {
-        let application = try await administration.application(application)
+        let application = try await service.application(application)
         let content = Push.Content(body: draft.body, apple: try draft.apns.map { try ApplePush($0) })
         let order = Order(content: content, target: try await target(draft.to, of: application))
-        return try await PushDesk(store: store).send(order, for: application.key).receiptID
+        return try await service.send(order, for: application).receiptID
     }
 
     private func target(_ recipients: PushDraft.Recipients, of application: Application) async throws -> Target {
@@ -104,17 +100,17 @@ struct LocalDesk: Desk {
         case .topics(let topics): return try Target(topics: topics)
         case .devices(let devices): return try Target(devices: devices)
         case .channels(let channels):
-            return try Target(devices: try await ChannelRoll(store: store).devices(of: channels, of: application.key))
+            return try Target(devices: try await service.channels.devices(of: channels, of: application.key))
         }
     }
 
     func receipt(_ id: UUID) async throws -> ReceiptPage {
-        let receipt = try await found(id)
+        let receipt = try await service.receipt(id)
         return ReceiptPage(receipt, try await store.connectionFaults(of: receipt.push.key))
     }
 
     func answer(of device: UUID, in receipt: UUID) async throws -> String {
-        let push = try await found(receipt).push
+        let push = try await service.receipt(receipt).push
         let platforms = try await store.platforms(of: push.applicationKey).map(\.key)
         guard let key = try await store.deviceKeys([device], on: platforms).first,
             let answer = try await store.answer(of: key, in: push.key)
@@ -123,17 +119,11 @@ struct LocalDesk: Desk {
     }
 
     func writeOff(_ receipt: UUID) async throws -> WriteOff {
-        try await store.writeOffDamage(of: try await found(receipt).push.key)
+        try await service.writeOffDamage(of: receipt)
     }
 
     func nodes() async throws -> [NodeRow] { try await store.nodes().map { NodeRow($0) } }
 
-    private func found(_ id: UUID) async throws -> Receipt {
-        guard let receipt = try await store.receipt(id) else {
-            throw StoreError.unknown("receipt \(id.lowercased)")
-        }
-        return receipt
-    }
 }
 
 extension NodeRow {

@@ -15,7 +15,10 @@ struct AdminStand {
     let clock = HandClock()
     let vault = GlassVault()
     var routes: AdminRoutes
-    let office: Office
+    let admin: AdminService
+    let channels: ChannelService
+    /// Of what is made before a test begins; `audited` leaves its lines out.
+    static let author = AuditAuthor.local(systemUser: "test")
     let `operator`: String
 
     /// - Parameter credentialsEnd: of all platforms, from now on.
@@ -23,9 +26,11 @@ struct AdminStand {
         store = MemoryStore(clock: clock, quotas: quotas)
         let credentials = GlassCredentials(vault: vault, end: credentialsEnd.map { [now = clock.now] in now + $0 })
         routes = AdminRoutes(store: store, vault: vault, clock: clock, credentials: credentials)
-        office = Office(store: store, vault: vault, credentials: credentials)
-        `operator` = try await office.createKey(
-            name: try Name("root"), scope: .operator, bounds: .everything
+        admin = AdminService(
+            store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: clock)
+        channels = ChannelService(store: store, provider: credentials.channels)
+        `operator` = try await admin.createKey(
+            name: try Name("root"), scope: .operator, bounds: .everything, by: Self.author
         ).text.text
     }
 
@@ -53,12 +58,15 @@ struct AdminStand {
     }
 
     func key(_ scope: AdminKey.Scope, _ bounds: AdminKey.Bounds) async throws -> String {
-        try await office.createKey(name: try Name("a \(scope.rawValue)"), scope: scope, bounds: bounds).text.text
+        try await admin.createKey(
+            name: try Name("a \(scope.rawValue)"), scope: scope, bounds: bounds, by: Self.author
+        ).text.text
     }
 
     /// The actions in the audit log, the newest first.
     func audited() async throws -> [String] {
-        try await store.auditLog(AuditQuery(bounds: .everything, limit: 200)).map(\.change.action)
+        try await store.auditLog(AuditQuery(bounds: .everything, limit: 200)).map(\.change)
+            .filter { $0.address != Self.author.address }.map(\.action)
     }
 
     func estate(_ name: String, of tenant: Key<Tenant> = Tenant.first) async throws -> Estate {
@@ -82,15 +90,17 @@ struct AdminStand {
         init(named name: String, of tenant: Key<Tenant>, in stand: AdminStand) async throws {
             let store = stand.store
             self.tenant = try #require(try await store.tenant(tenant))
-            application = try await stand.office.createApplication(name: try Name(name), of: tenant).application
-            platform = try await stand.office.createPlatform(
+            application = try await stand.admin.createApplication(
+                name: try Name(name), of: tenant, by: AdminStand.author
+            ).application
+            platform = try await stand.admin.createPlatform(
                 of: application, kind: .ios, mode: .production, name: try Name(name),
-                credentials: ["topic": .string("org.example.\(name)")], by: .operator
+                credentials: ["topic": .string("org.example.\(name)")], by: AdminStand.author
             ).platform
             device = try await store.register(.sample(1, topics: ["news"]), as: nil, on: platform)
             push = try await store.accept(.sample(UInt64(platform.key.rawValue), to: platform))
-            key = try await stand.office.createKey(
-                name: try Name("victim"), scope: .sender, bounds: .tenant(tenant)
+            key = try await stand.admin.createKey(
+                name: try Name("victim"), scope: .sender, bounds: .tenant(tenant), by: AdminStand.author
             ).key
             schedule = try await store.schedule(
                 Order(content: .init(body: "later"), target: .everyone), at: stand.clock.now + .seconds(3_600),
@@ -103,7 +113,9 @@ struct AdminStand {
                 try GeofencePlan(
                     locations: [location.key], trigger: .enter, data: try GeofenceData([:]),
                     expiresAt: stand.clock.now + .seconds(3_600)), of: application.key)
-            channel = try await stand.office.channels.createChannel(.latest, on: platform)
+            channel = try await stand.channels.create(
+                .latest, on: platform, of: application, by: AdminStand.author
+            ).channel
         }
 
         /// A path with this estate's ids in the place of its parameters; throws on a parameter it does not know.

@@ -30,7 +30,7 @@ import Testing
     @Test func `a rotated key's old secret is taken until its grace ends`() async throws {
         let stand = try await AdminStand()
         let old = try await stand.key(.readOnly, .tenant(Tenant.first))
-        let id = try #require(Admin.KeyText(old)).id
+        let id = try #require(AdminKey.Text(old)).id
         let reply = try await stand.send(.post, "keys/\(id)/rotate", #"{"grace_seconds":60}"#)
         let new = try #require(reply["key"]?.stringValue)
         for key in [old, new] { #expect(try await stand.send(.get, "apps", as: key).status == 200) }
@@ -226,7 +226,7 @@ import Testing
         let stand = try await AdminStand()
         let estate = try await stand.estate("shop")
         let other = try await stand.store.create(.numbered(7, of: estate.application.key))
-        let sent = try await PushDesk(store: stand.store).send(
+        let sent = try await PushService(store: stand.store).send(
             Order(content: Push.Content(body: "hi"), target: try Target()), for: estate.application.key)
         let path = "pushes/\(sent.receiptID.lowercased)/platforms"
         let pages = [(estate.platform.key, [Answer.accepted, .gone, .accepted]), (other.key, [.refused(.badToken)])]
@@ -275,7 +275,7 @@ import Testing
         _ = try await stand.send(.post, "tenants", #"{"name":"other"}"#)
         let all = try await stand.send(.get, "audit")
         #expect(all.text.contains("app.rename") && all.text.contains("tenant.create"))
-        let id = try #require(Admin.KeyText(admin)).id
+        let id = try #require(AdminKey.Text(admin)).id
         for query in ["app_uuid=\(app)", "key_id=\(id)", "until=\((stand.clock.now + .seconds(-1)).text)"] {
             let some = try await stand.send(.get, "audit?\(query)")
             #expect(some.text.contains("app.rename") && !some.text.contains("tenant.create"), "\(query): \(some)")

@@ -11,9 +11,9 @@ import Testing
     private static func platform(
         _ use: AppleTokenUse, of estate: AdminStand.Estate, _ stand: AdminStand
     ) async throws -> Platform {
-        try await stand.office.createPlatform(
+        try await stand.admin.createPlatform(
             of: estate.application, kind: .apple(use), mode: .production, name: try Name("\(use)"),
-            credentials: ["topic": .string("org.example.own")], by: .operator
+            credentials: ["topic": .string("org.example.own")], by: AdminStand.author
         ).platform
     }
 
@@ -91,12 +91,12 @@ import Testing
         let estate = try await stand.estate("own")
         let calls = try await Self.platform(.voip, of: estate, stand)
         let order = Order(content: Push.Content(body: "hello"), target: .everyone)
-        let draft = try await PushDesk(store: stand.store).draft(order, for: estate.application.key)
+        let draft = try await PushService(store: stand.store).draft(order, for: estate.application.key)
         #expect(draft.platformKeys == [estate.platform.key])
         let named = try Order(
             content: Push.Content(body: "hello"), target: Target(platforms: [.ios, .apple(.voip)]))
         #expect(
-            try await PushDesk(store: stand.store).draft(named, for: estate.application.key).platformKeys
+            try await PushService(store: stand.store).draft(named, for: estate.application.key).platformKeys
                 == [estate.platform.key])
         #expect(calls.key != estate.platform.key)
     }

@@ -125,7 +125,7 @@ import Testing
     @Test func `no route answers without a key, and none with a wrong one`() async throws {
         let stand = try await AdminStand()
         let estate = try await stand.estate("own")
-        let wrong = Admin.KeyText(id: estate.key.id, secret: String(repeating: "0", count: 64)).text
+        let wrong = AdminKey.Text(id: estate.key.id, secret: String(repeating: "0", count: 64)).text
         for route in stand.routes.routes {
             let path = try estate.fill(route.path)
             for header in [nil, "Bearer", "Bearer x", "Bearer \(wrong)", "Basic \(stand.operator)"] {

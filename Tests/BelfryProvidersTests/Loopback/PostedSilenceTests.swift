@@ -79,7 +79,7 @@ import Testing
     {
         let platform = try stand.platform(
             stage.kind, stage.fields.merging(["trust_root": trustRoot ?? stage.trustRoot]) { $1 })
-        return await CredentialsIntake(means: stand.means).test(
+        return await CredentialsService(means: stand.means).test(
             platform, devices: [DeviceToken(bytes: Array(stage.token.utf8))])
     }
 
@@ -112,7 +112,7 @@ import Testing
             for (kind, words) in [
                 (PlatformKind.web, "no browser is registered yet"), (.windowsPhone, "no phone is registered"),
             ] {
-                let test = await CredentialsIntake(means: stand.means).test(try stand.platform(kind, [:]), devices: [])
+                let test = await CredentialsService(means: stand.means).test(try stand.platform(kind, [:]), devices: [])
                 #expect(test.name == "unknown" && test.detail?.contains(words) == true, "\(test)")
             }
         }

@@ -47,7 +47,7 @@ struct PostedStand: Sendable {
 
     func platform(_ kind: PlatformKind, _ entered: [String: String]) throws -> Platform {
         let uuid = UUID()
-        let sealed = try CredentialsIntake(means: means).sealed(
+        let sealed = try CredentialsService(means: means).sealed(
             entered.mapValues { .string($0) }, kind: kind, mode: .production, platform: uuid, by: .operator)
         return Platform(
             key: Key(1), uuid: uuid, applicationKey: Key(1), kind: kind, mode: .production, name: "p", secretHash: [],

@@ -66,7 +66,7 @@ import Tunnel
             let wrong = try Self.proxy(make, port: process.port, password: "wrong")
             try await PostedStand.run(proxies: ProxyPlan(standard: .through(wrong))) { stand in
                 try await far.with(stand) { place in
-                    let result = await CredentialsIntake(means: stand.means).test(place.platform, devices: [])
+                    let result = await CredentialsService(means: stand.means).test(place.platform, devices: [])
                     guard case .unknown(let words) = result else {
                         Issue.record("\(result)")
                         return

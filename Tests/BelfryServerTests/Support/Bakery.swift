@@ -10,7 +10,7 @@ struct Bakery: Sendable {
     /// Where the database is.
     let settings: [String: String]
     let simulator: APNsSimulator
-    let application: Administration.CreatedApplication
+    let application: CreatedApplication
     let platform: Platform
 
     /// - Parameter latency: of the simulator's answers, in milliseconds.
@@ -31,9 +31,9 @@ struct Bakery: Sendable {
         _ settings: [String: String], _ simulator: APNsSimulator, _ key: APNsSimulator.IssuedKey
     ) async throws -> Bakery {
         try await Premises.with(settings) { premises in
-            let administration = premises.administration
-            let application = try await administration.createApplication(name: "Bakery")
-            let platform = try await administration.createPlatform(
+            let operatorService = premises.operatorService
+            let application = try await operatorService.createApplication(name: "Bakery")
+            let platform = try await operatorService.createPlatform(
                 of: application.application, kind: .ios, mode: .development, name: "iOS",
                 credentials: House.credentials(key, of: simulator)
             ).platform

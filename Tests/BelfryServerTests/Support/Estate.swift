@@ -121,7 +121,7 @@ struct Estate: Sendable {
     /// Registers devices, for the topic `town` unless told otherwise, past any server.
     func crowd(_ count: Int, topics: Set<String> = ["town"], seed: UInt64 = 1) async throws -> Crowd {
         try await withPremises { premises in
-            let platform = try await premises.administration.platform(UUID(uuidString: platform) ?? UUID())
+            let platform = try await premises.operatorService.platform(UUID(uuidString: platform) ?? UUID())
             return try await Crowd.register(count, topics: topics, on: platform, in: premises.store, seed: seed)
         }
     }

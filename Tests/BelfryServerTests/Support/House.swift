@@ -12,15 +12,15 @@ import Testing
 struct House: Sendable {
     let simulator: APNsSimulator
     let key: APNsSimulator.IssuedKey
-    let administration: Administration
+    let operatorService: OperatorService
     let addresses: Server.Addresses
-    let application: Administration.CreatedApplication
-    let platform: Administration.CreatedPlatform
+    let application: CreatedApplication
+    let platform: CreatedPlatform
     let book: LogBook
 
     static let topic = "org.example.bakery"
 
-    var store: any Store { administration.store }
+    var store: any Store { operatorService.store }
     var sender: Caller {
         Caller(base: addresses.http, user: application.application.uuid.lowercased, secret: application.apiKey)
     }
@@ -47,14 +47,14 @@ struct House: Sendable {
                 var configuration = try await quick(in: scratch)
                 configure(&configuration)
                 try await serve(configuration, book) { addresses, premises in
-                    let administration = premises.administration
-                    let application = try await administration.createApplication(name: "Bakery")
-                    let platform = try await administration.createPlatform(
+                    let operatorService = premises.operatorService
+                    let application = try await operatorService.createApplication(name: "Bakery")
+                    let platform = try await operatorService.createPlatform(
                         of: application.application, kind: .ios, mode: .development, name: "iOS",
                         credentials: credentials(key, of: simulator))
                     try await body(
                         House(
-                            simulator: simulator, key: key, administration: administration, addresses: addresses,
+                            simulator: simulator, key: key, operatorService: operatorService, addresses: addresses,
                             application: application, platform: platform, book: book))
                 }
             }

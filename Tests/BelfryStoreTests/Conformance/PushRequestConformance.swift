@@ -20,7 +20,7 @@ import Testing
             for target in targets {
                 let order = Order(
                     content: content, target: target, lane: .bulk, expiresAt: scene.clock.now + .seconds(60))
-                let push = try await PushDesk(store: scene.store).send(order, for: scene.application.key)
+                let push = try await PushService(store: scene.store).send(order, for: scene.application.key)
                 #expect(try await scene.store.request(of: push.key) == order)
             }
             #expect(try await scene.store.request(of: Key(9_999)) == nil)

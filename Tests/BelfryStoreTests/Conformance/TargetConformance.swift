@@ -11,7 +11,7 @@ import Testing
         try await Scene.play(on: engine) { scene in
             var crowd = TargetCrowd(dice: SplitMix64(seed: seed), scene: scene)
             try await crowd.gather()
-            let desk = PushDesk(store: scene.store)
+            let desk = PushService(store: scene.store)
             for _ in 0..<60 {
                 let target = try crowd.target()
                 let push = try await desk.draft(

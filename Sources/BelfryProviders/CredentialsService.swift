@@ -2,7 +2,7 @@ package import BelfryCore
 package import FoundationEssentials
 
 /// Takes in what a person entered for a platform: the kind of its provider decides what that has to be.
-package struct CredentialsIntake: ProviderCredentials {
+package struct CredentialsService: ProviderCredentials {
     private let means: ProviderMeans
 
     package init(means: ProviderMeans) { self.means = means }

@@ -1,12 +1,13 @@
 import FoundationEssentials
 
-/// Turns orders into pushes, for every door alike: finds the platforms and the audience, and sees that each can take it.
-package struct PushDesk: Sendable {
-    private let store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore
+/// Turns orders into pushes, for every API alike: finds the platforms and the audience, and sees that each can take it.
+package struct PushService: Sendable {
+    private let store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore & AuditStore
     private let witness: any Witness
 
     package init(
-        store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore, witness: any Witness = NoWitness()
+        store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore & AuditStore,
+        witness: any Witness = NoWitness()
     ) {
         self.store = store
         self.witness = witness
@@ -18,6 +19,21 @@ package struct PushDesk: Sendable {
         let push = try await store.accept(try await draft(order, for: application))
         witness.noticed(push.head)
         return push
+    }
+
+    /// As `send`, with a line in the audit log.
+    package func send(_ order: Order, for application: Application, by author: AuditAuthor) async throws -> Push {
+        let change = AuditedChange(by: author, "push.create", application, ["target": order.target.summary])
+        return try await store.audited(change) { try await send(order, for: application.key) }
+    }
+
+    /// As `schedule`, with a line in the audit log.
+    package func schedule(
+        _ order: Order, at dueAt: Instant, for application: Application, by author: AuditAuthor
+    ) async throws -> Schedule {
+        let details = ["target": order.target.summary, "due_at": dueAt.text]
+        let change = AuditedChange(by: author, "schedule.create", application, details)
+        return try await store.audited(change) { try await schedule(order, at: dueAt, for: application.key) }
     }
 
     /// The push that the order makes at present.
@@ -63,5 +79,16 @@ package struct PushDesk: Sendable {
             .filter { content.isMeant(for: $0.kind) }
         try content.check(for: Set(platforms.map(\.kind)), receiptID: receiptID)
         return platforms
+    }
+}
+
+extension Target {
+    /// For the audit log: how a push was aimed, without the names of users.
+    fileprivate var summary: String {
+        if let devices { return "\(devices.count) devices" }
+        if topics.isEmpty && customUserIDs.isEmpty {
+            return platforms == nil ? "everyone" : "everyone on some platforms"
+        }
+        return "\(topics.count) topics, \(customUserIDs.count) custom user ids"
     }
 }

@@ -1,9 +1,6 @@
-import BelfryCore
-import Crypto
-
-extension Admin {
+extension AdminKey {
     /// An admin key as its holder writes it: `bfy_<id>_<secret>`, so that it is known for what it is wherever it turns up.
-    package struct KeyText: Sendable, Hashable {
+    package struct Text: Sendable, Hashable {
         /// 16 hex digits.
         package let id: String
         /// 64 hex digits: 256 random bits.
@@ -25,16 +22,18 @@ extension Admin {
             self.init(id: String(parts[1]), secret: String(parts[2]))
         }
 
-        package static func random() -> KeyText {
-            KeyText(id: SymmetricKey(size: .init(bitCount: 64)).hex, secret: SymmetricKey(size: .bits256).hex)
+        package static func random() -> Text {
+            Text(id: [UInt8].random(count: 8).hex, secret: [UInt8].random(count: 32).hex)
         }
 
         package var text: String { "\(Self.mark)_\(id)_\(secret)" }
-        package var secretHash: [UInt8] { SecretHash.of(secret) }
     }
 }
 
-extension SymmetricKey {
-    var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
-    fileprivate var hex: String { bytes.hex }
+extension [UInt8] {
+    /// From the system's generator, which is fit for secrets.
+    static func random(count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
 }

@@ -1,0 +1,90 @@
+import FoundationEssentials
+
+extension AdminService {
+    /// Checks the credentials and keeps them sealed. Throws `InvalidInput` with the reason when they cannot be used.
+    ///
+    /// A platform of a kind that nobody here delivers to takes none. Its devices register and its pushes are accepted; it
+    /// is parked, and its pages wait.
+    package func createPlatform(
+        of application: Application, kind: PlatformKind, mode: Platform.Mode, name: Name,
+        credentials entered: [String: JSONValue], by author: AuditAuthor
+    ) async throws -> CreatedPlatform {
+        let (uuid, secret) = (UUID(), UUID().lowercased)
+        let sealed = try credentials.sealed(entered, kind: kind, mode: mode, platform: uuid, by: author.credentials)
+        let new = NewPlatform(
+            uuid: uuid, applicationKey: application.key, kind: kind, mode: mode, name: name.text,
+            secretHash: hash(secret), credentials: sealed)
+        let change = AuditedChange(
+            by: author, "platform.create", uuid.lowercased, of: Permission.Subject(application),
+            ["name": name.text, "type": kind.rawValue, "mode": mode.rawValue])
+        let platform = try await store.audited(change) {
+            let platform = try await store.create(new)
+            guard let parking = credentials.parking(of: kind) else { return platform }
+            try await store.park(platform.key, parking)
+            return try await store.platform(platform.key) ?? platform
+        }
+        return CreatedPlatform(platform: platform, secret: secret)
+    }
+
+    package func rename(
+        _ platform: Platform, of application: Application, to name: Name, by author: AuditAuthor
+    ) async throws {
+        let change = AuditedChange(by: author, "platform.rename", platform, of: application, ["name": name.text])
+        try await store.audited(change) { try await store.rename(platform.key, to: name) }
+    }
+
+    package func delete(
+        _ platform: Platform, of application: Application, force: Bool, by author: AuditAuthor
+    ) async throws {
+        let details = ["name": platform.name, "force": String(force)]
+        let change = AuditedChange(by: author, "platform.delete", platform, of: application, details)
+        try await store.audited(change) { try await store.delete(platform.key, force: force) }
+    }
+
+    /// Puts new credentials in the place of old ones; pages that waited for them go on.
+    package func replaceCredentials(
+        of platform: Platform, of application: Application, with entered: [String: JSONValue], by author: AuditAuthor
+    ) async throws {
+        if let parking = credentials.parking(of: platform.kind) {
+            throw InvalidInput(field: "credentials", "are not taken: \(parking.detail)")
+        }
+        let sealed = try credentials.sealed(
+            entered, kind: platform.kind, mode: platform.mode, platform: platform.uuid, by: author.credentials)
+        let change = AuditedChange(by: author, "platform.replace_credentials", platform, of: application)
+        try await store.audited(change) { try await store.replaceCredentials(of: platform.key, with: sealed) }
+    }
+
+    /// Connects to the provider and asks whether it takes the platform's credentials; no device is told anything. It changes nothing
+    /// here, but whoever tries a key has used it, so it leaves a line too.
+    package func testCredentials(
+        of platform: Platform, of application: Application, by author: AuditAuthor
+    ) async throws -> CredentialsTest {
+        let devices = try await store.devices(DeviceSearch(platforms: [platform.key]), after: nil, limit: 20)
+        let test = await credentials.test(platform, devices: devices.filter(\.isActive).compactMap(\.token))
+        let change = AuditedChange(
+            by: author, "platform.test_credentials", platform, of: application, ["result": test.name])
+        try await store.audited(change) {}
+        return test
+    }
+
+    package func park(
+        _ platform: Platform, of application: Application, because reason: String, by author: AuditAuthor
+    ) async throws {
+        let change = AuditedChange(by: author, "platform.park", platform, of: application, ["reason": reason])
+        let parking = Parking(cause: .credentials, detail: reason, since: clock.now)
+        try await store.audited(change) { try await store.park(platform.key, parking) }
+    }
+
+    package func resume(_ platform: Platform, of application: Application, by author: AuditAuthor) async throws {
+        let change = AuditedChange(by: author, "platform.resume", platform, of: application)
+        try await store.audited(change) { try await store.resume(platform.key) }
+    }
+
+    /// The public part of the platform's credentials; nothing when they cannot be opened.
+    package func published(of platform: Platform) -> [String: String] {
+        (try? credentials.published(of: platform)) ?? [:]
+    }
+
+    /// When the provider will take a platform's credentials no more; nil where they do not say, or cannot be read.
+    package func credentialsExpiry(of platform: Platform) -> Instant? { try? credentials.expiry(of: platform) }
+}

@@ -1,0 +1,120 @@
+import FoundationEssentials
+
+/// Makes, changes and deletes tenants, applications, platforms and admin keys, for every way in alike. Each change leaves its line in
+/// the audit log.
+///
+/// A secret that is made is returned once; what is kept is its hash, or its seal where it must be read again.
+package struct AdminService: Sendable {
+    package typealias Stores = ApplicationStore & RegistryUpkeep & TenantStore & AdminKeyStore & DirectoryStore
+        & DamageStore
+        & AuditStore
+
+    let store: any Stores
+    let vault: any Vault
+    let credentials: any ProviderCredentials
+    /// SHA-256. Secrets are random, so a fast hash does.
+    let hash: @Sendable (String) -> [UInt8]
+    let clock: any WallClock
+
+    package init(
+        store: any Stores, vault: any Vault, credentials: any ProviderCredentials,
+        hash: @escaping @Sendable (String) -> [UInt8], clock: any WallClock
+    ) {
+        self.store = store
+        self.vault = vault
+        self.credentials = credentials
+        self.hash = hash
+        self.clock = clock
+    }
+}
+
+// MARK: - Tenants
+
+extension AdminService {
+    package func createTenant(name: Name, by author: AuditAuthor) async throws -> Tenant {
+        let tenant = NewTenant(uuid: UUID(), name: name)
+        let change = AuditedChange(
+            by: author, "tenant.create", tenant.uuid.lowercased, of: .everything, ["name": name.text])
+        return try await store.audited(change) { try await store.create(tenant) }
+    }
+
+    package func rename(_ tenant: Tenant, to name: Name, by author: AuditAuthor) async throws {
+        let change = AuditedChange(
+            by: author, "tenant.rename", tenant.uuid.lowercased, of: .tenant(tenant.key), ["name": name.text])
+        try await store.audited(change) { try await store.rename(tenant.key, to: name) }
+    }
+
+    package func delete(_ tenant: Tenant, by author: AuditAuthor) async throws {
+        let change = AuditedChange(
+            by: author, "tenant.delete", tenant.uuid.lowercased, of: .tenant(tenant.key), ["name": tenant.name])
+        try await store.audited(change) { try await store.delete(tenant.key) }
+    }
+}
+
+// MARK: - Applications
+
+extension AdminService {
+    package func createApplication(
+        name: Name, of tenant: Key<Tenant> = Tenant.first, by author: AuditAuthor
+    ) async throws -> CreatedApplication {
+        let (uuid, apiKey) = (UUID(), UUID().lowercased)
+        let secret = try makeSharedSecret(of: uuid)
+        let new = NewApplication(
+            uuid: uuid, name: name.text, apiKeyHash: hash(apiKey), sharedSecret: secret.sealed, tenantKey: tenant)
+        let change = AuditedChange(
+            by: author, "app.create", uuid.lowercased, of: .tenant(tenant), ["name": name.text])
+        let application = try await store.audited(change) { try await store.create(new) }
+        return CreatedApplication(application: application, apiKey: apiKey, sharedSecret: secret.text)
+    }
+
+    package func rename(_ application: Application, to name: Name, by author: AuditAuthor) async throws {
+        let change = AuditedChange(by: author, "app.rename", application, ["name": name.text])
+        try await store.audited(change) { try await store.rename(application.key, to: name) }
+    }
+
+    package func delete(_ application: Application, force: Bool, by author: AuditAuthor) async throws {
+        let details = ["name": application.name, "force": String(force)]
+        let change = AuditedChange(by: author, "app.delete", application, details)
+        try await store.audited(change) { try await store.delete(application.key, force: force) }
+    }
+
+    /// The old key is refused from now on.
+    package func replaceAPIKey(of application: Application, by author: AuditAuthor) async throws -> String {
+        let apiKey = UUID().lowercased
+        try await store.audited(AuditedChange(by: author, "app.replace_api_key", application)) {
+            try await store.replaceAPIKey(of: application.key, with: hash(apiKey))
+        }
+        return apiKey
+    }
+
+    /// Custom user ids signed with the old secret are refused from now on.
+    package func replaceSharedSecret(of application: Application, by author: AuditAuthor) async throws -> String {
+        let secret = try makeSharedSecret(of: application.uuid)
+        try await store.audited(AuditedChange(by: author, "app.replace_shared_secret", application)) {
+            try await store.replaceSharedSecret(of: application.key, with: secret.sealed)
+        }
+        return secret.text
+    }
+
+    private func makeSharedSecret(of application: UUID) throws -> (text: String, sealed: Sealed) {
+        let secret = [UInt8].random(count: 32)
+        return (secret.hex, try vault.seal(secret, for: VaultPurpose.sharedSecret(of: application)))
+    }
+}
+
+// MARK: - Pushes
+
+extension AdminService {
+    /// Gives up what of a push cannot be read, so that it settles.
+    package func writeOffDamage(
+        of receipt: Receipt, of application: Application, by author: AuditAuthor
+    ) async throws -> WriteOff {
+        let details = [
+            "receipt_id": receipt.push.receiptID.lowercased, "pages": String(receipt.damagedPages),
+            "walks": String(receipt.damagedWalks),
+        ]
+        return try await store.audited(AuditedChange(by: author, "push.write_off", application, details)) {
+            try await store.writeOffDamage(of: receipt.push.key)
+        }
+    }
+}

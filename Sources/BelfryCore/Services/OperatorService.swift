@@ -1,0 +1,111 @@
+package import FoundationEssentials
+
+/// What an operator does at the server's own machine: makes applications and platforms, mends them, sends, and looks.
+///
+/// It works on the store, so it works beside a running server; the server sees the change within a moment. The author of its changes
+/// is the local operator, by the system user's name.
+package struct OperatorService: Sendable {
+    package let store: any Store
+    package let admin: AdminService
+    package let channels: ChannelService
+    package let pushes: PushService
+    package let author: AuditAuthor
+
+    package init(store: any Store, admin: AdminService, channels: any BroadcastChannels, systemUser: String) {
+        self.store = store
+        self.admin = admin
+        self.channels = ChannelService(store: store, provider: channels)
+        pushes = PushService(store: store)
+        author = .local(systemUser: systemUser)
+    }
+
+    /// Makes a change that the store knows nothing of, such as one of the key ring, and leaves its line.
+    package func audited<Value: Sendable>(
+        _ action: String, _ subject: String, _ details: [String: String] = [:], _ work: () async throws -> Value
+    ) async throws -> Value {
+        try await store.audited(AuditedChange(by: author, action, subject, of: .everything, details), work)
+    }
+
+    // MARK: Applications and platforms
+
+    package func createApplication(name: String) async throws -> CreatedApplication {
+        try await admin.createApplication(name: try Name(name), by: author)
+    }
+
+    package func deleteApplication(_ uuid: UUID, force: Bool) async throws {
+        try await admin.delete(try await application(uuid), force: force, by: author)
+    }
+
+    package func createPlatform(
+        of application: Application, kind: PlatformKind, mode: Platform.Mode, name: String,
+        credentials: [String: JSONValue]
+    ) async throws -> CreatedPlatform {
+        try await admin.createPlatform(
+            of: application, kind: kind, mode: mode, name: try Name(name), credentials: credentials, by: author)
+    }
+
+    package func replaceCredentials(of platform: Platform, with credentials: [String: JSONValue]) async throws {
+        try await admin.replaceCredentials(
+            of: platform, of: try await owner(of: platform), with: credentials, by: author)
+    }
+
+    package func testCredentials(of platform: Platform) async throws -> CredentialsTest {
+        try await admin.testCredentials(of: platform, of: try await owner(of: platform), by: author)
+    }
+
+    package func resume(_ platform: Platform) async throws {
+        try await admin.resume(platform, of: try await owner(of: platform), by: author)
+    }
+
+    // MARK: Channels and pushes
+
+    package func createChannel(
+        _ storage: BroadcastChannel.Storage, on platform: Platform
+    ) async throws -> (channel: BroadcastChannel, device: Device) {
+        try await channels.create(storage, on: platform, of: try await owner(of: platform), by: author)
+    }
+
+    package func deleteChannel(_ id: String, on platform: Platform) async throws {
+        try await channels.delete(id, on: platform, of: try await owner(of: platform), by: author)
+    }
+
+    package func send(_ order: Order, for application: Application) async throws -> Push {
+        try await pushes.send(order, for: application, by: author)
+    }
+
+    package func writeOffDamage(of receipt: UUID) async throws -> WriteOff {
+        let receipt = try await self.receipt(receipt)
+        guard let application = try await store.application(receipt.push.applicationKey) else {
+            throw StoreError.unknown("application of this push")
+        }
+        return try await admin.writeOffDamage(of: receipt, of: application, by: author)
+    }
+
+    // MARK: What there is
+
+    package func application(_ uuid: UUID) async throws -> Application {
+        guard let application = try await store.application(uuid) else {
+            throw StoreError.unknown("application \(uuid.lowercased)")
+        }
+        return application
+    }
+
+    package func platform(_ uuid: UUID) async throws -> Platform {
+        guard let platform = try await store.platform(uuid) else {
+            throw StoreError.unknown("platform \(uuid.lowercased)")
+        }
+        return platform
+    }
+
+    package func receipt(_ id: UUID) async throws -> Receipt {
+        guard let receipt = try await store.receipt(id) else { throw StoreError.unknown("receipt \(id.lowercased)") }
+        return receipt
+    }
+
+    private func owner(of platform: Platform) async throws -> Application {
+        guard let application = try await store.application(platform.applicationKey) else {
+            throw StoreError.unknown("application of this platform")
+        }
+        return application
+    }
+}

@@ -1,0 +1,158 @@
+import BelfryCore
+import BelfryServer
+import BelfrySimulators
+import Foundation
+import Testing
+
+/// What commands on the server's machine leave in the audit log.
+extension ServerTests {
+    @Suite struct AuditedCommandTests {}
+}
+
+extension ServerTests.AuditedCommandTests {
+    /// Commands that change nothing that a server has. `simulate` has others beneath it.
+    private static let reading: Set = [
+        "check", "app list", "app show", "platform list", "platform show", "channel list", "channel show", "receipt",
+        "tenant list", "admin list", "keys list", "nodes", "backup",
+    ]
+    /// They are servers, and what is changed through them is audited there.
+    private static let serving: Set = ["serve", "demo"]
+
+    @Test func `every command that changes something leaves a line with the system user's name`() async throws {
+        try await Estate.with { estate in
+            let walk = Walk(estate: estate)
+            let all = try await Self.commands(in: estate.scratch)
+            try await Self.change(everythingBy: walk)
+            let known = Self.reading.union(Self.serving).union(walk.done)
+            #expect(all.subtracting(known).sorted() == [], "a new command: does it change something?")
+            #expect(known.subtracting(all).sorted() == [], "no command any more")
+        }
+    }
+
+    /// Runs each of the commands that change something, in an order in which they can be.
+    private static func change(everythingBy walk: Walk) async throws {
+        let estate = walk.estate
+        try await walk.run("tenant create", "--name", "Dairy", leaves: "tenant.create")
+        let app = try Estate.Created(
+            try await walk.run("app create", "--name", "Butcher", "--json", leaves: "app.create"))
+        let web = try Estate.CreatedPlatform(
+            try await walk.run(
+                "platform create", "--json", "--app", app.app_uuid, "--type", "web", "--mode", "production", "--name",
+                "Web", leaves: "platform.create")
+        ).platform_uuid
+        try await walk.run(
+            "platform credentials", web, "--credential", "subject=mailto:a@b.example",
+            leaves: "platform.replace_credentials")
+        try await walk.run("platform test", web, leaves: "platform.test_credentials", endsWell: false)
+        try await walk.run("platform resume", web, leaves: "platform.resume")
+        try await channels(walk)
+        let push: [String: String] = try await walk.run(
+            "push", "--app", app.app_uuid, "--body", "Hello", "--json", leaves: "push.create"
+        ).decoded()
+        try await walk.run("write-off", try #require(push["receipt_id"]), leaves: "push.write_off")
+        let key: [String: String] = try await walk.run("admin create", "--json", leaves: "key.create").decoded()
+        let keyID = try #require(key["key_id"])
+        try await walk.run("admin rotate", keyID, leaves: "key.rotate")
+        try await walk.run("admin revoke", keyID, leaves: "key.revoke")
+        try await walk.run("keys rotate", leaves: "sealing_key.rotate")
+        try await walk.run("keys drop", "1", leaves: "sealing_key.drop")
+        try await walk.run("app delete", app.app_uuid, "--force", leaves: "app.delete")
+        try await databases(walk, estate.scratch)
+    }
+
+    private static func channels(_ walk: Walk) async throws {
+        let key = APNsSimulator.IssuedKey()
+        var management = APNsChannelsConfiguration()
+        management.keys = [key.known]
+        let apple = try await APNsChannelsSimulator.start(management)
+        let result = await Result {
+            let platform = try await ServerTests.ChannelCommandTests.platform(key, apple, of: walk.estate)
+            let channel: [String: String] = try await walk.run(
+                "channel create", "--platform", platform, "--storage", "latest", "--json", leaves: "channel.create"
+            ).decoded()
+            try await walk.run(
+                "channel delete", try #require(channel["channel_id"]), "--platform", platform, leaves: "channel.delete")
+        }
+        try await apple.shutdown()
+        try result.get()
+    }
+
+    /// Those that make a database.
+    private static func databases(_ walk: Walk, _ scratch: Scratch) async throws {
+        let copy = scratch.file("copy")
+        #expect(try await walk.estate.run("backup", "--to", copy).status == 0)
+        for (command, action, arguments) in [
+            ("migrate", "database.migrate", []), ("restore", "database.restore", ["--from", copy]),
+        ] {
+            let directory = scratch.file(command)
+            let ended = try await Program.run([command, "--data-directory", directory] + arguments, in: scratch)
+            #expect(ended.status == 0, "\(command): \(ended.err)")
+            try await walk.expect(action, by: command, in: directory)
+        }
+        let again = try await Program.run(["migrate", "--data-directory", scratch.file("migrate")], in: scratch)
+        #expect(again.status == 0)
+        #expect(try await walk.lines(in: scratch.file("migrate")).count == 1, "nothing was changed, nothing is told")
+
+        let directory = scratch.file("moved")
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: walk.estate.data + "/key-ring", toPath: directory + "/key-ring")
+        let ended = try await Program.run(
+            [
+                "database", "copy", "--from", "sqlite:\(walk.estate.data)/belfry.sqlite", "--to",
+                "sqlite:\(directory)/belfry.sqlite",
+            ], in: scratch)
+        #expect(ended.status == 0, "\(ended.err)")
+        try await walk.expect("database.copy", by: "database copy", in: directory)
+    }
+
+    /// Every command that has none beneath it, as the program itself lists them; without those of `simulate` and `help`.
+    private static func commands(in scratch: Scratch) async throws -> Set<String> {
+        struct Command: Decodable {
+            let commandName: String
+            let subcommands: [Command]?
+
+            func leaves(below path: String) -> [String] {
+                let beneath = (subcommands ?? []).filter { $0.commandName != "help" && $0.commandName != "simulate" }
+                guard !beneath.isEmpty else { return [path] }
+                return beneath.flatMap { $0.leaves(below: path.isEmpty ? $0.commandName : "\(path) \($0.commandName)") }
+            }
+        }
+        struct Help: Decodable { let command: Command }
+        let help: Help = try await Program.run(["--experimental-dump-help"], in: scratch).decoded()
+        return Set(help.command.leaves(below: ""))
+    }
+}
+
+/// Runs commands one after the other and looks at the line that each leaves.
+private final class Walk {
+    let estate: Estate
+    private(set) var done: Set<String> = []
+
+    init(estate: Estate) { self.estate = estate }
+
+    /// Runs a command in the estate, which leaves a line.
+    @discardableResult
+    func run(
+        _ command: String, _ arguments: String..., leaves action: String, endsWell: Bool = true
+    ) async throws -> Program.Ended {
+        let before = try await lines(in: estate.data).count
+        let ended = try await estate.run(command.split(separator: " ").map(String.init) + arguments)
+        if endsWell { #expect(ended.status == 0, "\(command): \(ended.err)") }
+        #expect(try await lines(in: estate.data).count == before + 1, "\(command)")
+        try await expect(action, by: command, in: estate.data)
+        return ended
+    }
+
+    func expect(_ action: String, by command: String, in directory: String) async throws {
+        let line = try #require(try await lines(in: directory).first, "\(command)")
+        #expect(line.action == action && line.keyID == nil && line.address == "local:\(NSUserName())", "\(line)")
+        done.insert(command)
+    }
+
+    /// The newest first.
+    func lines(in directory: String) async throws -> [AuditedChange] {
+        try await Premises.with(["data.directory": directory]) { premises in
+            try await premises.store.auditLog(AuditQuery(bounds: .everything, limit: 200)).map(\.change)
+        }
+    }
+}
