@@ -15,7 +15,7 @@ struct Estate {
     private static let secret = "secret"
     private static let hash = Array(SHA256.hash(data: Data(secret.utf8)))
 
-    init(in store: MemoryStore, vault: GlassVault, office: Office, clock: HandClock) async throws {
+    init(in store: MemoryStore, vault: GlassVault, channels: any BroadcastChannels, clock: HandClock) async throws {
         let uuid = UUID(words: 1, 1)
         let application = try await store.create(
             NewApplication(
@@ -46,18 +46,20 @@ struct Estate {
             try GeofencePlan(
                 locations: [location.key], trigger: .enter, data: try GeofenceData([:]), expiresAt: later),
             of: application.key)
-        let channel = try await office.channels.createChannel(.latest, on: platform)
-        let key = try await office.createKey(
-            AdminKey.Text(id: String(repeating: "0", count: 16), secret: String(repeating: "0", count: 64)),
-            name: try Name("root"), scope: .operator, bounds: .everything)
+        let channel = try await channels.createChannel(.latest, on: platform)
+        let text = AdminKey.Text(id: String(repeating: "0", count: 16), secret: String(repeating: "0", count: 64))
+        let key = try await store.create(
+            try NewAdminKey(
+                id: text.id, name: try Name("root"), scope: .operator, bounds: .everything,
+                secretHash: SecretHash.of(text.secret)))
         credentials = [
-            "operator": "Bearer \(key.text.text)", "application": Self.basic(application.uuid),
+            "operator": "Bearer \(text.text)", "application": Self.basic(application.uuid),
             "device": Self.basic(platform.uuid),
         ]
         ids = [
             "tenant_uuid": try await store.tenant(Tenant.first)?.uuid.lowercased ?? "",
             "app_uuid": application.uuid.lowercased, "platform_uuid": platform.uuid.lowercased,
-            "device_uuid": device.uuid.lowercased, "receipt_id": push.receiptID.lowercased, "key_id": key.key.id,
+            "device_uuid": device.uuid.lowercased, "receipt_id": push.receiptID.lowercased, "key_id": key.id,
             "topic": "news", "topic_id": "1", "tag": "news", "tag_or_platform": "news", "schedule_id": schedule.key.id,
             "location_id": "\(location.key)",
             "group_id": "\(group.key)", "location_group_id": "\(group.key)", "geofence_id": "\(geofence.key)",

@@ -50,8 +50,7 @@ private final class House: Sendable {
         responder = router.buildResponder()
         estate = wait {
             do {
-                let office = Office(store: store, vault: vault, credentials: credentials)
-                return try await Estate(in: store, vault: vault, office: office, clock: clock)
+                return try await Estate(in: store, vault: vault, channels: credentials.channels, clock: clock)
             } catch {
                 preconditionFailure("the house stays empty: \(error)")
             }

@@ -27,7 +27,8 @@ struct RestoreCommand: AsyncParsableCommand {
         commandName: "restore", abstract: "Take a backup back, on a machine whose server is stopped.",
         discussion: """
             All of the backup is checked first. Nothing is overwritten: with --force, a database and a key ring that are there
-            are put into a folder beside them.
+            are put into a folder beside them. The audit log of what was restored gets a line that says so, for which its schema is
+            brought up to date.
             """)
 
     @OptionGroup var common: CommonOptions
