@@ -89,7 +89,7 @@ import Testing
     @Test func `payloads and tokens of a device's own arrive as they are`() async throws {
         let simulator = try await simulator {
             $0.tokenBytes = 1...100
-            $0.ledgerDetail = .payloads
+            $0.listening.ledgerDetail = .payloads
         }
         let client = try client(simulator)
         let own = try APNsPayload(Array(#"{"aps":{"badge":7}}"#.utf8), for: .alert)
@@ -108,7 +108,7 @@ import Testing
         let client = try client(simulator)
         let batch = try batch(3)
         let dead = batch.devices[1].token.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        simulator.script.answer(APNsVerdict(.unregistered, timestamp: 1_700_000_000_123), for: [dead])
+        simulator.script.answer(ScriptedAnswer(.unregistered, timestamp: 1_700_000_000_123), for: [dead])
         let answers = await client.send(batch)
         guard case .rejected(let rejection) = answers[1] else { return #expect(Bool(false), "\(answers[1])") }
         #expect(rejection.status == 410)
@@ -124,9 +124,9 @@ import Testing
         let client = try client(simulator)
         _ = await client.send(try batch(10))
         simulator.script.add(
-            APNsFault(
+            ServiceFault(
                 when: .init(requestsFrom: 100), times: 1,
-                then: .answer(status: 403, reason: "ExpiredProviderToken", sticky: true)))
+                then: .answer(ScriptedAnswer("ExpiredProviderToken", status: 403, sticky: true))))
         let answers = await client.send(try batch(1_000))
         #expect(reasons(answers) == ["accepted"])
         #expect(simulator.ledger.totals().connections.opened == 2)
@@ -153,7 +153,7 @@ import Testing
     @Test(arguments: [UInt8(42), 44, 45])
     func `a refused certificate is told from a lost network`(alert: UInt8) async throws {
         let simulator = try await simulator { $0.authentication = .anyCertificate }
-        simulator.script.add(APNsFault(then: .refuseHandshake(alert: alert)))
+        simulator.script.add(ServiceFault(then: .refuseHandshake(alert: alert)))
         let client = try client(simulator, .certificate(p12: OpenSSL.p12(passphrase: "x"), passphrase: "x"))
         #expect(reasons(await client.send(try batch(2))) == ["credentials refused"])
         try await shut(client, simulator)

@@ -260,7 +260,7 @@ extension ServerTests.BadInputTests {
             _ = try await house.sender.send("POST", "/v1/push", #"{"message":{"body":"The secret recipe"},"#)
             _ = try await Caller(base: house.addresses.http, user: house.sender.user, secret: "wrong-secret").send(
                 "POST", "/v1/push")
-            house.simulator.script.add(.init(then: .answer(status: 403, reason: "InvalidProviderToken")))
+            house.simulator.script.add(.init(then: .answer(ScriptedAnswer("InvalidProviderToken"))))
             _ = try await house.sender.push("The secret recipe", toTopic: "town")
             _ = try await house.parked()
             let lines = house.book.lines(atLeast: .trace)

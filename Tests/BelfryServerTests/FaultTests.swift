@@ -13,8 +13,8 @@ extension ServerTests {
     @Suite struct FaultTests {}
 }
 
-private typealias When = APNsFault.When
-private typealias Then = APNsFault.Then
+private typealias When = ServiceFault.When
+private typealias Then = ServiceFault.Then
 
 /// More than two pages, so that several are in the air at once.
 private let many = 1_200
@@ -28,7 +28,7 @@ extension ServerTests.FaultTests {
             let crowd = try await house.crowd(few, topics: ["town"])
             let dead = Array(crowd.devices.prefix(5))
             house.simulator.script.answer(
-                APNsVerdict(.unregistered, timestamp: SystemClock().now.milliseconds + 60_000), for: tokens(dead))
+                ScriptedAnswer(.unregistered, timestamp: SystemClock().now.milliseconds + 60_000), for: tokens(dead))
             let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
             #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: few - 5, .gone: 5])
             for device in dead {
@@ -41,11 +41,11 @@ extension ServerTests.FaultTests {
     }
 
     @Test(arguments: [
-        APNsVerdict(.unregistered, timestamp: 1_000_000_000_000), APNsVerdict(.unregistered),
-        APNsVerdict(.badDeviceToken), APNsVerdict(.deviceTokenNotForTopic),
+        ScriptedAnswer(.unregistered, timestamp: 1_000_000_000_000), ScriptedAnswer(.unregistered),
+        ScriptedAnswer(.badDeviceToken), ScriptedAnswer(.deviceTokenNotForTopic),
     ])
     func `a verdict older than the registration, or not of death, leaves the device active`(
-        verdict: APNsVerdict
+        verdict: ScriptedAnswer
     ) async throws {
         try await House.open { house in
             let crowd = try await house.crowd(few, topics: ["town"])
@@ -66,7 +66,7 @@ extension ServerTests.FaultTests {
     @Test func `a slow provider is waited for`() async throws {
         try await House.open { house in
             let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.set(APNsScript(latencyMilliseconds: 300))
+            house.simulator.script.set(ServiceScript(latencyMilliseconds: 300))
             let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
             try await house.expectAllTold(crowd, in: receipt)
         }
@@ -79,7 +79,8 @@ extension ServerTests.FaultTests {
         try await House.open { house in
             let crowd = try await house.crowd(many, topics: ["town"])
             house.simulator.script.add(
-                APNsFault(when: When(after: 10), times: 150, then: .answer(status: status, reason: reason.rawValue)))
+                ServiceFault(
+                    when: When(after: 10), times: 150, then: .answer(ScriptedAnswer(reason.rawValue, status: status))))
             let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
             #expect(house.simulator.script.timesHappened == [150])
             try await house.expectAllTold(crowd, in: receipt)
@@ -91,7 +92,9 @@ extension ServerTests.FaultTests {
             let crowd = try await house.crowd(few, topics: ["town"])
             let token = crowd.tokens[7]
             house.simulator.script.add(
-                APNsFault(when: When(token: token), times: 4, then: .answer(status: 500, reason: "InternalServerError"))
+                ServiceFault(
+                    when: When(token: token), times: 4,
+                    then: .answer(ScriptedAnswer("InternalServerError", status: 500)))
             )
             let id = try await house.sender.push("Hello", toTopic: "town")
             try await eventually("all others are told") {
@@ -105,17 +108,18 @@ extension ServerTests.FaultTests {
 // MARK: - Streams and connections
 
 extension ServerTests.FaultTests {
-    @Test(arguments: [APNsFault.LastStream.all, .half, .before, .none], [false, true])
+    @Test(arguments: [ServiceFault.LastStream.all, .half, .before, .none], [false, true])
     func `a connection that is told to go loses and repeats nothing`(
-        last: APNsFault.LastStream, noticeFirst: Bool
+        last: ServiceFault.LastStream, noticeFirst: Bool
     ) async throws {
         try await House.open { house in
             let crowd = try await house.crowd(many, topics: ["town"])
             house.simulator.script.set(
-                APNsScript(
+                ServiceScript(
                     faults: [
-                        APNsFault(
-                            when: When(after: 300), times: 1, then: .goAway(lastStream: last, noticeFirst: noticeFirst))
+                        ServiceFault(
+                            when: When(after: 300), times: 1,
+                            then: .goAway(.init(lastStream: last, noticeFirst: noticeFirst)))
                     ], latencyMilliseconds: 50))
             let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
             #expect(house.simulator.ledger.totals().connections.goAwaysSent > 0)
@@ -126,7 +130,7 @@ extension ServerTests.FaultTests {
     @Test func `streams refused before they were looked at are sent again and told once`() async throws {
         try await House.open { house in
             let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(APNsFault(when: When(after: 10), times: 100, then: .reset(code: 7)))
+            house.simulator.script.add(ServiceFault(when: When(after: 10), times: 100, then: .reset(code: 7)))
             let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
             try await house.expectAllTold(crowd, in: receipt)
         }
@@ -136,7 +140,8 @@ extension ServerTests.FaultTests {
     func `streams reset with an error are told again, whether they were told or not`(told: Bool) async throws {
         try await House.open { house in
             let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(APNsFault(when: When(after: 10), times: 100, then: .reset(code: 2, told: told)))
+            house.simulator.script.add(
+                ServiceFault(when: When(after: 10), times: 100, then: .reset(code: 2, told: told)))
             let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
             #expect(house.simulator.ledger.totals().connections.resetsSent == 100)
             try await house.expectAllTold(crowd, in: receipt, twiceMax: told ? 100 : 0)
@@ -147,8 +152,8 @@ extension ServerTests.FaultTests {
         try await House.open { house in
             let crowd = try await house.crowd(many, topics: ["town"])
             house.simulator.script.set(
-                APNsScript(
-                    faults: [APNsFault(when: When(after: 100), times: 8, then: .maxStreams(streams: 1))],
+                ServiceScript(
+                    faults: [ServiceFault(when: When(after: 100), times: 8, then: .maxStreams(streams: 1))],
                     latencyMilliseconds: 5))
             let id = try await house.sender.push("Hello", toTopic: "town")
             try await eventually("one stream at a time") { house.simulator.script.timesHappened[0] >= 1 }
@@ -161,7 +166,7 @@ extension ServerTests.FaultTests {
     @Test func `answers that begin and never end are given up and told again`() async throws {
         try await House.open { house in
             let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(APNsFault(when: When(after: 10), times: 20, then: .stall()))
+            house.simulator.script.add(ServiceFault(when: When(after: 10), times: 20, then: .stall()))
             let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
             #expect(house.simulator.script.timesHappened == [20])
             try await house.expectAllTold(crowd, in: receipt, twiceMax: 20)
@@ -172,7 +177,8 @@ extension ServerTests.FaultTests {
         // A ping finds out sooner than the pages' own deadline.
         try await House.open(configure: { $0.providers.apns.deadline = .seconds(30) }) { house in
             let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(APNsFault(when: When(connection: 1, request: 200), times: 1, then: .silence()))
+            house.simulator.script.add(
+                ServiceFault(when: When(connection: 1, request: 200), times: 1, then: .silence()))
             let id = try await house.sender.push("Hello", toTopic: "town")
             let receipt = try await house.settled(id, within: .seconds(90))
             #expect(house.simulator.script.timesHappened == [1])
@@ -185,8 +191,8 @@ extension ServerTests.FaultTests {
         try await House.open { house in
             let crowd = try await house.crowd(many, topics: ["town"])
             house.simulator.script.set(
-                APNsScript(
-                    faults: [APNsFault(when: When(after: 300), times: 2, then: .close(told: told))],
+                ServiceScript(
+                    faults: [ServiceFault(when: When(after: 300), times: 2, then: .close(told: told))],
                     latencyMilliseconds: 20))
             let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
             #expect(house.simulator.script.timesHappened == [2])
@@ -198,7 +204,7 @@ extension ServerTests.FaultTests {
     @Test func `devices whose answers were lost are told again, and no others`() async throws {
         try await House.open { house in
             let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(APNsFault(when: When(after: 300), times: 1, then: .loseAnswers(count: 100)))
+            house.simulator.script.add(ServiceFault(when: When(after: 300), times: 1, then: .loseAnswers(count: 100)))
             let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
             try await house.expectAllTold(crowd, in: receipt, twiceMax: 100)
             #expect(house.simulator.ledger.totals().told > many)
@@ -225,7 +231,7 @@ extension ServerTests.FaultTests {
     @Test func `a handshake that fails for no reason of ours is tried again`() async throws {
         try await House.open { house in
             let crowd = try await house.crowd(few, topics: ["town"])
-            house.simulator.script.add(APNsFault(times: 2, then: .refuseHandshake(alert: 40)))
+            house.simulator.script.add(ServiceFault(times: 2, then: .refuseHandshake(alert: 40)))
             let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
             #expect(house.simulator.ledger.totals().connections.refused == 2)
             try await house.expectAllTold(crowd, in: receipt)
@@ -238,7 +244,7 @@ extension ServerTests.FaultTests {
     ) async throws {
         try await House.open(mayLogErrors: true) { house in
             let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(APNsFault(then: .refuseHandshake(alert: alert)))
+            house.simulator.script.add(ServiceFault(then: .refuseHandshake(alert: alert)))
             let id = try await house.sender.push("Hello", toTopic: "town")
             #expect(try await house.parked().cause == .credentials)
             let receipt = try await house.receipt(id)
@@ -261,7 +267,7 @@ extension ServerTests.FaultTests {
         try await House.open(mayLogErrors: true) { house in
             let crowd = try await house.crowd(many, topics: ["town"])
             house.simulator.script.add(
-                APNsFault(when: When(after: 300), then: .answer(status: status, reason: reason.rawValue)))
+                ServiceFault(when: When(after: 300), then: .answer(ScriptedAnswer(reason.rawValue, status: status))))
             let id = try await house.sender.push("Hello", toTopic: "town")
             let parking = try await house.parked()
             #expect(parking.cause == .credentials)
@@ -294,9 +300,9 @@ extension ServerTests.FaultTests {
         try await House.open { house in
             let crowd = try await house.crowd(many, topics: ["town"])
             house.simulator.script.add(
-                APNsFault(
+                ServiceFault(
                     when: When(connection: 1, requestsFrom: 200),
-                    then: .answer(status: 403, reason: "ExpiredProviderToken", sticky: true)))
+                    then: .answer(ScriptedAnswer("ExpiredProviderToken", status: 403, sticky: true))))
             let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
             #expect(house.simulator.script.timesHappened[0] >= 1)
             try await house.expectAllTold(crowd, in: receipt)
@@ -308,10 +314,10 @@ extension ServerTests.FaultTests {
         try await House.open(mayLogErrors: true) { house in
             let crowd = try await house.crowd(2 * many, topics: ["town"])
             house.simulator.script.add(
-                APNsFault(
+                ServiceFault(
                     when: When(share: 0.6),
                     then: .answer(
-                        status: 410, reason: "Unregistered", timestamp: SystemClock().now.milliseconds + 60_000)))
+                        ScriptedAnswer(.unregistered, timestamp: SystemClock().now.milliseconds + 60_000))))
             _ = try await house.sender.push("Hello", toTopic: "town")
             #expect(try await house.parked().cause == .deaths)
             var dead = 0

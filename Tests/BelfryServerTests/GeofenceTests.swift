@@ -39,7 +39,7 @@ extension ServerTests.GeofenceTests {
 
     @Test func `a change reaches every device as one silent push, and what it fetches then is the change`() async throws
     {
-        try await House.open(simulate: { $0.ledgerDetail = .payloads }) { house in
+        try await House.open(simulate: { $0.listening.ledgerDetail = .payloads }) { house in
             let crowd = try await house.crowd(3)
             let before = try await fetched(house.app, since: 0)
             #expect(before.ids == [])

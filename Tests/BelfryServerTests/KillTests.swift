@@ -71,7 +71,7 @@ private struct KillScene: Sendable {
             print("\(kills.inAll) kills, \(kills.whileDelivering) of them while it delivered")
             return posted
         }
-        bakery.simulator.script.set(APNsScript())
+        bakery.simulator.script.set(ServiceScript())
         let last = try await start()
         defer { last.endAtOnce() }
         _ = try await last.addresses()

@@ -84,7 +84,7 @@ extension ServerTests.NetworkTests {
             #expect(try await estate.settled(before).counts == ["accepted": crowd.count])
 
             // Told, and never answered: the page comes down when its time is over.
-            estate.simulator.script.add(APNsFault(then: .stall()))
+            estate.simulator.script.add(ServiceFault(then: .stall()))
             let push = try await sender.push("Two", toTopic: "town")
             try await eventually("its page is in the air", every: .milliseconds(1)) {
                 estate.simulator.script.timesHappened.contains { $0 > 0 }

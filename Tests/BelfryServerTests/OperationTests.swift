@@ -70,7 +70,7 @@ extension ServerTests.OperationTests {
     @Test func `a server told to stop during a push ends what was begun, and the next one the rest`() async throws {
         try await Estate.with { estate in
             let crowd = try await estate.crowd(8_000)
-            estate.simulator.script.set(APNsScript(latencyMilliseconds: 100))
+            estate.simulator.script.set(ServiceScript(latencyMilliseconds: 100))
             let first = try await estate.serve()
             defer { first.endAtOnce() }
             let push = try await estate.sender(at: try await first.addresses().http).push("Hello", toTopic: "town")

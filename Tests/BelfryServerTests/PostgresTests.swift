@@ -99,7 +99,7 @@ extension ServerTests.PostgresTests {
             try await Estate.with(database: database.url(of: "postgres")) { estate in
                 let crowd = try await estate.crowd(5)
                 estate.simulator.script.add(
-                    APNsFault(then: .answer(status: 500, reason: APNsReason.internalServerError.rawValue)))
+                    ServiceFault(then: .answer(ScriptedAnswer(APNsReason.internalServerError.rawValue, status: 500))))
                 let server = try await estate.serve()
                 defer { server.endAtOnce() }
                 let (base, management) = try await server.addresses()

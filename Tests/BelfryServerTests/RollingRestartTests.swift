@@ -51,7 +51,7 @@ private struct RollingScene: Sendable {
                 number, in: estate.scratch, database: database, keyRing: estate.data + "/key-ring",
                 ["BELFRY_DELIVERY_PAGES_MAX": "\(pagesInAirMax)"])
         }
-        estate.simulator.script.set(APNsScript(latencyMilliseconds: latency))
+        estate.simulator.script.set(ServiceScript(latencyMilliseconds: latency))
         return RollingScene(
             estate: estate, nodes: nodes, balancer: Balancer(nodes), everyone: try await estate.crowd(devices),
             singles: try await estate.crowd(600, topics: [], seed: 2))
@@ -72,7 +72,7 @@ private struct RollingScene: Sendable {
         }
         end.raise()
         let done = try await load
-        estate.simulator.script.set(APNsScript())
+        estate.simulator.script.set(ServiceScript())
         try await reckon(town, done)
         for node in nodes { try await node.stop() }
     }

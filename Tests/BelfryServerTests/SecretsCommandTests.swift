@@ -37,11 +37,12 @@ extension ServerTests.SecretsCommandTests {
                         in: estate.scratch),
                 ]
             }
-            estate.simulator.script.answer(APNsVerdict(.badDeviceToken), for: [String(repeating: "0", count: 64)])
+            estate.simulator.script.answer(ScriptedAnswer(.badDeviceToken), for: [String(repeating: "0", count: 64)])
             for ended in try await test() {
                 #expect(ended.status == 0 && ended.out == "works\n", "\(ended)")
             }
-            estate.simulator.script.add(APNsFault(then: .answer(status: 403, reason: "InvalidProviderToken")))
+            estate.simulator.script.add(
+                ServiceFault(then: .answer(ScriptedAnswer("InvalidProviderToken", status: 403))))
             for ended in try await test() {
                 #expect(
                     ended.status != 0 && ended.out == "refused: APNs answered 403 InvalidProviderToken\n", "\(ended)")

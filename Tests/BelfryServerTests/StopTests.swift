@@ -16,7 +16,7 @@ extension ServerTests.StopTests {
     {
         try await Estate.with { estate in
             let crowd = try await estate.crowd(6_000)
-            estate.simulator.script.set(APNsScript(latencyMilliseconds: 200))
+            estate.simulator.script.set(ServiceScript(latencyMilliseconds: 200))
             let first = try await estate.serve([
                 "BELFRY_SHUTDOWN_NOTICE_SECONDS": "4", "BELFRY_DELIVERY_PAGES_MAX": "2",
             ])
@@ -44,7 +44,7 @@ extension ServerTests.StopTests {
             #expect(first.ending == 0)
             #expect(estate.simulator.ledger.totals().told < crowd.count, "it was over before it was told to stop")
 
-            estate.simulator.script.set(APNsScript())
+            estate.simulator.script.set(ServiceScript())
             let second = try await estate.serve()
             defer { second.endAtOnce() }
             _ = try await second.addresses()
@@ -65,7 +65,7 @@ extension ServerTests.StopTests {
         try await Estate.with { estate in
             let crowd = try await estate.crowd(600)
             estate.simulator.script.set(
-                APNsScript(faults: [APNsFault(when: APNsFault.When(after: 10), then: .stall(told: false))]))
+                ServiceScript(faults: [ServiceFault(when: ServiceFault.When(after: 10), then: .stall(told: false))]))
             let first = try await estate.serve(["BELFRY_SHUTDOWN_TIMEOUT_SECONDS": "2"])
             defer { first.endAtOnce() }
             let push = try await estate.sender(at: try await first.addresses().http).push("Hello", toTopic: "town")

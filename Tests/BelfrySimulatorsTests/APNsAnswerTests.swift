@@ -134,7 +134,7 @@ import Testing
     @Test func `with a certificate its own topic is the default and all streams are open at once`() async throws {
         let authority = try CertificateAuthority()
         try await Scene.with({
-            $0.authority = authority
+            $0.listening.authority = authority
             $0.authentication = .certificates(trustRootPEM: nil)
             $0.startsWithOneStream = true
             $0.topics = ["com.example.app"]

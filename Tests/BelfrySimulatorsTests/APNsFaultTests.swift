@@ -5,11 +5,11 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct APNsFaultTests {
     /// Sends so many requests in one burst under one fault, and collects what comes until the wanted event.
     private func burst(
-        of count: Int, _ faults: [APNsFault], latency: Int = 0, until mark: WireClient.Mark,
+        of count: Int, _ faults: [ServiceFault], latency: Int = 0, until mark: WireClient.Mark,
         then check: (Scene, WireClient, [WireClient.Event]) async throws -> Void
     ) async throws {
         try await Scene.with { scene in
-            scene.simulator.script.set(APNsScript(faults: faults, latencyMilliseconds: latency))
+            scene.simulator.script.set(ServiceScript(faults: faults, latencyMilliseconds: latency))
             let client = try await scene.connect()
             try await client.send(try scene.requests(1...count))
             let events = await client.events(until: mark)
@@ -20,7 +20,7 @@ import Testing
 
     @Test func `a token has the answer it was given`() async throws {
         try await Scene.with { scene in
-            let verdict = APNsVerdict(.unregistered, timestamp: 1_700_000_000_123)
+            let verdict = ScriptedAnswer(.unregistered, timestamp: 1_700_000_000_123)
             scene.simulator.script.answer(verdict, for: [Scene.token(2)])
             let client = try await scene.connect()
             try await client.send(try scene.requests(1...3))
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `a burst of answers is spent and then all is well`() async throws {
-        let fault = APNsFault(times: 2, then: .answer(status: 503, reason: "ServiceUnavailable"))
+        let fault = ServiceFault(times: 2, then: .answer(ScriptedAnswer("ServiceUnavailable", status: 503)))
         try await burst(of: 3, [fault], until: .end(of: 5)) { scene, _, events in
             #expect(events.statuses[5] == "200")
             #expect(scene.simulator.ledger.totals().byReason == ["ServiceUnavailable": 2])
@@ -41,8 +41,9 @@ import Testing
     }
 
     @Test func `a sticky answer stays with its connection`() async throws {
-        let fault = APNsFault(
-            when: .init(request: 2), times: 1, then: .answer(status: 403, reason: "ExpiredProviderToken", sticky: true))
+        let fault = ServiceFault(
+            when: .init(request: 2), times: 1,
+            then: .answer(ScriptedAnswer("ExpiredProviderToken", status: 403, sticky: true)))
         try await burst(of: 4, [fault], until: .end(of: 7)) { scene, _, events in
             #expect(scene.simulator.ledger.totals().byStatus == ["200": 1, "403": 3])
             let other = try await scene.connect()
@@ -61,8 +62,8 @@ import Testing
 
     @Test func `a reset stream was not told unless the fault says so`() async throws {
         let faults = [
-            APNsFault(when: .init(request: 1), then: .reset(code: 7)),
-            APNsFault(when: .init(request: 2), then: .reset(code: 2, told: true)),
+            ServiceFault(when: .init(request: 1), then: .reset(code: 7)),
+            ServiceFault(when: .init(request: 2), then: .reset(code: 2, told: true)),
         ]
         try await burst(of: 2, faults, until: .end(of: 3)) { scene, _, events in
             #expect(events.contains(.streamClosed(stream: 1, code: 7)))
@@ -74,8 +75,8 @@ import Testing
     }
 
     @Test func `GOAWAY names the middle of what waits, and what lies behind was not told`() async throws {
-        let fault = APNsFault(
-            when: .init(request: 10), times: 1, then: .goAway(lastStream: .half, reason: "Shutdown"))
+        let fault = ServiceFault(
+            when: .init(request: 10), times: 1, then: .goAway(.init(reason: "Shutdown", lastStream: .half)))
         try await burst(of: 20, [fault], latency: 20, until: .event(.closed)) { scene, _, events in
             #expect(events.contains(.goAway(lastStream: 19, code: 0, data: #"{"reason":"Shutdown"}"#)))
             #expect(events.statuses.keys.sorted() == Array(stride(from: 1, through: 19, by: 2)))
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test func `GOAWAY takes back what it names as not processed`() async throws {
-        let fault = APNsFault(when: .init(request: 10), times: 1, then: .goAway(lastStream: .exactly(5)))
+        let fault = ServiceFault(when: .init(request: 10), times: 1, then: .goAway(.init(lastStream: .exactly(5))))
         try await burst(of: 20, [fault], latency: 20, until: .event(.closed)) { scene, _, events in
             #expect(events.statuses.keys.sorted() == [1, 3, 5])
             #expect((scene.simulator.ledger.totals().told, scene.simulator.ledger.totals().accepted) == (3, 3))
@@ -93,7 +94,7 @@ import Testing
     }
 
     @Test func `a graceful GOAWAY comes in two`() async throws {
-        let fault = APNsFault(when: .init(request: 3), then: .goAway(lastStream: .all, noticeFirst: true))
+        let fault = ServiceFault(when: .init(request: 3), then: .goAway(.init(lastStream: .all, noticeFirst: true)))
         try await burst(of: 3, [fault], until: .event(.closed)) { _, _, events in
             let last = events.compactMap { event -> Int32? in
                 if case .goAway(let last, _, _) = event { last } else { nil }
@@ -108,7 +109,7 @@ import Testing
             let client = try await scene.connect()
             try await client.send(try scene.requests(1...1))
             _ = await client.events(until: .end(of: 1))
-            try await scene.simulator.act(.goAway(reason: "IdleTimeout"))
+            try await scene.simulator.act(.goAway(.init(reason: "IdleTimeout")))
             let events = await client.events(until: .event(.closed))
             #expect(events.first == .goAway(lastStream: 1, code: 0, data: #"{"reason":"IdleTimeout"}"#))
         }
@@ -116,11 +117,11 @@ import Testing
 
     @Test func `the limit of streams changes and comes back`() async throws {
         let faults = [
-            APNsFault(when: .init(request: 1), then: .maxStreams(streams: 1)),
-            APNsFault(when: .init(request: 2), then: .maxStreams(streams: 1000)),
+            ServiceFault(when: .init(request: 1), then: .maxStreams(streams: 1)),
+            ServiceFault(when: .init(request: 2), then: .maxStreams(streams: 1000)),
         ]
         try await Scene.with { scene in
-            scene.simulator.script.set(APNsScript(faults: faults))
+            scene.simulator.script.set(ServiceScript(faults: faults))
             let client = try await scene.connect()
             _ = await client.events(until: .settings)
             try await client.send(try scene.requests(1...1))
@@ -132,7 +133,7 @@ import Testing
     }
 
     @Test func `a stalled answer has headers and no end, and the connection lives on`() async throws {
-        let fault = APNsFault(when: .init(request: 1), then: .stall())
+        let fault = ServiceFault(when: .init(request: 1), then: .stall())
         try await burst(of: 2, [fault], until: .end(of: 3)) { scene, client, events in
             #expect(events.statuses == [1: "200", 3: "200"])
             #expect(!events.map(\.endedStream).contains(1))
@@ -143,7 +144,7 @@ import Testing
     }
 
     @Test func `a half-open connection answers what came before and then nothing`() async throws {
-        let fault = APNsFault(when: .init(request: 3), then: .silence())
+        let fault = ServiceFault(when: .init(request: 3), then: .silence())
         try await burst(of: 5, [fault], until: .end(of: 3)) { scene, client, events in
             #expect(events.statuses == [1: "200", 3: "200"])
             try await client.ping()
@@ -160,7 +161,7 @@ import Testing
     }
 
     @Test func `a dropped connection says nothing`() async throws {
-        let fault = APNsFault(when: .init(request: 3), then: .close())
+        let fault = ServiceFault(when: .init(request: 3), then: .close())
         try await burst(of: 5, [fault], until: .event(.closed)) { scene, _, events in
             #expect(events.statuses == [1: "200", 3: "200"])
             #expect(scene.simulator.ledger.totals().told == 2)
@@ -168,7 +169,7 @@ import Testing
     }
 
     @Test func `lost answers were told`() async throws {
-        let fault = APNsFault(when: .init(request: 3), then: .loseAnswers(count: 2))
+        let fault = ServiceFault(when: .init(request: 3), then: .loseAnswers(count: 2))
         try await burst(of: 6, [fault], until: .event(.closed)) { scene, _, events in
             #expect(events.statuses == [1: "200", 3: "200"])
             let totals = scene.simulator.ledger.totals()
@@ -178,7 +179,7 @@ import Testing
 
     @Test func `a refused handshake ends in an alert, the next one passes`() async throws {
         try await Scene.with { scene in
-            scene.simulator.script.add(APNsFault(times: 1, then: .refuseHandshake()))
+            scene.simulator.script.add(ServiceFault(times: 1, then: .refuseHandshake()))
             let refused = try await scene.connect()
             #expect(await refused.events(until: .settings) == [.closed])
             let taken = try await scene.connect()
@@ -189,7 +190,7 @@ import Testing
     }
 
     @Test func `TCP is refused while not listening, on the same port afterwards`() async throws {
-        try await Scene.with({ $0.port = Scene.ownPort() }) { scene in
+        try await Scene.with({ $0.listening.port = Scene.ownPort() }) { scene in
             try await scene.simulator.stopListening()
             await #expect(throws: (any Error).self) { try await scene.connect() }
             try await scene.simulator.resumeListening()

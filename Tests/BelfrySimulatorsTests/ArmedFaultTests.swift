@@ -3,15 +3,17 @@ import Testing
 @testable import BelfrySimulators
 
 @Suite struct ArmedFaultTests {
-    private func armed(_ when: APNsFault.When, times: Int? = nil, connectionsBefore: Int = 0) -> ArmedFault {
-        ArmedFault(APNsFault(when: when, times: times, then: .stall()), connectionsBefore: connectionsBefore)
+    private func armed(_ when: ServiceFault.When, times: Int? = nil, connectionsBefore: Int = 0) -> ArmedServiceFault {
+        ArmedServiceFault(
+            ServiceFault(when: when, times: times, then: .stall()), .hex, connectionsBefore: connectionsBefore)
     }
 
     private func strikes(
-        _ armed: ArmedFault, connection: Int = 1, request: Int = 1, token: [UInt8] = [1, 2, 3], topic: String? = nil
+        _ armed: ArmedServiceFault, connection: Int = 1, request: Int = 1, token: [UInt8] = [1, 2, 3],
+        topic: String? = nil
     ) -> Bool {
         token.withUnsafeBytes {
-            armed.strikes(.init(connection: connection, request: request, token: $0, topic: topic))
+            armed.strikes(.init(connection: connection, request: request, topic: topic), token: $0)
         }
     }
 

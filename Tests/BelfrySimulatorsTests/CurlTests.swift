@@ -10,8 +10,8 @@ import Testing
 
     @Test func `curl pushes over TLS and HTTP2 and reads the ledger over the control port`() async throws {
         try await Scene.with({
-            $0.controlPort = 0
-            $0.ledgerDetail = .payloads
+            $0.listening.controlPort = 0
+            $0.listening.ledgerDetail = .payloads
         }) { scene in
             let jwt = try scene.key.providerToken(issuedAt: Scene.now)
             let (status, output) = try await Tool.withFile(scene.simulator.trustRootPEM) { trust in
@@ -35,18 +35,18 @@ import Testing
     }
 
     @Test func `the script over the control port is the script in process`() async throws {
-        try await Scene.with({ $0.controlPort = 0 }) { scene in
+        try await Scene.with({ $0.listening.controlPort = 0 }) { scene in
             let control = "http://127.0.0.1:\(try #require(scene.simulator.controlPort))"
             let fault = """
                 {"when":{"request":10},"times":1,"then":{"goAway":{"lastStream":"half","reason":"Shutdown"}}}
                 """
             _ = try await curl("--data", fault, "\(control)/script/faults")
-            let expected = APNsFault(
-                when: .init(request: 10), times: 1, then: .goAway(lastStream: .half, reason: "Shutdown"))
+            let expected = ServiceFault(
+                when: .init(request: 10), times: 1, then: .goAway(.init(reason: "Shutdown", lastStream: .half)))
             #expect(scene.simulator.script.script.faults == [expected])
             let script = try await curl("\(control)/script").output
             _ = try await curl("--request", "DELETE", "\(control)/script")
-            #expect(scene.simulator.script.script == APNsScript())
+            #expect(scene.simulator.script.script == ServiceScript())
             _ = try await curl("--request", "PUT", "--data", script, "\(control)/script")
             #expect(scene.simulator.script.script.faults == [expected])
         }
@@ -54,13 +54,13 @@ import Testing
 
     @Test(arguments: [
         (#"{"when":{"tokn":"aa"},"then":{"stall":{}}}"#, "when.tokn"),
-        (#"{"when":{},"then":{"answer":{"reason":"X"}}}"#, "then.answer.status"),
+        (#"{"when":{},"then":{"answer":{"reason":"X"}}}"#, "then.answer.reason"),
         (#"{"when":{"share":2},"then":{"stall":{}}}"#, "when.share"),
         (#"{"then":{"stall":{}}}"#, "when"),
         (#"{"when":{},"then":{"goAway":{"lastStream":"hlf"}}}"#, "then.goAway.lastStream"),
     ])
     func `a fault not understood is refused by the name of its field`(body: String, field: String) async throws {
-        try await Scene.with({ $0.controlPort = 0 }) { scene in
+        try await Scene.with({ $0.listening.controlPort = 0 }) { scene in
             let port = try #require(scene.simulator.controlPort)
             let answer = try await curl(
                 "--write-out", " %{http_code}", "--data", body, "http://127.0.0.1:\(port)/script/faults")

@@ -30,7 +30,7 @@ struct Scene: Sendable {
         var configuration = APNsSimulator.Configuration()
         configuration.authentication = .tokens([key.known])
         configuration.startsWithOneStream = false
-        configuration.now = { clock.now }
+        configuration.listening.now = { clock.now }
         change(&configuration)
         let scene = Scene(simulator: try await .start(configuration), key: key, clock: clock)
         do {

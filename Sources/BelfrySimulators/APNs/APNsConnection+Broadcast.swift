@@ -4,30 +4,30 @@ import CNghttp2
 extension APNsConnection {
     static let broadcastPath: StaticString = "/4/broadcasts/apps/"
 
-    func readBroadcastPath(_ value: UnsafeRawBufferPointer, for exchange: UnsafeMutablePointer<Exchange>) {
+    func readBroadcastPath(_ value: UnsafeRawBufferPointer, for request: Request) {
         let bundle = UnsafeRawBufferPointer(rebasing: value[Self.broadcastPath.utf8CodeUnitCount...])
-        exchange.pointee.facts.path = bundle.isEmpty ? .foreign : .broadcast
+        request.pointee.facts.path = bundle.isEmpty ? .foreign : .broadcast
         guard !bundle.isEmpty else { return }
         let text = String(decoding: bundle, as: UTF8.self)
-        exchange.pointee.topic = text
-        exchange.pointee.facts.topic = station.classify(text)
+        request.pointee.topic = text
+        request.pointee.facts.topic = service.classify(text)
     }
 
     /// A channel's id stands where a device's token would.
-    func readChannel(_ value: UnsafeRawBufferPointer, for exchange: UnsafeMutablePointer<Exchange>) {
+    func readChannel(_ value: UnsafeRawBufferPointer, for request: Request) {
         let isID = ChannelBook.isID(String(decoding: value, as: UTF8.self))
-        exchange.pointee.facts.channel = isID && exchange.pointee.keepToken(value) ? .good : .bad
+        request.pointee.facts.channel = isID && request.pointee.keepToken(value) ? .good : .bad
     }
 
     /// nil is 200.
-    func verdictOnBroadcast(_ exchange: UnsafeMutablePointer<Exchange>) -> APNsVerdict? {
-        let facts = exchange.pointee.facts
+    func verdictOnBroadcast(_ request: Request) -> APNsVerdict? {
+        let facts = request.pointee.facts
         let validation = BroadcastValidation()
         if let complaint = validation.complaintAboutForm(of: facts) { return APNsVerdict(complaint) }
-        if let scripted = playbook.verdict(for: exchange.pointee.token), scripted.status != 200 { return scripted }
+        if let scripted = scriptedVerdict(on: request), scripted.status != 200 { return scripted }
         if let complaint = validation.complaintAboutSender(of: facts) { return APNsVerdict(complaint) }
-        let id = String(decoding: exchange.pointee.token, as: UTF8.self)
-        let policy = station.configuration.channels.policy(of: id, in: exchange.pointee.topic ?? "")
+        let id = String(decoding: request.pointee.token, as: UTF8.self)
+        let policy = service.configuration.channels.policy(of: id, in: request.pointee.topic ?? "")
         return validation.complaint(of: facts, toChannelStoring: policy).map { APNsVerdict($0) }
     }
 }

@@ -6,112 +6,95 @@ import NIOSSL
 /// What nghttp2 reads, turned into the facts of a request.
 extension APNsConnection {
     /// - Parameter name: in lower case, as nghttp2 insists.
-    func read(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
-        guard let reading else { return }
-        if station.ledger.detail == .payloads { keepHeader(name, value, for: reading) }
+    func read(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, for request: Request) {
+        if station.ledger.detail == .payloads { keepHeader(name, value, for: request) }
         switch name.count {
-        case 5 where name.equals(":path"): readPath(value, for: reading)
-        case 7 where name.equals(":method"): reading.pointee.facts.method = value.equals("POST") ? .post : .other
+        case 5 where name.equals(":path"): readPath(value, for: request)
+        case 7 where name.equals(":method"): request.pointee.facts.method = value.equals("POST") ? .post : .other
         case 7 where name.equals("apns-id"):
-            note(.id, for: reading)
-            reading.pointee.facts.id = reading.pointee.readID(value) ? .good : .bad
+            note(.id, for: request)
+            request.pointee.facts.id = request.pointee.readID(value) ? .good : .bad
         case 10 where name.equals("apns-topic"):
-            note(.topic, for: reading)
-            readTopic(value, for: reading)
+            note(.topic, for: request)
+            readTopic(value, for: request)
         case 13 where name.equals("authorization"):
-            note(.authorization, for: reading)
-            if isByToken { reading.pointee.facts.authorization = judge(authorization: value) }
+            note(.authorization, for: request)
+            if isByToken { request.pointee.facts.authorization = judge(authorization: value) }
         case 13 where name.equals("apns-priority"):
-            note(.priority, for: reading)
-            readPriority(value, for: reading)
+            note(.priority, for: request)
+            readPriority(value, for: request)
         case 14 where name.equals("apns-push-type"):
-            note(.pushType, for: reading)
-            reading.pointee.facts.pushType = Self.pushType(value)
+            note(.pushType, for: request)
+            request.pointee.facts.pushType = Self.pushType(value)
         case 15 where name.equals("apns-expiration"):
-            note(.expiration, for: reading)
-            reading.pointee.facts.expiration = Self.isExpiration(value) ? .good : .bad
-            reading.pointee.facts.expiresAtOnce = value.equals("0")
+            note(.expiration, for: request)
+            request.pointee.facts.expiration = Self.isExpiration(value) ? .good : .bad
+            request.pointee.facts.expiresAtOnce = value.equals("0")
         case 15 where name.equals("apns-channel-id"):
-            note(.channelID, for: reading)
-            readChannel(value, for: reading)
+            note(.channelID, for: request)
+            readChannel(value, for: request)
         case 15 where name.equals("apns-request-id"):
-            note(.id, for: reading)
-            reading.pointee.facts.id = reading.pointee.readID(value) ? .good : .bad
+            note(.id, for: request)
+            request.pointee.facts.id = request.pointee.readID(value) ? .good : .bad
         case 16 where name.equals("apns-collapse-id"):
-            note(.collapseID, for: reading)
-            reading.pointee.facts.collapseIDBytes = value.count
+            note(.collapseID, for: request)
+            request.pointee.facts.collapseIDBytes = value.count
         default: break
         }
     }
 
-    func readPayload(_ bytes: UnsafeRawBufferPointer, on streamID: Int32) {
-        guard let exchange = exchange(on: streamID) else { return }
-        let configuration = station.configuration
-        if exchange.pointee.facts.payloadOpening == nil {
-            exchange.pointee.facts.payloadOpening = bytes.first { !Self.isWhiteSpace($0) }
+    func readPayload(_ bytes: UnsafeRawBufferPointer, for request: Request) {
+        let configuration = service.configuration
+        if request.pointee.facts.payloadOpening == nil {
+            request.pointee.facts.payloadOpening = bytes.first { !Self.isWhiteSpace($0) }
         }
-        exchange.pointee.facts.payloadBytes += bytes.count
-        let keeps = configuration.parsesPayloads || configuration.ledgerDetail == .payloads
-        if keeps, exchange.pointee.payload.count <= station.validation.voipPayloadBytesMax {
-            exchange.pointee.payload.append(contentsOf: bytes)
-        }
-    }
-
-    func received(_ frame: nghttp2_frame_hd) {
-        switch nghttp2_frame_type(UInt32(frame.type)) {
-        case NGHTTP2_HEADERS, NGHTTP2_DATA:
-            guard frame.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
-                let exchange = exchange(on: frame.stream_id)
-            else { return }
-            requestEnded(exchange)
-        case NGHTTP2_PING where frame.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0:
-            station.ledger.recordConnection { $0.pings += 1 }
-        case NGHTTP2_RST_STREAM:
-            station.ledger.recordConnection { $0.resetsReceived += 1 }
-        default: break
+        request.pointee.facts.payloadBytes += bytes.count
+        let keeps = configuration.parsesPayloads || station.ledger.detail == .payloads
+        if keeps, request.pointee.payload.count <= service.validation.voipPayloadBytesMax {
+            request.pointee.payload.append(contentsOf: bytes)
         }
     }
 
-    private func note(_ header: HeaderSet, for exchange: UnsafeMutablePointer<Exchange>) {
-        if !exchange.pointee.headersSeen.insert(header).inserted { exchange.pointee.facts.repeatsHeader = true }
+    private func note(_ header: HeaderSet, for request: Request) {
+        if !request.pointee.headersSeen.insert(header).inserted { request.pointee.facts.repeatsHeader = true }
     }
 
     private func keepHeader(
-        _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, for exchange: UnsafeMutablePointer<Exchange>
+        _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, for request: Request
     ) {
         guard !name.equals("authorization") else { return }
-        exchange.pointee.headers.append(
+        request.pointee.headers.append(
             .init(name: String(decoding: name, as: UTF8.self), value: String(decoding: value, as: UTF8.self)))
     }
 
-    private func readPath(_ value: UnsafeRawBufferPointer, for exchange: UnsafeMutablePointer<Exchange>) {
+    private func readPath(_ value: UnsafeRawBufferPointer, for request: Request) {
         guard value.starts(with: "/3/device/") else {
-            if value.starts(with: Self.broadcastPath) { return readBroadcastPath(value, for: exchange) }
-            exchange.pointee.facts.path = value.equals("/3/device") ? .withoutToken : .foreign
+            if value.starts(with: Self.broadcastPath) { return readBroadcastPath(value, for: request) }
+            request.pointee.facts.path = value.equals("/3/device") ? .withoutToken : .foreign
             return
         }
         let digits = UnsafeRawBufferPointer(rebasing: value[10...])
-        let isToken = exchange.pointee.readToken(digits, allowed: station.configuration.tokenBytes)
-        exchange.pointee.facts.path = digits.isEmpty ? .withoutToken : isToken ? .device : .badToken
+        let isToken = request.pointee.readToken(digits, allowed: service.configuration.tokenBytes)
+        request.pointee.facts.path = digits.isEmpty ? .withoutToken : isToken ? .device : .badToken
     }
 
-    private func readTopic(_ value: UnsafeRawBufferPointer, for exchange: UnsafeMutablePointer<Exchange>) {
+    private func readTopic(_ value: UnsafeRawBufferPointer, for request: Request) {
         guard !value.isEmpty else { return }
         if !value.equals(lastTopic.bytes) {
             let text = String(decoding: value, as: UTF8.self)
-            lastTopic = LastTopic(bytes: Array(value), text: text, topic: station.classify(text))
+            lastTopic = LastTopic(bytes: Array(value), text: text, topic: service.classify(text))
         }
-        exchange.pointee.facts.topic = lastTopic.topic
-        exchange.pointee.topic = lastTopic.text
+        request.pointee.facts.topic = lastTopic.topic
+        request.pointee.topic = lastTopic.text
     }
 
-    private func readPriority(_ value: UnsafeRawBufferPointer, for exchange: UnsafeMutablePointer<Exchange>) {
+    private func readPriority(_ value: UnsafeRawBufferPointer, for request: Request) {
         for (text, level) in [("10", 10), ("5", 5), ("1", 1)] as [(StaticString, UInt8)] where value.equals(text) {
-            exchange.pointee.facts.priority = .good
-            exchange.pointee.facts.priorityLevel = level
+            request.pointee.facts.priority = .good
+            request.pointee.facts.priorityLevel = level
             return
         }
-        exchange.pointee.facts.priority = .bad
+        request.pointee.facts.priority = .bad
     }
 
     private static func pushType(_ value: UnsafeRawBufferPointer) -> RequestFacts.Kind {
@@ -154,7 +137,7 @@ extension APNsConnection {
                 .map { .refused($0) } ?? .good
         }
         guard value.count > 7, value.startsWithBearer else { return .refused(.missingProviderToken) }
-        guard let token = station.tokens.finding(for: UnsafeRawBufferPointer(rebasing: value[7...])) else {
+        guard let token = service.tokens.finding(for: UnsafeRawBufferPointer(rebasing: value[7...])) else {
             return .refused(.invalidProviderToken)
         }
         if let complaint = credentials.judge(token, at: seconds) { return .refused(complaint) }
@@ -163,12 +146,12 @@ extension APNsConnection {
     }
 
     /// With certificates the handshake has already decided; the certificate's own topic stands in for a missing one.
-    func authorizeByCertificate(_ exchange: UnsafeMutablePointer<Exchange>) {
-        exchange.pointee.facts.authorization = .good
-        guard exchange.pointee.facts.topic == nil else { return }
+    func authorizeByCertificate(_ request: Request) {
+        request.pointee.facts.authorization = .good
+        guard request.pointee.facts.topic == nil else { return }
         guard let topic = topicOfCertificate() else { return }
-        exchange.pointee.facts.topic = station.classify(topic)
-        exchange.pointee.topic = topic
+        request.pointee.facts.topic = service.classify(topic)
+        request.pointee.topic = topic
     }
 
     private func topicOfCertificate() -> String? {

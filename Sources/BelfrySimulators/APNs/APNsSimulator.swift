@@ -1,94 +1,77 @@
-import Foundation
-package import NIOCore
-import NIOPosix
-import Synchronization
-
 /// APNs on this machine: TLS, HTTP/2, Apple's checks and answers, a script of faults and a ledger of what arrived.
 ///
 /// ```swift
 /// let simulator = try await APNsSimulator.start()
-/// simulator.script.answer(APNsVerdict(.unregistered, timestamp: 1_700_000_000_000), for: [token])
+/// simulator.script.answer(ScriptedAnswer(.unregistered, timestamp: 1_700_000_000_000), for: [token])
 /// // … send to https://127.0.0.1:\(simulator.port), trusting simulator.trustRootPEM …
 /// #expect(simulator.ledger.totals().told == 1)
 /// ```
-package final class APNsSimulator: Sendable {
-    package let port: Int
-    /// What happens besides proper answers.
-    package var script: APNsScriptBook { station.book }
-    /// What arrived.
-    package var ledger: Ledger { station.ledger }
-    /// Signs the server's certificate; makes client certificates.
-    package let authority: CertificateAuthority
+package typealias APNsSimulator = ServiceSimulator<APNsService>
 
-    let station: APNsStation
-    private let group: any EventLoopGroup
-    private let ownsGroup: Bool
-    private let door: Door
-    private let channels: Mutex<Channels>
+extension ServiceSimulator where S == APNsService {
+    package typealias Authentication = APNsAuthentication
+    package typealias SigningKey = APNsSigningKey
+    package typealias IssuedKey = APNsIssuedKey
+}
 
-    private struct Channels {
-        var front: (any Channel)?
-        var control: (any Channel)?
+extension ScriptedAnswer {
+    /// An answer of APNs.
+    package init(_ reason: APNsReason, timestamp: Int64? = nil, sticky: Bool? = nil) {
+        self.init(reason.rawValue, timestamp: timestamp, sticky: sticky)
     }
+}
 
-    /// - Parameter group: where connections live; nil makes a group of two threads, ended by ``shutdown()``.
-    package static func start(
-        _ configuration: Configuration = Configuration(), group: (any EventLoopGroup)? = nil
-    ) async throws -> APNsSimulator {
-        let loops = group ?? MultiThreadedEventLoopGroup(numberOfThreads: 2)
-        let authority = try configuration.authority ?? CertificateAuthority()
-        let station = APNsStation(configuration)
-        let door = try Door(station: station, authority: authority)
-        let front = try await door.listen(host: configuration.host, port: configuration.port, group: loops)
-        let simulator = APNsSimulator(
-            station: station, authority: authority, door: door, group: loops, ownsGroup: group == nil, front: front)
-        if let port = configuration.controlPort {
-            let control = try await ControlPort.open(
-                host: configuration.host, port: port, group: loops, routes: APNsControl(simulator).routes)
-            simulator.channels.withLock { $0.control = control }
+/// How an APNs simulator listens and whom it believes.
+package struct APNsConfiguration: ServiceConfiguration {
+    package var listening = Listening()
+    package var authentication = APNsAuthentication.anyToken
+    /// Bundle ids that may be pushed to; nil allows any.
+    package var topics: Set<String>?
+    /// The sandbox also answers `apns-unique-id`.
+    package var isSandbox = false
+    /// What clients of APNs report of its SETTINGS.
+    package var streamsAtOnceMax: UInt32 = 1000
+    /// With provider tokens APNs allows one stream until a token has been accepted.
+    package var startsWithOneStream = true
+    /// The lengths a device token may have, in bytes.
+    package var tokenBytes: ClosedRange<Int> = 32...32
+    /// The broadcast channels there are; an `APNsChannelsSimulator` with the same book makes them.
+    package var channels = ChannelBook()
+    /// Reads the whole payload of each request as JSON, instead of looking at its first byte.
+    package var parsesPayloads = false
+
+    package init() {}
+
+    package var clientCertificates: ClientCertificates {
+        switch authentication {
+        case .tokens, .anyToken: .none
+        case .anyCertificate: .any
+        case .certificates(let trustRootPEM): .signed(byPEM: trustRootPEM)
         }
-        return simulator
     }
+}
 
-    private init(
-        station: APNsStation, authority: CertificateAuthority, door: Door,
-        group: any EventLoopGroup, ownsGroup: Bool, front: any Channel
-    ) {
-        self.station = station
-        self.authority = authority
-        self.group = group
-        self.ownsGroup = ownsGroup
-        self.door = door
-        self.port = front.localAddress?.port ?? station.configuration.port
-        self.channels = Mutex(Channels(front: front))
-    }
+/// How senders prove to APNs who they are.
+package enum APNsAuthentication: Sendable {
+    /// Provider tokens signed by one of these keys.
+    case tokens([APNsSigningKey])
+    /// Any well-formed provider token, its signature unseen. For benchmarks.
+    case anyToken
+    /// A TLS client certificate signed by this authority (PEM); nil is the simulator's own.
+    case certificates(trustRootPEM: String?)
+    /// Any TLS client certificate.
+    case anyCertificate
 
-    package var controlPort: Int? { channels.withLock { $0.control?.localAddress?.port } }
-
-    /// The authority a client has to trust.
-    package var trustRootPEM: String { authority.certificatePEM }
-
-    /// Refuses TCP connections from now on; open ones go on.
-    package func stopListening() async throws {
-        let front = channels.withLock { channels in
-            defer { channels.front = nil }
-            return channels.front
+    var isByToken: Bool {
+        switch self {
+        case .tokens, .anyToken: true
+        case .certificates, .anyCertificate: false
         }
-        try await front?.close()
     }
 
-    /// Takes connections again, on the same port.
-    package func resumeListening() async throws {
-        guard channels.withLock({ $0.front == nil }) else { return }
-        let front = try await door.listen(host: station.configuration.host, port: port, group: group)
-        channels.withLock { $0.front = front }
-    }
-
-    /// Stops listening and drops every connection.
-    package func shutdown() async throws {
-        try await stopListening()
-        try await channels.withLock { $0.control }?.close()
-        try await station.roster.closeAll()
-        if ownsGroup { try await group.shutdownGracefully() }
+    /// The keys to verify with; nil believes any.
+    var knownKeys: [String: APNsSigningKey]? {
+        guard case .tokens(let keys) = self else { return nil }
+        return Dictionary(keys.map { ($0.keyID, $0) }) { _, last in last }
     }
 }

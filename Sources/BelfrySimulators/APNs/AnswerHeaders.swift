@@ -9,7 +9,7 @@ final class AnswerHeaders {
     private let fields = UnsafeMutablePointer<nghttp2_nv>.allocate(capacity: 3)
     private let names: [UnsafeMutablePointer<UInt8>]
     private let status = UnsafeMutablePointer<UInt8>.allocate(capacity: 3)
-    private let uniqueID = UnsafeMutablePointer<UInt8>.allocate(capacity: Exchange.idBytes)
+    private let uniqueID = UnsafeMutablePointer<UInt8>.allocate(capacity: APNsRequest.idBytes)
     private var random = UInt64.random(in: 0 ... .max)
 
     init() {
@@ -22,9 +22,9 @@ final class AnswerHeaders {
         let unindexed = UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue)
         fields[0] = nghttp2_nv(name: names[0], value: status, namelen: 7, valuelen: 3, flags: 0)
         fields[1] = nghttp2_nv(
-            name: names[1], value: status, namelen: 7, valuelen: Exchange.idBytes, flags: unindexed)
+            name: names[1], value: status, namelen: 7, valuelen: APNsRequest.idBytes, flags: unindexed)
         fields[2] = nghttp2_nv(
-            name: names[2], value: uniqueID, namelen: 14, valuelen: Exchange.idBytes, flags: unindexed)
+            name: names[2], value: uniqueID, namelen: 14, valuelen: APNsRequest.idBytes, flags: unindexed)
     }
 
     func deallocate() {

@@ -6,13 +6,13 @@ final class ProviderTokenCheck: Sendable {
     /// What is known of a JWT whatever the time and the connection: who signed it and when, or nil when nobody known did.
     typealias Finding = ProviderToken?
 
-    private let keys: [String: APNsSimulator.SigningKey]?
+    private let keys: [String: APNsSigningKey]?
     private let findings = Mutex<[[UInt8]: Finding]>([:])
     /// A sender that mints a JWT for each request must not grow the simulator without limit.
     private static let findingsMax = 4096
 
     /// - Parameter keys: the known keys by key id; nil believes any well-formed token unseen.
-    init(keys: [String: APNsSimulator.SigningKey]?) {
+    init(keys: [String: APNsSigningKey]?) {
         self.keys = keys
     }
 

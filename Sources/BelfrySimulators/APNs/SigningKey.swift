@@ -1,54 +1,52 @@
 package import Crypto
 
-extension APNsSimulator {
-    /// A key the simulator knows, as Apple knows the keys of its developers.
-    package struct SigningKey: Sendable {
-        package let keyID: String
-        package let teamID: String
-        package let publicKey: P256.Signing.PublicKey
+/// A key the simulator knows, as Apple knows the keys of its developers.
+package struct APNsSigningKey: Sendable {
+    package let keyID: String
+    package let teamID: String
+    package let publicKey: P256.Signing.PublicKey
 
-        package init(keyID: String, teamID: String, publicKey: P256.Signing.PublicKey) {
-            self.keyID = keyID
-            self.teamID = teamID
-            self.publicKey = publicKey
-        }
-
-        /// - Parameter publicKeyPEM: a `PUBLIC KEY` in PEM (SubjectPublicKeyInfo).
-        package init(keyID: String, teamID: String, publicKeyPEM: String) throws {
-            self.init(
-                keyID: keyID, teamID: teamID, publicKey: try P256.Signing.PublicKey(pemRepresentation: publicKeyPEM))
-        }
+    package init(keyID: String, teamID: String, publicKey: P256.Signing.PublicKey) {
+        self.keyID = keyID
+        self.teamID = teamID
+        self.publicKey = publicKey
     }
 
-    /// Both halves of a signing key, for tests and demos: what Apple's developer site would have handed out.
-    package struct IssuedKey: Sendable {
-        package let keyID: String
-        package let teamID: String
-        private let privateKey: P256.Signing.PrivateKey
+    /// - Parameter publicKeyPEM: a `PUBLIC KEY` in PEM (SubjectPublicKeyInfo).
+    package init(keyID: String, teamID: String, publicKeyPEM: String) throws {
+        self.init(
+            keyID: keyID, teamID: teamID, publicKey: try P256.Signing.PublicKey(pemRepresentation: publicKeyPEM))
+    }
+}
 
-        package init(keyID: String = "BELFRYKEY1", teamID: String = "BELFRYTEAM") {
-            self.keyID = keyID
-            self.teamID = teamID
-            self.privateKey = P256.Signing.PrivateKey()
-        }
+/// Both halves of a signing key, for tests and demos: what Apple's developer site would have handed out.
+package struct APNsIssuedKey: Sendable {
+    package let keyID: String
+    package let teamID: String
+    private let privateKey: P256.Signing.PrivateKey
 
-        /// What a `.p8` file holds.
-        package var p8: String { privateKey.pemRepresentation }
+    package init(keyID: String = "BELFRYKEY1", teamID: String = "BELFRYTEAM") {
+        self.keyID = keyID
+        self.teamID = teamID
+        self.privateKey = P256.Signing.PrivateKey()
+    }
 
-        package var publicKeyPEM: String { privateKey.publicKey.pemRepresentation }
+    /// What a `.p8` file holds.
+    package var p8: String { privateKey.pemRepresentation }
 
-        package var known: SigningKey {
-            SigningKey(keyID: keyID, teamID: teamID, publicKey: privateKey.publicKey)
-        }
+    package var publicKeyPEM: String { privateKey.publicKey.pemRepresentation }
 
-        /// A provider token signed with this key, without the word `bearer`.
-        ///
-        /// - Parameter issuedAt: seconds since 1970.
-        package func providerToken(issuedAt: Int64) throws -> String {
-            let header = Base64URL.encode(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8)
-            let claims = Base64URL.encode(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8)
-            let signature = try privateKey.signature(for: Array("\(header).\(claims)".utf8))
-            return "\(header).\(claims).\(Base64URL.encode(signature.rawRepresentation))"
-        }
+    package var known: APNsSigningKey {
+        APNsSigningKey(keyID: keyID, teamID: teamID, publicKey: privateKey.publicKey)
+    }
+
+    /// A provider token signed with this key, without the word `bearer`.
+    ///
+    /// - Parameter issuedAt: seconds since 1970.
+    package func providerToken(issuedAt: Int64) throws -> String {
+        let header = Base64URL.encode(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8)
+        let claims = Base64URL.encode(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8)
+        let signature = try privateKey.signature(for: Array("\(header).\(claims)".utf8))
+        return "\(header).\(claims).\(Base64URL.encode(signature.rawRepresentation))"
     }
 }

@@ -6,7 +6,7 @@ package typealias APNsChannelsSimulator = ServiceSimulator<APNsChannelsService>
 package struct APNsChannelsConfiguration: ServiceConfiguration {
     package var listening = Listening()
     /// The keys to verify provider tokens with; nil believes any well-formed one.
-    package var keys: [APNsSimulator.SigningKey]?
+    package var keys: [APNsSigningKey]?
     /// Bundle ids that may have channels; nil allows any.
     package var topics: Set<String>?
     package var channels = ChannelBook()

@@ -21,6 +21,11 @@ package final class Ledger: Sendable {
         case hex
         /// Text, as it stands.
         case plain
+
+        /// The bytes of a token that is written so; nil when it cannot be.
+        func bytes(of text: String) -> [UInt8]? {
+            self == .hex ? Hex.decode(text) : Array(text.utf8)
+        }
     }
 
     package let detail: Detail

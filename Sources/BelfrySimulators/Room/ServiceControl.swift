@@ -1,5 +1,5 @@
 /// The control port of a simulated provider: see `docs/Simulators.md`.
-struct ServiceControl<S: SimulatedService>: Sendable {
+struct ServiceControl<S: SimulatedProvider>: Sendable {
     private let simulator: ServiceSimulator<S>
 
     init(_ simulator: ServiceSimulator<S>) {
@@ -20,8 +20,7 @@ struct ServiceControl<S: SimulatedService>: Sendable {
         case (_, "script"): return try await script(request)
         case (_, "ledger"): return try ledger(request)
         case ("POST", "connections"):
-            let order = try StrictJSON.decode(Connections.self, from: request.body)
-            try await simulator.goAway(order.goAway)
+            try await simulator.act(try StrictJSON.decode(ServiceFault.Then.self, from: request.body))
             return .empty
         case ("PUT", "listener"):
             if try StrictJSON.decode(Listener.self, from: request.body).open {
@@ -37,10 +36,6 @@ struct ServiceControl<S: SimulatedService>: Sendable {
     private struct Listener: Codable {
         var open: Bool
     }
-
-    private struct Connections: Codable {
-        var goAway: ServiceFault.GoAway
-    }
 }
 
 // MARK: - Script
@@ -53,15 +48,15 @@ extension ServiceControl {
         case ("GET", ["happened"]): return try .json(book.timesHappened)
         case ("PUT", []):
             let script = try StrictJSON.decode(ServiceScript.self, from: request.body)
-            try refuse(script.complaint(isKnown))
+            try refuse(script.complaint(grammar))
             book.set(script)
         case ("POST", ["faults"]):
             let fault = try StrictJSON.decode(ServiceFault.self, from: request.body)
-            try refuse(fault.complaint(isKnown))
+            try refuse(fault.complaint(grammar))
             book.add(fault)
         case ("POST", ["verdicts"]):
             let verdicts = try StrictJSON.decode([String: ScriptedAnswer].self, from: request.body)
-            try refuse(ServiceScript(verdicts: verdicts).complaint(isKnown))
+            try refuse(ServiceScript(verdicts: verdicts).complaint(grammar))
             book.answer(verdicts)
         case ("DELETE", []):
             book.clear()
@@ -71,7 +66,9 @@ extension ServiceControl {
         return .empty
     }
 
-    private func isKnown(_ reason: String) -> Bool { simulator.service.answer(for: reason) != nil }
+    private var grammar: ScriptGrammar {
+        ScriptGrammar(tokenText: S.tokenText) { simulator.service.answer(for: $0) != nil }
+    }
 
     private func refuse(_ complaint: (field: String, message: String)?) throws {
         guard let complaint else { return }
@@ -84,13 +81,13 @@ extension ServiceControl {
 extension ServiceControl {
     private func ledger(_ request: ControlRequest) throws -> ControlAnswer {
         let ledger = simulator.ledger
-        let after = request.query["after"].flatMap { $0.isEmpty ? nil : text($0) }.map { Array($0.utf8) }
+        let after = try request.query["after"].flatMap { $0.isEmpty ? nil : try token($0, of: "after") }
         switch (request.method, Array(request.path.dropFirst())) {
         case ("GET", []): return try .json(ledger.totals())
         case ("GET", ["tokens"]): return try .json(ledger.tokens(after: after, limit: try limit(request)))
         case ("GET", ["duplicates"]): return try .json(ledger.duplicates(after: after, limit: try limit(request)))
         case ("GET", let path) where path.count == 2 && path[0] == "tokens":
-            guard let known = ledger.token(Array(text(path[1]).utf8)) else {
+            guard let known = ledger.token(try token(path[1], of: "token")) else {
                 throw ControlError(status: 404, message: "no such token")
             }
             return try .json(known)
@@ -101,7 +98,13 @@ extension ServiceControl {
         }
     }
 
-    private func text(_ encoded: String) -> String { FormText.decode(Substring(encoded), plusIsSpace: false) }
+    private func token(_ encoded: String, of field: String) throws -> [UInt8] {
+        let text = FormText.decode(Substring(encoded), plusIsSpace: false)
+        guard let token = S.tokenText.bytes(of: text) else {
+            throw ControlError(status: 400, field: field, message: "is not a token in hex")
+        }
+        return token
+    }
 
     private func limit(_ request: ControlRequest) throws -> Int {
         guard let text = request.query["limit"] else { return 1000 }

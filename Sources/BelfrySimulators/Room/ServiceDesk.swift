@@ -7,10 +7,14 @@ package struct ServiceDesk {
     let playbook: ServicePlaybook
     let occasion: ArmedServiceFault.Occasion
     private(set) var effects = Effects()
+    /// Whether a fault that names no devices has decided what becomes of the request.
+    private var isDecided = false
 
     /// What the script does to the request besides the words of its answer.
     struct Effects {
         var answer: ScriptedAnswer?
+        /// The answer of all later requests of the connection.
+        var sticky: ScriptedAnswer?
         var delay: Int64 = 0
         var ending: Ending?
         var goAway: ServiceFault.GoAway?
@@ -19,21 +23,27 @@ package struct ServiceDesk {
 
     /// How a request ends without its answer.
     struct Ending: Equatable {
-        enum Kind: Equatable { case hang, stall, reset(code: UInt32), close }
+        enum Kind: Equatable { case hang, stall, silence, reset(code: UInt32), close, loseAnswers(Int) }
         var kind: Kind
         var told: Bool
     }
 
     init(
         now: Duration, keepsPayloads: Bool = false, playbook: ServicePlaybook = ServicePlaybook(),
-        occasion: ArmedServiceFault.Occasion = .init(connection: 1)
+        occasion: ArmedServiceFault.Occasion = .init(connection: 1), insteadOfScript lasting: Effects? = nil
     ) {
         self.now = now
         self.keepsPayloads = keepsPayloads
         self.playbook = playbook
         self.occasion = occasion
+        if let lasting {
+            effects = lasting
+            isDecided = true
+            return
+        }
         for armed in playbook.requestFaults where armed.strikes(occasion) {
-            if take(armed.fault.then) { break }
+            isDecided = take(armed.fault.then)
+            if isDecided { break }
         }
     }
 
@@ -41,17 +51,33 @@ package struct ServiceDesk {
 
     /// The script's answer for a device, if it has one. To be asked once for each device of a request.
     mutating func scripted(for token: String) -> ScriptedAnswer? {
+        guard playbook.namesTokens else { return nil }
+        var token = token
+        return token.withUTF8 { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            return struck(bytes) ?? playbook.verdict(for: bytes)
+        }
+    }
+
+    /// What the faults that name devices answer for this one. To be asked once for each device of a request.
+    mutating func struck(_ token: UnsafeRawBufferPointer) -> ScriptedAnswer? {
+        guard !isDecided else { return effects.answer }
         for armed in playbook.tokenFaults where armed.strikes(occasion, token: token) {
-            if case .answer(let answer) = armed.fault.then { return answer }
+            if case .answer(let answer) = armed.fault.then {
+                if answer.sticky == true { effects.sticky = answer }
+                return answer
+            }
             if take(armed.fault.then) { break }
         }
-        return playbook.verdicts.isEmpty ? nil : playbook.verdicts[token]
+        return nil
     }
 
     /// Whether nothing behind this is to be looked at.
     private mutating func take(_ then: ServiceFault.Then) -> Bool {
         switch then {
-        case .answer(let answer): effects.answer = answer
+        case .answer(let answer):
+            effects.answer = answer
+            if answer.sticky == true { effects.sticky = answer }
         case .delay(let milliseconds):
             effects.delay += Int64(milliseconds)
             return false
@@ -64,6 +90,8 @@ package struct ServiceDesk {
         case .hang(let told): effects.ending = Ending(kind: .hang, told: told ?? true)
         case .stall(let told): effects.ending = Ending(kind: .stall, told: told ?? true)
         case .reset(let code, let told): effects.ending = Ending(kind: .reset(code: code ?? 7), told: told ?? false)
+        case .silence(let told): effects.ending = Ending(kind: .silence, told: told ?? true)
+        case .loseAnswers(let count): effects.ending = Ending(kind: .loseAnswers(count), told: true)
         case .close(let told): effects.ending = Ending(kind: .close, told: told ?? false)
         case .refuseHandshake: return false
         }

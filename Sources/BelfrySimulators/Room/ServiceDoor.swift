@@ -7,23 +7,35 @@ import NIOTLS
 /// Decides what stands behind an accepted TCP connection: TLS and the HTTP that both sides speak, or a refused handshake.
 struct ServiceDoor: Sendable {
     private let station: Station
+    private let provider: any SimulatedProvider
     private let tls: NIOSSLContext?
+    private let believesAnyCertificate: Bool
 
-    init(station: Station, authority: CertificateAuthority) throws {
+    init(
+        station: Station, provider: any SimulatedProvider, authority: CertificateAuthority,
+        clientCertificates: ClientCertificates
+    ) throws {
         let protocols = (station.habits.speaksHTTP2 ? ["h2"] : []) + (station.habits.speaksHTTP1 ? ["http/1.1"] : [])
         self.station = station
+        self.provider = provider
+        self.believesAnyCertificate = if case .any = clientCertificates { true } else { false }
         self.tls =
             station.listening.isSecure
-            ? try NIOSSLContext(configuration: Self.tls(authority, protocols, station.listening)) : nil
+            ? try NIOSSLContext(configuration: Self.tls(authority, protocols, clientCertificates)) : nil
     }
 
     private static func tls(
-        _ authority: CertificateAuthority, _ protocols: [String], _ listening: Listening
+        _ authority: CertificateAuthority, _ protocols: [String], _ certificates: ClientCertificates
     ) throws -> TLSConfiguration {
         var tls = try authority.serverTLS(protocols: protocols)
-        guard listening.needsClientCertificate else { return tls }
-        tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(authority.certificatePEM.utf8)))
-        tls.certificateVerification = .noHostnameVerification
+        switch certificates {
+        case .none: break
+        case .any: tls.certificateVerification = .noHostnameVerification
+        case .signed(let trusted):
+            tls.certificateVerification = .noHostnameVerification
+            tls.trustRoots = .certificates(
+                try NIOSSLCertificate.fromPEMBytes(Array((trusted ?? authority.certificatePEM).utf8)))
+        }
         return tls
     }
 
@@ -48,26 +60,34 @@ struct ServiceDoor: Sendable {
         }
         station.roster.add(channel)
         guard let tls else { return try speakHTTP1(on: channel, ordinal) }
-        try pipeline.addHandler(NIOSSLServerHandler(context: tls))
+        try pipeline.addHandler(tlsHandler(tls))
+        guard station.habits.speaksHTTP1 else {
+            return try pipeline.addHandler(provider.handler(at: station, ordinal: ordinal, overHTTP2: true))
+        }
         try pipeline.addHandler(
             ApplicationProtocolNegotiationHandler { result, channel in
                 channel.eventLoop.makeCompletedFuture { try speak(result, on: channel, ordinal) }
             })
     }
 
+    private func tlsHandler(_ tls: NIOSSLContext) -> NIOSSLServerHandler {
+        guard believesAnyCertificate else { return NIOSSLServerHandler(context: tls) }
+        return NIOSSLServerHandler(context: tls) { _, verified in verified.succeed(.certificateVerified) }
+    }
+
     private func speak(_ result: ALPNResult, on channel: any Channel, _ ordinal: Int) throws {
         switch result {
         case .negotiated("h2"):
-            try channel.pipeline.syncOperations.addHandler(HTTP2Conversation(station: station, ordinal: ordinal))
-        case .negotiated, .fallback:
-            guard station.habits.speaksHTTP1 else { return channel.close(promise: nil) }
-            try speakHTTP1(on: channel, ordinal)
+            try channel.pipeline.syncOperations.addHandler(
+                provider.handler(at: station, ordinal: ordinal, overHTTP2: true))
+        case .negotiated, .fallback: try speakHTTP1(on: channel, ordinal)
         }
     }
 
     private func speakHTTP1(on channel: any Channel, _ ordinal: Int) throws {
         try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-        try channel.pipeline.syncOperations.addHandler(HTTP1Conversation(station: station, ordinal: ordinal))
+        try channel.pipeline.syncOperations.addHandler(
+            provider.handler(at: station, ordinal: ordinal, overHTTP2: false))
     }
 
     private func refusal(ofConnection ordinal: Int) -> UInt8? {

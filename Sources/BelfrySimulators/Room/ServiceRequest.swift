@@ -6,6 +6,9 @@ package struct ServiceRequest: Sendable {
         package var value: String
     }
 
+    /// More than any provider takes, a thousand tokens and their message included.
+    static let bodyBytesMax = 4 * 1024 * 1024
+
     package var method: String
     /// Without the query.
     package var path: String

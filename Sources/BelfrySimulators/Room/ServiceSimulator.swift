@@ -10,7 +10,7 @@ import Synchronization
 /// // … send to simulator.url, trusting simulator.trustRootPEM …
 /// #expect(simulator.ledger.totals().told == 1)
 /// ```
-package final class ServiceSimulator<S: SimulatedService>: Sendable {
+package final class ServiceSimulator<S: SimulatedProvider>: Sendable {
     package typealias Configuration = S.Configuration
 
     package let port: Int
@@ -41,8 +41,10 @@ package final class ServiceSimulator<S: SimulatedService>: Sendable {
         let loops = group ?? MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let authority = try configuration.listening.authority ?? CertificateAuthority()
         let service = try S(configuration)
-        let station = Station(service, habits: S.habits, listening: configuration.listening)
-        let door = try ServiceDoor(station: station, authority: authority)
+        let station = Station(habits: S.habits, listening: configuration.listening, tokenText: S.tokenText)
+        let door = try ServiceDoor(
+            station: station, provider: service, authority: authority,
+            clientCertificates: configuration.clientCertificates)
         let front = try await door.listen(port: configuration.listening.port, group: loops)
         let simulator = ServiceSimulator(service, station, authority, door, loops, ownsGroup: group == nil, front)
         if let port = configuration.listening.controlPort {
@@ -91,9 +93,11 @@ package final class ServiceSimulator<S: SimulatedService>: Sendable {
         channels.withLock { $0.front = front }
     }
 
-    /// Says GOAWAY on every HTTP/2 connection now.
-    package func goAway(_ order: ServiceFault.GoAway = .init()) async throws {
-        try await station.roster.each(HTTP2Conversation.self) { $0.goAway(order) }
+    /// Does something to every open HTTP/2 connection now, without waiting for a request.
+    ///
+    /// For `goAway`, `maxStreams`, `silence` and `close`; the others need a request and do nothing.
+    package func act(_ action: ServiceFault.Then) async throws {
+        try await station.roster.each(HTTP2Connection.self) { $0.act(action) }
     }
 
     /// Stops listening and drops every connection.

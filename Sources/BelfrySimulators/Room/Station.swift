@@ -1,42 +1,50 @@
-/// What all connections of one simulated provider share: the service, the script and the ledger.
-final class Station: Sendable {
-    let service: any SimulatedService
+/// What all connections of one simulated provider share: the script and the ledger.
+package final class Station: Sendable {
     let habits: HTTPHabits
     let listening: Listening
     let ledger: Ledger
     let book: ServiceScriptBook
     let roster = Roster()
 
-    init(_ service: any SimulatedService, habits: HTTPHabits, listening: Listening) {
-        let ledger = Ledger(detail: listening.ledgerDetail, tokenText: .plain)
-        self.service = service
+    init(habits: HTTPHabits, listening: Listening, tokenText: Ledger.TokenText) {
+        let ledger = Ledger(detail: listening.ledgerDetail, tokenText: tokenText)
         self.habits = habits
         self.listening = listening
         self.ledger = ledger
-        self.book = ServiceScriptBook { ledger.connectionsEver }
+        self.book = ServiceScriptBook(tokenText: tokenText) { ledger.connectionsEver }
     }
 
+    func recordUnanswered() {
+        ledger.recordConnection { $0.unanswered += 1 }
+    }
+}
+
+// MARK: - Requests that a service judges
+
+extension Station {
     /// A request that was read and judged.
     struct Judged {
         var reply: ServiceReply
         var effects: ServiceDesk.Effects
-        /// Devices that were told.
-        fileprivate(set) var told: [ServiceDelivery] = []
+        /// Whether its devices were told, those it refuses left out.
+        var isTold = false
+
+        fileprivate var told: [ServiceDelivery] { reply.deliveries.filter { $0.reason == nil } }
     }
 
-    /// Judges a request and counts the devices that are told by it.
-    func judge(_ request: ServiceRequest, _ occasion: ArmedServiceFault.Occasion, _ playbook: ServicePlaybook) -> Judged
-    {
-        let now = listening.now()
+    /// - Parameter lasting: what an earlier request brought on the connection, in place of the script.
+    func judge(
+        _ request: ServiceRequest, _ occasion: ArmedServiceFault.Occasion, _ playbook: ServicePlaybook,
+        by service: any SimulatedService, insteadOfScript lasting: ServiceDesk.Effects?
+    ) -> Judged {
         var desk = ServiceDesk(
-            now: now, keepsPayloads: ledger.detail == .payloads, playbook: playbook, occasion: occasion)
+            now: listening.now(), keepsPayloads: ledger.detail == .payloads,
+            playbook: playbook, occasion: occasion, insteadOfScript: lasting)
         var reply = service.reply(to: request, desk: &desk)
         var effects = desk.effects
         if let scripted = effects.answer { reply.replace(by: scripted.answer(by: service)) }
         effects.delay += playbook.latency
-        var judged = Judged(reply: reply, effects: effects)
-        if effects.ending?.told ?? true, effects.goAway?.leavesRequest != true { tell(&judged, request, at: now) }
-        return judged
+        return Judged(reply: reply, effects: effects)
     }
 
     /// Counts the answers of a request, at the moment they are handed out.
@@ -54,22 +62,29 @@ final class Station: Sendable {
         }
     }
 
-    func recordUnanswered() {
-        ledger.recordConnection { $0.unanswered += 1 }
-    }
-
-    private func tell(_ judged: inout Judged, _ request: ServiceRequest, at now: Duration) {
-        judged.told = judged.reply.deliveries.filter { $0.reason == nil }
+    /// Counts the devices that a request tells.
+    func tell(_ judged: Judged, _ fields: [ServiceRequest.Field]) {
+        let now = listening.now().milliseconds
         for delivery in judged.told {
             Self.withToken(delivery.token) { token, hash in
-                let id = delivery.messageID.map { id in Self.withToken(id) { $1 } }
-                ledger.recordTold(token, hash: hash, id: id, at: now.milliseconds)
+                ledger.recordTold(token, hash: hash, id: Self.idHash(delivery), at: now)
                 guard ledger.detail == .payloads else { return }
-                let headers = request.fields.filter { $0.name != "authorization" }
+                let headers = fields.filter { $0.name != "authorization" }
                     .map { LedgerRequest.Header(name: $0.name, value: $0.value) }
                 ledger.keep(LedgerRequest(headers: headers, payload: delivery.payload), for: token, hash: hash)
             }
         }
+    }
+
+    /// Takes back that they were told.
+    func takeBack(_ judged: Judged) {
+        for delivery in judged.told {
+            Self.withToken(delivery.token) { ledger.takeBack($0, hash: $1, id: Self.idHash(delivery)) }
+        }
+    }
+
+    private static func idHash(_ delivery: ServiceDelivery) -> UInt64? {
+        delivery.messageID.map { id in withToken(id) { $1 } }
     }
 
     private static func withToken<T>(_ token: String, _ body: (UnsafeRawBufferPointer, UInt64) -> T) -> T {

@@ -23,16 +23,27 @@ package struct ServiceScript: Sendable, Codable, Equatable {
     }
 
     /// What makes a script unfit, as the path of the field and what was found.
-    func complaint(_ isKnown: (String) -> Bool) -> (field: String, message: String)? {
+    func complaint(_ grammar: ScriptGrammar) -> (field: String, message: String)? {
         if latencyMilliseconds < 0 { return ("latencyMilliseconds", "is negative") }
         for (token, answer) in verdicts {
-            if let (field, message) = answer.complaint(isKnown) { return ("verdicts.\(token).\(field)", message) }
+            if grammar.tokenText.bytes(of: token) == nil { return ("verdicts.\(token)", "is not a token in hex") }
+            if let (field, message) = answer.complaint(grammar) { return ("verdicts.\(token).\(field)", message) }
         }
         for (index, fault) in faults.enumerated() {
-            if let (field, message) = fault.complaint(isKnown) { return ("faults.\(index).\(field)", message) }
+            if let (field, message) = fault.complaint(grammar) { return ("faults.\(index).\(field)", message) }
         }
         return nil
     }
+}
+
+/// What a script may say to one provider.
+struct ScriptGrammar {
+    let tokenText: Ledger.TokenText
+    /// Whether it has this reason.
+    let isKnown: (String) -> Bool
+
+    /// Only Apple has topics beside its tokens, and a time in its answers.
+    var isApple: Bool { tokenText == .hex }
 }
 
 /// An answer out of a script: one of the provider's own by its reason, changed where more is stated.
@@ -48,26 +59,33 @@ package struct ScriptedAnswer: Sendable, Codable, Hashable {
     package var retryAfter: String?
     package var headers: [String: String]?
     package var body: String?
+    /// Of APNs: when the token was last known to be invalid, in milliseconds since 1970. Comes with 410.
+    package var timestamp: Int64?
+    /// Whether all later requests of the connection get it too. Of a fault, not of a verdict.
+    package var sticky: Bool?
 
     package init(
         _ reason: String? = nil, status: Int? = nil, retryAfter: String? = nil, headers: [String: String]? = nil,
-        body: String? = nil
+        body: String? = nil, timestamp: Int64? = nil, sticky: Bool? = nil
     ) {
         self.reason = reason
         self.status = status
         self.retryAfter = retryAfter
         self.headers = headers
         self.body = body
+        self.timestamp = timestamp
+        self.sticky = sticky
     }
 
-    func complaint(_ isKnown: (String) -> Bool) -> (field: String, message: String)? {
+    func complaint(_ grammar: ScriptGrammar) -> (field: String, message: String)? {
+        if timestamp != nil, !grammar.isApple { return ("timestamp", "is known to APNs alone") }
         if let status, !(200...599).contains(status) { return ("status", "is not between 200 and 599") }
         guard let reason else { return status == nil ? ("reason", "is missing, and status too") : nil }
-        return isKnown(reason) || status != nil ? nil : ("reason", "is none of this provider's")
+        return grammar.isKnown(reason) || status != nil ? nil : ("reason", "is none of this provider's")
     }
 
     /// The whole answer. Without a known reason it is the bare status.
-    func answer(by service: some SimulatedService) -> ServiceAnswer {
+    func answer(by service: some SimulatedProvider) -> ServiceAnswer {
         var answer = reason.flatMap { service.answer(for: $0) } ?? ServiceAnswer(status ?? 500, reason: reason)
         if let status { answer.status = status }
         if answer.reason == nil, !(200...299).contains(answer.status) { answer.reason = "\(answer.status)" }
@@ -112,6 +130,8 @@ package struct ServiceFault: Sendable, Codable, Equatable {
         package var path: String?
         package var token: String?
         package var tokenPrefix: String?
+        /// Of APNs: its `apns-topic`.
+        package var topic: String?
         /// A share of all tokens, 0 to 1, the same tokens each time.
         package var share: Double?
         /// Draws another share of the same size.
@@ -123,8 +143,8 @@ package struct ServiceFault: Sendable, Codable, Equatable {
 
         package init(
             connection: Int? = nil, request: Int? = nil, requestsFrom: Int? = nil, path: String? = nil,
-            token: String? = nil, tokenPrefix: String? = nil, share: Double? = nil, salt: UInt64? = nil,
-            after: Int? = nil, every: Int? = nil
+            token: String? = nil, tokenPrefix: String? = nil, topic: String? = nil, share: Double? = nil,
+            salt: UInt64? = nil, after: Int? = nil, every: Int? = nil
         ) {
             self.connection = connection
             self.request = request
@@ -132,6 +152,7 @@ package struct ServiceFault: Sendable, Codable, Equatable {
             self.path = path
             self.token = token
             self.tokenPrefix = tokenPrefix
+            self.topic = topic
             self.share = share
             self.salt = salt
             self.after = after
@@ -151,11 +172,18 @@ package struct ServiceFault: Sendable, Codable, Equatable {
         case hang(told: Bool? = nil)
         /// The headers of the answer, and never its body. `told` is true unless stated.
         case stall(told: Bool? = nil)
+        /// A half-open socket: the connection is read but nothing is written to it any more, not even to a PING. `told` is
+        /// true unless stated.
+        case silence(told: Bool? = nil)
         /// RST_STREAM over HTTP/2, 7 (REFUSED_STREAM) unless stated; over HTTP/1.1 a TCP reset. `told` is false unless stated.
         case reset(code: UInt32? = nil, told: Bool? = nil)
         /// The connection closes without a goodbye. `told` is false unless stated.
         case close(told: Bool? = nil)
-        /// GOAWAY; over HTTP/1.1 `Connection: close` with the answer.
+        /// The next so many requests of the connection tell their devices, their answers are lost, then it closes. Over
+        /// HTTP/1.1 it closes at once.
+        case loseAnswers(count: Int)
+        /// GOAWAY; over HTTP/1.1 `Connection: close` with the answer. The request itself goes on when it is not behind the
+        /// last stream.
         case goAway(GoAway)
         /// A new SETTINGS_MAX_CONCURRENT_STREAMS; the request goes on.
         case maxStreams(streams: UInt32)
@@ -169,25 +197,52 @@ package struct ServiceFault: Sendable, Codable, Equatable {
     }
 
     package struct GoAway: Sendable, Codable, Equatable {
-        /// Debug data, such as `session_timeout`.
-        package var data: String?
+        /// Why, such as `session_timeout`; in the debug data, as the provider words it there.
+        package var reason: String?
         package var code: UInt32?
-        /// Whether the request that brought it on is behind the last stream, and so not processed.
-        package var leavesRequest: Bool?
+        /// ``LastStream/all`` unless stated.
+        package var lastStream: LastStream?
+        /// Sends one with 2^31-1 before it.
+        package var noticeFirst: Bool?
 
-        package init(data: String? = nil, code: UInt32? = nil, leavesRequest: Bool? = nil) {
-            self.data = data
+        package init(
+            reason: String? = nil, code: UInt32? = nil, lastStream: LastStream? = nil, noticeFirst: Bool? = nil
+        ) {
+            self.reason = reason
             self.code = code
-            self.leavesRequest = leavesRequest
+            self.lastStream = lastStream
+            self.noticeFirst = noticeFirst
         }
+
+        /// Whether the request that brought it on is behind the last stream where one request waits at a time.
+        var leavesRequest: Bool { lastStream == .before || lastStream == LastStream.none }
     }
 
-    func complaint(_ isKnown: (String) -> Bool) -> (field: String, message: String)? {
+    /// The last stream a GOAWAY names as processed.
+    package enum LastStream: Sendable, Equatable {
+        /// Everything received so far, the request itself included.
+        case all
+        /// Everything before the request.
+        case before
+        /// The middle of the streams that are waiting for an answer.
+        case half
+        case none
+        case exactly(Int32)
+    }
+
+    func complaint(_ grammar: ScriptGrammar) -> (field: String, message: String)? {
+        if when.topic != nil, !grammar.isApple { return ("when.topic", "is known to APNs alone") }
+        for (field, text) in [("when.token", when.token), ("when.tokenPrefix", when.tokenPrefix)] {
+            if let text, grammar.tokenText.bytes(of: text) == nil {
+                return (field, "is not an even number of hex digits")
+            }
+        }
         if let share = when.share, !(0...1).contains(share) { return ("when.share", "is not between 0 and 1") }
         if let every = when.every, every < 1 { return ("when.every", "is less than 1") }
         switch then {
-        case .answer(let answer): return answer.complaint(isKnown).map { ("then.answer.\($0.field)", $0.message) }
+        case .answer(let answer): return answer.complaint(grammar).map { ("then.answer.\($0.field)", $0.message) }
         case .delay(let milliseconds) where milliseconds < 0: return ("then.delay.milliseconds", "is negative")
+        case .loseAnswers(let count) where count < 1: return ("then.loseAnswers.count", "is less than 1")
         default: return nil
         }
     }

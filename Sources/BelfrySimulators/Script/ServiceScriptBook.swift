@@ -2,11 +2,13 @@ import Synchronization
 
 /// Holds the script of a simulated provider; connections look here for a newer one at each request.
 package final class ServiceScriptBook: Sendable {
+    private let tokenText: Ledger.TokenText
     private let held = Mutex(ServicePlaybook())
     private let edition = Atomic<Int>(0)
     private let connectionsOpened: @Sendable () -> Int
 
-    init(connectionsOpened: @escaping @Sendable () -> Int) {
+    init(tokenText: Ledger.TokenText, connectionsOpened: @escaping @Sendable () -> Int) {
+        self.tokenText = tokenText
         self.connectionsOpened = connectionsOpened
     }
 
@@ -20,16 +22,17 @@ package final class ServiceScriptBook: Sendable {
     /// Replaces the script; all counters begin anew.
     package func set(_ script: ServiceScript) {
         let opened = connectionsOpened()
-        publish { $0 = ServicePlaybook(script, script.faults.map { ArmedServiceFault($0, connectionsBefore: opened) }) }
+        let armed = script.faults.map { ArmedServiceFault($0, tokenText, connectionsBefore: opened) }
+        publish { $0 = ServicePlaybook(script, armed, tokenText) }
     }
 
     /// Adds a fault behind the others, whose counters go on.
     package func add(_ fault: ServiceFault) {
-        let armed = ArmedServiceFault(fault, connectionsBefore: connectionsOpened())
+        let armed = ArmedServiceFault(fault, tokenText, connectionsBefore: connectionsOpened())
         publish { book in
             var script = book.script
             script.faults.append(fault)
-            book = ServicePlaybook(script, book.faults + [armed])
+            book = ServicePlaybook(script, book.faults + [armed], tokenText)
         }
     }
 
@@ -43,7 +46,7 @@ package final class ServiceScriptBook: Sendable {
         publish { book in
             var script = book.script
             script.verdicts.merge(answers) { _, new in new }
-            book = ServicePlaybook(script, book.faults)
+            book = ServicePlaybook(script, book.faults, tokenText)
         }
     }
 
@@ -71,28 +74,51 @@ struct ServicePlaybook: Sendable {
     let requestFaults: [ArmedServiceFault]
     /// Those that are asked once for each device.
     let tokenFaults: [ArmedServiceFault]
+    let latency: Int64
+    /// Whether a fault asks for the path of a request.
+    let asksForPath: Bool
+    private let verdicts: [[UInt8]: ScriptedAnswer]
 
-    init(_ script: ServiceScript = ServiceScript(), _ faults: [ArmedServiceFault] = []) {
+    init(
+        _ script: ServiceScript = ServiceScript(), _ faults: [ArmedServiceFault] = [],
+        _ tokenText: Ledger.TokenText = .plain
+    ) {
         self.script = script
         self.faults = faults
         let forRequests = faults.filter { !$0.fault.then.isForHandshake }
         self.requestFaults = forRequests.filter { !$0.fault.when.namesTokens }
         self.tokenFaults = forRequests.filter { $0.fault.when.namesTokens }
+        self.latency = Int64(script.latencyMilliseconds)
+        self.asksForPath = faults.contains { $0.fault.when.path != nil }
+        var verdicts: [[UInt8]: ScriptedAnswer] = [:]
+        for (token, answer) in script.verdicts {
+            if let token = tokenText.bytes(of: token) { verdicts[token] = answer }
+        }
+        self.verdicts = verdicts
     }
 
-    var verdicts: [String: ScriptedAnswer] { script.verdicts }
-    var latency: Int64 { Int64(script.latencyMilliseconds) }
+    /// Whether it says anything of single devices.
+    var namesTokens: Bool { !tokenFaults.isEmpty || !verdicts.isEmpty }
+
+    func verdict(for token: UnsafeRawBufferPointer) -> ScriptedAnswer? {
+        verdicts.isEmpty ? nil : verdicts[Array(token)]
+    }
 }
 
 /// A rule of the script with its counters.
 final class ArmedServiceFault: Sendable {
     let fault: ServiceFault
+    private let token: [UInt8]?
+    private let tokenPrefix: [UInt8]?
     private let share: TokenShare?
+    /// How many connections had been opened when the rule was set.
     private let connectionsBefore: Int
     private let counter: StrikeCounter
 
-    init(_ fault: ServiceFault, connectionsBefore: Int) {
+    init(_ fault: ServiceFault, _ tokenText: Ledger.TokenText, connectionsBefore: Int) {
         self.fault = fault
+        self.token = fault.when.token.flatMap(tokenText.bytes)
+        self.tokenPrefix = fault.when.tokenPrefix.flatMap(tokenText.bytes)
         self.share = fault.when.share.map { TokenShare($0, salt: fault.when.salt) }
         self.connectionsBefore = connectionsBefore
         self.counter = StrikeCounter(after: fault.when.after, every: fault.when.every, times: fault.times)
@@ -105,12 +131,13 @@ final class ArmedServiceFault: Sendable {
         /// Counted from 1 on the connection; 0 when the connection has only just opened.
         var request = 0
         var path = ""
+        var topic: String?
     }
 
     var timesHappened: Int { counter.timesHappened }
 
     /// Whether the rule strikes now. Counts the occasion.
-    func strikes(_ occasion: Occasion, token: String? = nil) -> Bool {
+    func strikes(_ occasion: Occasion, token: UnsafeRawBufferPointer? = nil) -> Bool {
         fits(occasion) && token.map(fitsToken) ?? true && counter.strikes()
     }
 
@@ -120,14 +147,13 @@ final class ArmedServiceFault: Sendable {
         if let request = when.request, occasion.request != request { return false }
         if let first = when.requestsFrom, occasion.request < first { return false }
         if let path = when.path, !occasion.path.hasPrefix(path) { return false }
+        if let topic = when.topic, occasion.topic != topic { return false }
         return true
     }
 
-    private func fitsToken(_ token: String) -> Bool {
-        if let wanted = fault.when.token, token != wanted { return false }
-        if let prefix = fault.when.tokenPrefix, !token.hasPrefix(prefix) { return false }
-        guard let share else { return true }
-        var token = token
-        return token.withUTF8 { share.contains(UnsafeRawBufferPointer($0)) }
+    private func fitsToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        if let token, !bytes.elementsEqual(token) { return false }
+        if let tokenPrefix, !bytes.starts(with: tokenPrefix) { return false }
+        return share?.contains(bytes) ?? true
     }
 }

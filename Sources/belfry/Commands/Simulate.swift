@@ -31,13 +31,13 @@ struct SimulateAPNs: AsyncParsableCommand {
 
     func run() async throws {
         var configuration = APNsSimulator.Configuration()
-        configuration.port = port
-        configuration.controlPort = controlPort
+        configuration.listening.port = port
+        configuration.listening.controlPort = controlPort
         let key = APNsSimulator.IssuedKey()
         if keyOut != nil { configuration.authentication = .tokens([key.known]) }
-        configuration.authority = try CertificateAuthority()
+        configuration.listening.authority = try CertificateAuthority()
         let simulator = try await APNsSimulator.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
-        if latency > 0 { simulator.script.set(APNsScript(latencyMilliseconds: latency)) }
+        if latency > 0 { simulator.script.set(ServiceScript(latencyMilliseconds: latency)) }
         if let caOut { try simulator.trustRootPEM.write(toFile: caOut, atomically: true, encoding: .utf8) }
         if let keyOut { try key.p8.write(toFile: keyOut, atomically: true, encoding: .utf8) }
         print("port \(simulator.port)")
@@ -53,7 +53,7 @@ struct SimulateAPNs: AsyncParsableCommand {
     ) async throws -> APNsChannelsSimulator {
         var configuration = APNsChannelsConfiguration()
         configuration.listening.port = port
-        configuration.listening.authority = apns.authority
+        configuration.listening.authority = apns.listening.authority
         configuration.channels = apns.channels
         if keyOut != nil { configuration.keys = [key.known] }
         return try await APNsChannelsSimulator.start(configuration, group: MultiThreadedEventLoopGroup.singleton)

@@ -48,14 +48,13 @@ struct DemoAPNs: DemoProvider {
 
     func arrange(_ fates: [String: DemoCrowd.Fate], now: Instant) {
         simulator.script.set(
-            APNsScript(
+            ServiceScript(
                 verdicts: fates.compactMapValues { fate in
                     switch fate {
                     case .taken: nil
                     case .gone:
-                        APNsVerdict(
-                            status: 410, reason: "Unregistered", timestamp: now.milliseconds + 60 * 60 * 1_000)
-                    case .refused: APNsVerdict(status: 400, reason: "BadDeviceToken")
+                        ScriptedAnswer("Unregistered", status: 410, timestamp: now.milliseconds + 60 * 60 * 1_000)
+                    case .refused: ScriptedAnswer("BadDeviceToken", status: 400)
                     }
                 }))
     }

@@ -30,8 +30,8 @@ import Testing
         let authority = try CertificateAuthority()
         var configuration = APNsSimulator.Configuration()
         configuration.authentication = .tokens(isKnown ? [key.known] : [])
-        configuration.authority = authority
-        configuration.ledgerDetail = .payloads
+        configuration.listening.authority = authority
+        configuration.listening.ledgerDetail = .payloads
         configuration.parsesPayloads = true
         var management = APNsChannelsConfiguration()
         management.channels = configuration.channels
@@ -90,7 +90,7 @@ import Testing
     @Test func `each reason has its outcome`() async throws {
         for (status, reason, expected) in Self.verdicts {
             try await Self.with { stage in
-                stage.simulator.script.add(APNsFault(then: .answer(status: status, reason: reason.rawValue)))
+                stage.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer(reason.rawValue, status: status))))
                 let outcomes = await stage.rehearsal.send([Self.token])
                 #expect(outcomes == [expected], "\(status) \(reason)")
             }
@@ -103,7 +103,7 @@ import Testing
     ])
     func `a reason that Apple has not named yet goes by its status`(status: Int, expected: Outcome) async throws {
         try await Self.with { stage in
-            stage.simulator.script.add(APNsFault(then: .answer(status: status, reason: "QuiteNew")))
+            stage.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("QuiteNew", status: status))))
             let outcomes = await stage.rehearsal.send([Self.token])
             #expect(outcomes == [expected])
         }
@@ -113,20 +113,21 @@ import Testing
     func `a dead token is gone since the time that APNs names`(reason: String) async throws {
         try await Self.with { stage in
             let since = Int64(1_700_000_000_123)
-            stage.simulator.script.add(APNsFault(then: .answer(status: 410, reason: reason, timestamp: since)))
+            stage.simulator.script.add(
+                ServiceFault(then: .answer(ScriptedAnswer(reason, status: 410, timestamp: since))))
             let outcomes = await stage.rehearsal.send([Self.token])
             #expect(outcomes == [.gone(since: Instant(milliseconds: since))])
         }
     }
 
     @Test func `silences`() async throws {
-        let cases: [(APNsFault.Then, Outcome)] = [
+        let cases: [(ServiceFault.Then, Outcome)] = [
             (.reset(code: 7), .failed(retryAfter: nil)), (.close(told: true), .unanswered),
             (.reset(code: 2), .unanswered),
         ]
         for (then, expected) in cases {
             try await Self.with { stage in
-                stage.simulator.script.add(APNsFault(then: then))
+                stage.simulator.script.add(ServiceFault(then: then))
                 let outcomes = await stage.rehearsal.send([Self.token])
                 #expect(outcomes == [expected], "\(then)")
             }
@@ -164,7 +165,7 @@ import Testing
     @Test func `one device that is throttled holds up no other`() async throws {
         try await Self.with { stage in
             let hex = Array(Self.token.utf8).hex
-            stage.simulator.script.answer(APNsVerdict(.tooManyRequests), for: [hex])
+            stage.simulator.script.answer(ScriptedAnswer(.tooManyRequests), for: [hex])
             let outcomes = await stage.rehearsal.send([String(repeating: "a", count: 32), Self.token])
             #expect(outcomes == [.accepted, .throttled(retryAfter: nil)])
         }
@@ -312,7 +313,7 @@ import Testing
     @Test func `each reason for refusing a broadcast has its outcome`() async throws {
         for (reason, expected) in Self.broadcastVerdicts {
             try await Self.with(.broadcast) { stage in
-                stage.simulator.script.add(APNsFault(then: .answer(status: reason.status, reason: reason.rawValue)))
+                stage.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer(reason))))
                 let outcomes = await stage.rehearsal.send(["Y2hhbm5lbA=="], content: try Self.apple(Self.goal))
                 #expect(outcomes == [expected], "\(reason)")
             }
@@ -379,7 +380,7 @@ import Testing
     {
         try await Self.with(use) { stage in
             stage.simulator.script.answer(
-                APNsVerdict(.badDeviceToken), for: [String(repeating: "0", count: 64)])
+                ScriptedAnswer(.badDeviceToken), for: [String(repeating: "0", count: 64)])
             let test = await stage.rehearsal.intake.test(stage.rehearsal.platform, devices: [])
             #expect(test == .works)
             #expect(stage.simulator.ledger.totals().told == 0)
@@ -392,12 +393,12 @@ import Testing
             #expect(test == .refused("APNs answered 403 InvalidProviderToken"))
         }
         try await Self.with { stage in
-            stage.simulator.script.add(APNsFault(then: .answer(status: 400, reason: "TopicDisallowed")))
+            stage.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("TopicDisallowed", status: 400))))
             let test = await stage.rehearsal.intake.test(stage.rehearsal.platform, devices: [])
             #expect(test == .refused("APNs answered 400 TopicDisallowed"))
         }
         try await Self.with { stage in
-            stage.simulator.script.add(APNsFault(then: .answer(status: 503, reason: "ServiceUnavailable")))
+            stage.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("ServiceUnavailable", status: 503))))
             let test = await stage.rehearsal.intake.test(stage.rehearsal.platform, devices: [])
             #expect(test == .unknown("the provider is in trouble, or was not asked in time"))
         }

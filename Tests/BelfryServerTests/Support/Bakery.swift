@@ -21,7 +21,7 @@ struct Bakery: Sendable {
         var simulation = APNsSimulator.Configuration()
         simulation.authentication = .tokens([key.known])
         let simulator = try await APNsSimulator.start(simulation)
-        simulator.script.set(APNsScript(latencyMilliseconds: latency))
+        simulator.script.set(ServiceScript(latencyMilliseconds: latency))
         let result = await Result { try await body(try await make(settings, simulator, key)) }
         try await simulator.shutdown()
         try result.get()

@@ -50,7 +50,7 @@ import Testing
         try await Scene.with(FCMSendTests.believing) { scene in
             scene.simulator.script.add(
                 ServiceFault(
-                    when: .init(request: 2), times: 1, then: .goAway(.init(data: "max_age", leavesRequest: true))))
+                    when: .init(request: 2), times: 1, then: .goAway(.init(reason: "max_age", lastStream: .before))))
             let client = try await scene.connect()
             try await client.send(requests(scene, 1...3))
             let events = await client.events(until: .event(.closed))

@@ -40,6 +40,9 @@ import Testing
         (#"{"when":{},"then":{"answer":{}}}"#, "then.answer.reason"),
         (#"{"when":{"share":2},"then":{"hang":{}}}"#, "when.share"),
         (#"{"when":{},"then":{"explode":{}}}"#, "then"),
+        (#"{"when":{"topic":"app"},"then":{"hang":{}}}"#, "when.topic"),
+        (#"{"when":{},"then":{"answer":{"reason":"UNAVAILABLE","timestamp":1}}}"#, "then.answer.timestamp"),
+        (#"{"when":{},"then":{"loseAnswers":{"count":0}}}"#, "then.loseAnswers.count"),
     ])
     func `a fault not understood is refused by the name of its field`(body: String, field: String) async throws {
         try await Scene.with(Self.controlled) { scene in
@@ -65,7 +68,7 @@ import Testing
     /// What curl ends with: 52 nothing came back, 56 the connection was reset, 28 it took too long, 18 the body is short.
     @Test(arguments: [
         (ServiceFault.Then.close(), [52, 56], 0), (.reset(), [35, 55, 56, 52], 0), (.hang(), [28], 1),
-        (.stall(), [28], 1),
+        (.stall(), [28], 1), (.silence(), [28], 1), (.loseAnswers(count: 2), [52, 56], 1),
     ])
     func `a fault over HTTP1 is seen by curl`(then: ServiceFault.Then, exits: [Int32], told: Int) async throws {
         try await Scene.with(Self.controlled) { scene in

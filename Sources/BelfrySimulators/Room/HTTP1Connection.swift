@@ -5,25 +5,25 @@ import NIOPosix
 import NIOSSL
 
 /// One HTTP/1.1 connection of a sender: a request at a time, answered by the station.
-final class HTTP1Conversation: ChannelInboundHandler {
+final class HTTP1Connection: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// More than any provider takes, a thousand tokens and their message included.
-    static let bodyBytesMax = 4 * 1024 * 1024
-
     private let station: Station
     private let ordinal: Int
+    private let service: any SimulatedService
     private var playbook = ServicePlaybook()
     private var playbookEdition = 0
     private var requestsSeen = 0
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
+    private var stickyAnswer: ScriptedAnswer?
     private var isOver = false
 
-    init(station: Station, ordinal: Int) {
+    init(station: Station, ordinal: Int, service: any SimulatedService) {
         self.station = station
         self.ordinal = ordinal
+        self.service = service
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -48,7 +48,7 @@ final class HTTP1Conversation: ChannelInboundHandler {
                 context.writeAndFlush(wrapOutboundOut(.head(.init(version: .http1_1, status: .continue))), promise: nil)
             }
         case .body(let bytes):
-            if body.count <= Self.bodyBytesMax { body.append(contentsOf: bytes.readableBytesView) }
+            if body.count <= ServiceRequest.bodyBytesMax { body.append(contentsOf: bytes.readableBytesView) }
         case .end:
             guard let head else { return }
             let request = ServiceRequest(head, body: body)
@@ -66,14 +66,18 @@ final class HTTP1Conversation: ChannelInboundHandler {
         requestsSeen += 1
         if let newer = station.book.playbook(newerThan: &playbookEdition) { playbook = newer }
         let occasion = ArmedServiceFault.Occasion(connection: ordinal, request: requestsSeen, path: request.path)
-        let judged = station.judge(request, occasion, playbook)
+        let judged = station.judge(
+            request, occasion, playbook, by: service, insteadOfScript: stickyAnswer.map { .init(answer: $0) })
+        if let answer = judged.effects.sticky { stickyAnswer = answer }
+        let isTold = judged.effects.ending?.told ?? (judged.effects.goAway?.leavesRequest != true)
+        if isTold { station.tell(judged, request.fields) }
         if let ending = judged.effects.ending { return end(judged, by: ending, context) }
         let keepsOn = isKeptAlive && judged.effects.goAway == nil
         guard judged.effects.delay > 0 else { return answer(judged, keepsOn: keepsOn, context) }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: .milliseconds(judged.effects.delay)) {
-            let (conversation, context) = bound.value
-            conversation.answer(judged, keepsOn: keepsOn, context)
+            let (connection, context) = bound.value
+            connection.answer(judged, keepsOn: keepsOn, context)
         }
     }
 
@@ -103,10 +107,11 @@ final class HTTP1Conversation: ChannelInboundHandler {
         station.recordUnanswered()
         switch ending.kind {
         case .hang: break
+        case .silence: isOver = true
         case .stall:
             writeHead(of: judged.reply.answer, keepsOn: true, bodyBytes: judged.reply.answer.body.count + 1, context)
             context.flush()
-        case .close: context.closeAbruptly()
+        case .close, .loseAnswers: context.closeAbruptly()
         case .reset:
             isOver = true
             station.ledger.recordConnection { $0.resetsSent += 1 }

@@ -1,12 +1,9 @@
 import Foundation
 
-/// One request on its stream and the answer to it.
-///
-/// Lives in a slot that its connection uses again for later streams, so that the fast path allocates nothing.
-struct Exchange {
+/// What is kept of one request to APNs, and the verdict on it. Used again for later requests, with its memory.
+struct APNsRequest {
     static let idBytes = 36
 
-    var streamID: Int32 = 0
     var facts = RequestFacts()
     var headersSeen: HeaderSet = []
     var tokenHash: UInt64 = 0
@@ -17,17 +14,8 @@ struct Exchange {
 
     /// nil is 200.
     var verdict: APNsVerdict?
-    var body: [UInt8] = []
-    var bodySent = 0
-
-    /// The stream exists.
-    var isOpen = false
     /// The device was told, as far as the ledger knows.
     var isTold = false
-    var isAnswered = false
-    /// Stands in the delay line, which holds on to the slot even when the stream is gone.
-    var isDelayed = false
-    var isStalled = false
 
     private let tokenStore: UnsafeMutableRawBufferPointer
     private var tokenCount = 0
@@ -49,9 +37,17 @@ struct Exchange {
         UnsafeRawBufferPointer(rebasing: tokenStore[..<tokenCount])
     }
 
-    /// Makes the slot ready for another stream.
-    mutating func begin(_ streamID: Int32) {
-        self.streamID = streamID
+    /// The path it was sent to, as far as it is one that APNs has.
+    var path: String {
+        switch facts.path {
+        case .device: "/3/device/\(Hex.encode(token))"
+        case .broadcast: "/4/broadcasts/apps/\(topic ?? "")"
+        case .missing, .foreign, .withoutToken, .badToken: ""
+        }
+    }
+
+    /// Forgets the request before.
+    mutating func begin() {
         facts = RequestFacts()
         headersSeen = []
         tokenCount = 0
@@ -59,13 +55,9 @@ struct Exchange {
         idHash = nil
         topic = nil
         verdict = nil
-        bodySent = 0
         if !payload.isEmpty { payload.removeAll(keepingCapacity: true) }
         if !headers.isEmpty { headers.removeAll(keepingCapacity: true) }
-        isOpen = true
         isTold = false
-        isAnswered = false
-        isStalled = false
     }
 
     /// Reads a token from hex digits; false when it is none or has a length that tokens do not have.

@@ -1,8 +1,8 @@
 import CNghttp2
 
 /// Makes nghttp2 sessions that call back into a connection. The connection outlives its session.
-enum ServerSession {
-    static func make(for connection: APNsConnection) -> OpaquePointer? {
+enum HTTP2Session {
+    static func make(for connection: HTTP2Connection) -> OpaquePointer? {
         var callbacks: OpaquePointer?
         guard nghttp2_session_callbacks_new(&callbacks) == 0, let callbacks else { return nil }
         defer { nghttp2_session_callbacks_del(callbacks) }
@@ -11,14 +11,15 @@ enum ServerSession {
             let isRequest =
                 frame.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue)
                 && frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
-            if isRequest { with(user) { $0.beginExchange(on: frame.pointee.hd.stream_id) } }
+            if isRequest { with(user) { $0.beginStream(frame.pointee.hd.stream_id) } }
             return 0
         }
         nghttp2_session_callbacks_set_on_header_callback(callbacks) {
-            _, _, name, nameBytes, value, valueBytes, _, user in
-            guard let user else { return 0 }
+            _, frame, name, nameBytes, value, valueBytes, _, user in
+            // Trailers may belong to another stream than the one that began last.
+            guard let user, frame?.pointee.headers.cat == NGHTTP2_HCAT_REQUEST else { return 0 }
             with(user) {
-                $0.read(
+                $0.readHeader(
                     UnsafeRawBufferPointer(start: name, count: nameBytes),
                     UnsafeRawBufferPointer(start: value, count: valueBytes))
             }
@@ -26,7 +27,7 @@ enum ServerSession {
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, stream, bytes, count, user in
             guard let user else { return 0 }
-            with(user) { $0.readPayload(UnsafeRawBufferPointer(start: bytes, count: count), on: stream) }
+            with(user) { $0.readBody(UnsafeRawBufferPointer(start: bytes, count: count), on: stream) }
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in
@@ -36,13 +37,13 @@ enum ServerSession {
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, _, user in
             guard let user else { return 0 }
-            with(user) { $0.endExchange(on: stream) }
+            with(user) { $0.endStream(stream) }
             return 0
         }
         return newSession(callbacks, for: connection)
     }
 
-    private static func newSession(_ callbacks: OpaquePointer, for connection: APNsConnection) -> OpaquePointer? {
+    private static func newSession(_ callbacks: OpaquePointer, for connection: HTTP2Connection) -> OpaquePointer? {
         var option: OpaquePointer?
         guard nghttp2_option_new(&option) == 0, let option else { return nil }
         defer { nghttp2_option_del(option) }
@@ -56,6 +57,6 @@ enum ServerSession {
 
 /// Outside the type because a C callback may capture nothing, not even `Self`.
 @inline(__always)
-private func with(_ user: UnsafeMutableRawPointer, _ body: (APNsConnection) -> Void) {
-    Unmanaged<APNsConnection>.fromOpaque(user)._withUnsafeGuaranteedRef(body)
+private func with(_ user: UnsafeMutableRawPointer, _ body: (HTTP2Connection) -> Void) {
+    Unmanaged<HTTP2Connection>.fromOpaque(user)._withUnsafeGuaranteedRef(body)
 }
