@@ -19,10 +19,11 @@ run: ## Set up, build, and show the main job: belfry demo
 	swift build $(RELEASE) --product belfry
 	.build-release/release/belfry demo $(ARGS)
 
-install: ## Build and put belfry into PREFIX/bin, /usr/local by default
+install: ## Build and put belfry into PREFIX/bin, /usr/local by default; its debug symbols into /usr/lib/debug
 	@Scripts/setup run
 	swift build $(RELEASE) --product belfry
-	install -D .build-release/release/belfry $(DESTDIR)$(PREFIX)/bin/belfry
+	Scripts/install-stripped .build-release/release/belfry $(DESTDIR)$(PREFIX)/bin/belfry \
+		$(DESTDIR)/usr/lib/debug$(PREFIX)/bin/belfry.debug
 
 deb: ## Build a Debian package, and try it in a clean Debian where the machine can
 	@Scripts/setup deb
