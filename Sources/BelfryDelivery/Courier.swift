@@ -6,7 +6,7 @@ import Logging
 /// A page is a lease. A courier that dies loses it when it lapses and another carries it again: a device may be told
 /// twice, never not at all. The collapse key makes the second copy replace the first.
 struct Courier: Sendable {
-    let store: any Store
+    let store: any DeliveryStore
     let providers: any ProviderDirectory
     let policy: RetryPolicy
     let clock: any WallClock

@@ -4,7 +4,7 @@ import BelfryCore
 ///
 /// Back pressure is claiming less: a provider without room, or with its share of pages in the air, gets no more.
 struct CourierPool: Sendable {
-    let store: any Store
+    let store: any DeliveryStore
     let providers: any ProviderDirectory
     let courier: Courier
     let lanes: [Lane]
@@ -15,7 +15,7 @@ struct CourierPool: Sendable {
     private let air: Air
 
     init(
-        store: any Store, providers: any ProviderDirectory, courier: Courier, lanes: [Lane], pagesInAirMax: Int,
+        store: any DeliveryStore, providers: any ProviderDirectory, courier: Courier, lanes: [Lane], pagesInAirMax: Int,
         options: DeliveryOptions, loop: PatientLoop
     ) {
         self.store = store

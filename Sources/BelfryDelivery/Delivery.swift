@@ -11,7 +11,7 @@ package struct Delivery: Service {
     private let spreaders: [Spreader]
     private let pools: [CourierPool]
     private let scheduler: Scheduler
-    private let store: any Store
+    private let store: any DeliveryStore
     private let clock: any WallClock
     private let poll: Duration
     private let logger: Logger
@@ -19,7 +19,8 @@ package struct Delivery: Service {
     private let end = Bell()
 
     package init(
-        store: any Store, providers: any ProviderDirectory, clock: any WallClock, policy: RetryPolicy = RetryPolicy(),
+        store: any ApplicationStore & DeviceStore & PushStore & DeliveryStore & ScheduleStore,
+        providers: any ProviderDirectory, clock: any WallClock, policy: RetryPolicy = RetryPolicy(),
         options: DeliveryOptions = DeliveryOptions(), witness: any Witness = NoWitness(),
         random: @escaping @Sendable () -> Double, logger: Logger
     ) {
@@ -80,7 +81,7 @@ package struct Delivery: Service {
 
 /// Those who ring the bells: the store's hints, and a slow interval behind them, since hints may be missing.
 private struct Bystanders: Sendable {
-    let store: any Store
+    let store: any DeliveryStore
     let clock: any WallClock
     let poll: Duration
     let bells: [Bell]

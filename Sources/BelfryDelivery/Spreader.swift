@@ -6,7 +6,7 @@ import Logging
 /// A step is one transaction, so a spreader that dies between steps has lost nothing and doubled nothing. Walks take
 /// turns after each step; a push to ten million devices does not keep the next one waiting.
 struct Spreader: Sendable {
-    let store: any Store
+    let store: any DeliveryStore
     let lanes: [Lane]
     let options: DeliveryOptions
     let loop: PatientLoop

@@ -5,7 +5,7 @@ import ServiceLifecycle
 
 /// Looks once a day at when the credentials of platforms end, and says so from 30 days before.
 package struct CredentialsWatch: Service {
-    private let store: any Store
+    private let store: any ApplicationStore
     private let credentials: any ProviderCredentials
     private let clock: any WallClock
     private let logger: Logger
@@ -14,7 +14,7 @@ package struct CredentialsWatch: Service {
     private static let pause = Duration.seconds(86_400)
 
     package init(
-        store: any Store, credentials: any ProviderCredentials, clock: any WallClock, logger: Logger
+        store: any ApplicationStore, credentials: any ProviderCredentials, clock: any WallClock, logger: Logger
     ) {
         self.store = store
         self.credentials = credentials

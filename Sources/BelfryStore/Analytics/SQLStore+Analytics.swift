@@ -154,9 +154,7 @@ enum CountStatements {
         SELECT id, accepted_at_ms /* counts.push */ FROM push WHERE receipt_id = $1 AND application_id + 0 = $2
         """
 
-    static let geofence: SQLText = """
-        SELECT 1 /* counts.geofence */ FROM geofence WHERE id = $1 AND application_id = $2
-        """
+    static let geofence: SQLText = "SELECT 1 /* counts.geofence */ FROM geofence WHERE id = $1 AND application_id = $2"
 
     static let ofPush: SQLText = """
         SELECT platform_id, kind, event_count /* counts.of_push */ FROM push_count WHERE push_id = $1

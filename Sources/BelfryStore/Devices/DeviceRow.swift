@@ -71,9 +71,7 @@ enum DeviceStatements {
         UPDATE device /* devices.move */ SET registered_at_ms = $1, token_hash = $2, token = $3 WHERE id = $4
         """
 
-    static let platform: SQLText = """
-        SELECT platform_id /* devices.platform */ FROM device WHERE id = $1
-        """
+    static let platform: SQLText = "SELECT platform_id /* devices.platform */ FROM device WHERE id = $1"
 
     static let update: SQLText = """
         UPDATE device /* devices.update */

@@ -224,9 +224,7 @@ enum CatalogueStatements {
          WHERE id = 1
         """
 
-    static let kinds: SQLText = """
-        SELECT id, kind /* catalogue.kinds */ FROM platform
-        """
+    static let kinds: SQLText = "SELECT id, kind /* catalogue.kinds */ FROM platform"
 
     /// Walks the primary key.
     static let behind: SQLText = """
@@ -256,9 +254,7 @@ enum CatalogueStatements {
         RETURNING device_id
         """
 
-    static let setMark: SQLText = """
-        UPDATE catalogue /* catalogue.set_mark */ SET device_id = $1 WHERE id = 1
-        """
+    static let setMark: SQLText = "UPDATE catalogue /* catalogue.set_mark */ SET device_id = $1 WHERE id = 1"
 
     static let insertVolume: SQLText = """
         INSERT INTO catalogue_volume /* catalogue.insert_volume */ (device_count, devices) VALUES ($1, $2) RETURNING id
@@ -288,9 +284,7 @@ enum CatalogueStatements {
         DELETE FROM catalogue_card /* catalogue.delete_cards */ WHERE id >= $1 AND id < $2
         """
 
-    static let deleteVolume: SQLText = """
-        DELETE FROM catalogue_volume /* catalogue.delete_volume */ WHERE id = $1
-        """
+    static let deleteVolume: SQLText = "DELETE FROM catalogue_volume /* catalogue.delete_volume */ WHERE id = $1"
 
     static let endEdition: SQLText = """
         UPDATE catalogue /* catalogue.end_edition */ SET edition_device_id = NULL, edition_volume_id = NULL WHERE id = 1

@@ -145,13 +145,9 @@ enum TextSearchStatements {
          ORDER BY id
         """
 
-    static let volumes: SQLText = """
-        SELECT id /* search.volumes */ FROM catalogue_volume ORDER BY id
-        """
+    static let volumes: SQLText = "SELECT id /* search.volumes */ FROM catalogue_volume ORDER BY id"
 
-    static let cards: SQLText = """
-        SELECT id, places /* search.cards */ FROM catalogue_card WHERE id \(among: "$1")
-        """
+    static let cards: SQLText = "SELECT id, places /* search.cards */ FROM catalogue_card WHERE id \(among: "$1")"
 
     static let devices: SQLText = """
         SELECT id, devices /* search.devices */ FROM catalogue_volume WHERE id \(among: "$1")

@@ -85,17 +85,11 @@ enum GeofenceStatements {
          WHERE id = $4
         """
 
-    static let restamp: SQLText = """
-        UPDATE geofence /* geofences.restamp */ SET changed_at_ms = $1 WHERE id = $2
-        """
+    static let restamp: SQLText = "UPDATE geofence /* geofences.restamp */ SET changed_at_ms = $1 WHERE id = $2"
 
-    static let delete: SQLText = """
-        DELETE FROM geofence /* geofences.delete */ WHERE id = $1
-        """
+    static let delete: SQLText = "DELETE FROM geofence /* geofences.delete */ WHERE id = $1"
 
-    static let bytes: SQLText = """
-        SELECT \(bytesOf: "data") /* geofences.bytes */ FROM geofence WHERE id = $1
-        """
+    static let bytes: SQLText = "SELECT \(bytesOf: "data") /* geofences.bytes */ FROM geofence WHERE id = $1"
 
     static let byKey: SQLText = """
         SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms

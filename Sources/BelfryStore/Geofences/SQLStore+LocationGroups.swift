@@ -148,11 +148,7 @@ enum LocationGroupStatements {
          WHERE id = $5
         """
 
-    static let clear: SQLText = """
-        DELETE FROM location_group_member /* location_groups.clear */ WHERE group_id = $1
-        """
+    static let clear: SQLText = "DELETE FROM location_group_member /* location_groups.clear */ WHERE group_id = $1"
 
-    static let delete: SQLText = """
-        DELETE FROM location_group /* location_groups.delete */ WHERE id = $1
-        """
+    static let delete: SQLText = "DELETE FROM location_group /* location_groups.delete */ WHERE id = $1"
 }

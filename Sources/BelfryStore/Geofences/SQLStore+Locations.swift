@@ -148,9 +148,7 @@ enum LocationStatements {
          WHERE id = $7
         """
 
-    static let delete: SQLText = """
-        DELETE FROM location /* locations.delete */ WHERE id = $1
-        """
+    static let delete: SQLText = "DELETE FROM location /* locations.delete */ WHERE id = $1"
 
     /// A few of those that use it, to name them. Walks `geofence_location_location`.
     static let geofences: SQLText = """

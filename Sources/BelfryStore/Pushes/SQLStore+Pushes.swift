@@ -186,9 +186,7 @@ enum PushStatements {
         VALUES ($1, $2, $3)
         """
 
-    static let exists: SQLText = """
-        SELECT 1 /* pushes.exists */ FROM push WHERE id = $1
-        """
+    static let exists: SQLText = "SELECT 1 /* pushes.exists */ FROM push WHERE id = $1"
 
     static let byKey: SQLText = """
         SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience, platforms

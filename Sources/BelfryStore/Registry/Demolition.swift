@@ -53,90 +53,81 @@ enum DemolitionStatements {
         SELECT count(*) /* demolition.platform_count */ FROM platform WHERE application_id = $1
         """
 
-    static let doom: SQLText = """
-        UPDATE application /* demolition.doom */ SET is_doomed = true WHERE id = $1
-        """
+    static let doom: SQLText = "UPDATE application /* demolition.doom */ SET is_doomed = true WHERE id = $1"
 
-    static let doomed: SQLText = """
-        SELECT id /* demolition.doomed */ FROM application WHERE is_doomed LIMIT 1
-        """
+    static let doomed: SQLText = "SELECT id /* demolition.doomed */ FROM application WHERE is_doomed LIMIT 1"
 
     /// Those that are referred to come after those that refer to them, and devices before their posting lists, so that no
     /// sweep brings one back.
     ///
-    /// - Parameter own: of tables that only one engine has.
-    static func inOrder(with own: [SQLText]) -> [SQLText] {
-        GeofenceDemolition.inOrder + AnalyticsDemolition.inOrder + [
-            schedules, pages, walks, tallies, progresses, pushes, devices,
-        ] + own + [subscriptions, topics, platforms, use, application]
+    /// - Parameter own: tables that only one engine has.
+    static func inOrder(with own: [OwnedTable]) -> [SQLText] {
+        (map + counts + sending + own + base).map(\.clear) + [application]
     }
 
-    static let schedules: SQLText = """
-        DELETE FROM schedule /* demolition.schedules */
-         WHERE id IN (SELECT id FROM schedule WHERE application_id = $1 LIMIT $2)
-        """
+    private static let map = [
+        OwnedTable("geofence_notice", key: "platform_id"),
+        OwnedTable("geofence_deletion", key: "application_id", "changed_at_ms"),
+        OwnedTable("geofence_stamp", key: "application_id"),
+        OwnedTable("geofence_location", key: "geofence_id", "position", of: "geofence", by: "geofence_id"),
+        OwnedTable("geofence", key: "id"),
+        OwnedTable("location_group_member", key: "group_id", "position", of: "location_group", by: "group_id"),
+        OwnedTable("location_group", key: "id"),
+        OwnedTable("location", key: "id"),
+    ]
 
-    static let pages: SQLText = """
-        DELETE FROM page /* demolition.pages */
-         WHERE id IN (SELECT page.id FROM push JOIN page ON page.push_id = push.id
-                       WHERE push.application_id = $1 LIMIT $2)
-        """
+    private static let counts = [
+        OwnedTable("push_count", key: "push_id", "platform_id", "kind", of: "push", by: "push_id"),
+        OwnedTable("platform_count", key: "platform_id", "hour", "kind", of: "platform", by: "platform_id"),
+        OwnedTable("geofence_count", key: "application_id", "geofence_id", "location_id", "platform_id"),
+        OwnedTable("heartbeat", key: "platform_id", "device_id", of: "platform", by: "platform_id"),
+    ]
 
-    static let walks: SQLText = """
-        DELETE FROM walk /* demolition.walks */
-         WHERE (push_id, platform_id) IN (SELECT walk.push_id, walk.platform_id
-                                            FROM push JOIN walk ON walk.push_id = push.id
-                                           WHERE push.application_id = $1 LIMIT $2)
-        """
+    private static let sending = [
+        OwnedTable("schedule", key: "id"),
+        OwnedTable("page", key: "id", of: "push", by: "push_id"),
+        OwnedTable("walk", key: "push_id", "platform_id", of: "push", by: "push_id"),
+        OwnedTable("tally", key: "push_id", "answer", of: "push", by: "push_id"),
+        OwnedTable("push_progress", key: "push_id", of: "push", by: "push_id"),
+        OwnedTable("push", key: "id"),
+        OwnedTable("device", key: "id", of: "platform", by: "platform_id"),
+    ]
 
-    static let tallies: SQLText = """
-        DELETE FROM tally /* demolition.tallies */
-         WHERE (push_id, answer) IN (SELECT tally.push_id, tally.answer
-                                       FROM push JOIN tally ON tally.push_id = push.id
-                                      WHERE push.application_id = $1 LIMIT $2)
-        """
+    private static let base = [
+        OwnedTable("subscription", key: "topic_id", "platform_id", "device_id", of: "topic", by: "topic_id"),
+        OwnedTable("topic", key: "id"),
+        OwnedTable("platform", key: "id"),
+        OwnedTable("application_use", key: "application_id"),
+    ]
 
-    static let progresses: SQLText = """
-        DELETE FROM push_progress /* demolition.progresses */
-         WHERE push_id IN (SELECT push_id FROM push JOIN push_progress ON push_id = push.id
-                            WHERE application_id = $1 LIMIT $2)
-        """
-
-    static let pushes: SQLText = """
-        DELETE FROM push /* demolition.pushes */
-         WHERE id IN (SELECT id FROM push WHERE application_id = $1 LIMIT $2)
-        """
-
-    static let subscriptions: SQLText = """
-        DELETE FROM subscription /* demolition.subscriptions */
-         WHERE (topic_id, platform_id, device_id) IN (
-            SELECT topic_id, platform_id, device_id FROM topic JOIN subscription ON topic_id = topic.id
-             WHERE application_id = $1 LIMIT $2)
-        """
-
-    static let topics: SQLText = """
-        DELETE FROM topic /* demolition.topics */
-         WHERE id IN (SELECT id FROM topic WHERE application_id = $1 LIMIT $2)
-        """
-
-    static let devices: SQLText = """
-        DELETE FROM device /* demolition.devices */
-         WHERE id IN (SELECT device.id FROM platform JOIN device ON platform_id = platform.id
-                       WHERE application_id = $1 LIMIT $2)
-        """
-
-    static let platforms: SQLText = """
-        DELETE FROM platform /* demolition.platforms */
-         WHERE id IN (SELECT id FROM platform WHERE application_id = $1 LIMIT $2)
-        """
-
-    static let use: SQLText = """
-        DELETE FROM application_use /* demolition.use */
-         WHERE application_id IN (SELECT application_id FROM application_use WHERE application_id = $1 LIMIT $2)
-        """
-
-    static let application: SQLText = """
+    private static let application: SQLText = """
         DELETE FROM application /* demolition.application */
          WHERE id IN (SELECT id FROM application WHERE id = $1 AND is_doomed LIMIT $2)
         """
+}
+
+/// A table with rows of applications.
+struct OwnedTable: Sendable {
+    private let name: String
+    private let key: [String]
+    /// The table that names the application, and the column that refers to that table; nil where the table itself does.
+    private let owner: (table: String, column: String)?
+
+    init(_ name: String, key: String...) { (self.name, self.key, owner) = (name, key, nil) }
+
+    init(_ name: String, key: String..., of owner: String, by column: String) {
+        (self.name, self.key, self.owner) = (name, key, (owner, column))
+    }
+
+    /// Deletes some rows of an application, up to `$2`. What tables there are is said once, and that is how each is cleared.
+    var clear: SQLText {
+        let places = key.map { "\(name).\($0)" }.joined(separator: ", ")
+        let source = owner.map { "\($0.table) JOIN \(name) ON \(name).\($0.column) = \($0.table).id" } ?? name
+        let application = "\(owner?.table ?? name).application_id"
+        return """
+            DELETE FROM \(name) /* demolition.\(name) */
+             WHERE (\(key.joined(separator: ", "))) IN (
+                SELECT \(places) FROM \(source) WHERE \(application) = $1 LIMIT $2)
+            """
+    }
 }

@@ -85,13 +85,9 @@ enum RetirementStatements {
         SELECT 1 /* retirement.any_active */ FROM device WHERE platform_id = $1 AND reach > 0 LIMIT 1
         """
 
-    static let retire: SQLText = """
-        UPDATE platform /* retirement.retire */ SET is_retired = true WHERE id = $1
-        """
+    static let retire: SQLText = "UPDATE platform /* retirement.retire */ SET is_retired = true WHERE id = $1"
 
-    static let retired: SQLText = """
-        SELECT id /* retirement.retired */ FROM platform WHERE is_retired LIMIT 1
-        """
+    static let retired: SQLText = "SELECT id /* retirement.retired */ FROM platform WHERE is_retired LIMIT 1"
 
     /// Walks `walk_due`.
     static let endWalks: SQLText = """

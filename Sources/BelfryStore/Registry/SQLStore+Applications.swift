@@ -171,9 +171,7 @@ enum PlatformStatements {
            \(postgres: "FOR UPDATE OF platform")
         """
 
-    static let exists: SQLText = """
-        SELECT 1 /* platforms.exists */ FROM platform WHERE id = $1 AND NOT is_retired
-        """
+    static let exists: SQLText = "SELECT 1 /* platforms.exists */ FROM platform WHERE id = $1 AND NOT is_retired"
 
     static let replaceCredentials: SQLText = """
         UPDATE platform /* platforms.replace_credentials */

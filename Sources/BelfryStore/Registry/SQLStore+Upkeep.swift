@@ -2,25 +2,24 @@ import BelfryCore
 
 extension SQLStore {
     package func rename(_ application: Key<Application>, to name: Name) async throws {
-        try await write { session in
-            let changed = try session.prepared(ApplicationStatements.rename).run(name.text, application)
-            guard changed > 0 else { throw StoreError.unknown("application \(application)") }
-            session.rosterChanged()
-        }
+        try await change(application, by: ApplicationStatements.rename, to: name.text)
     }
 
     package func replaceAPIKey(of application: Key<Application>, with hash: [UInt8]) async throws {
-        try await write { session in
-            let changed = try session.prepared(ApplicationStatements.replaceAPIKey).run(hash, application)
-            guard changed > 0 else { throw StoreError.unknown("application \(application)") }
-            session.rosterChanged()
-        }
+        try await change(application, by: ApplicationStatements.replaceAPIKey, to: hash)
     }
 
     package func replaceSharedSecret(of application: Key<Application>, with secret: Sealed) async throws {
+        try await change(application, by: ApplicationStatements.replaceSharedSecret, to: secret.bytes)
+    }
+
+    private func change(
+        _ application: Key<Application>, by sql: SQLText, to value: some SQLValue & Sendable
+    ) async throws {
         try await write { session in
-            let changed = try session.prepared(ApplicationStatements.replaceSharedSecret).run(secret.bytes, application)
-            guard changed > 0 else { throw StoreError.unknown("application \(application)") }
+            guard try session.prepared(sql).run(value, application) > 0 else {
+                throw StoreError.unknown("application \(application)")
+            }
             session.rosterChanged()
         }
     }
@@ -51,7 +50,5 @@ extension ApplicationStatements {
 }
 
 extension PlatformStatements {
-    static let rename: SQLText = """
-        UPDATE platform /* platforms.rename */ SET name = $1 WHERE id = $2 AND NOT is_retired
-        """
+    static let rename: SQLText = "UPDATE platform /* platforms.rename */ SET name = $1 WHERE id = $2 AND NOT is_retired"
 }

@@ -27,8 +27,8 @@ protocol WriteSession: AnyObject, SendableMetatype {
     static var countsRetired: Bool { get }
     /// Deletes rows, up to `$2`, of a platform `$1` from tables that only one engine has.
     static var clearedWithPlatform: [SQLText] { get }
-    /// The same of an application.
-    static var clearedWithApplication: [SQLText] { get }
+    /// Tables with rows of applications that only one engine has.
+    static var clearedWithApplication: [OwnedTable] { get }
     /// Returns when no sweep of new devices into the posting lists holds devices that are to be deleted; none begins until the
     /// transaction ends.
     func awaitSweep() throws

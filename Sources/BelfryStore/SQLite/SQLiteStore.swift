@@ -179,8 +179,5 @@ enum PragmaStatements {
         PRAGMA temp_store = MEMORY;
         """
 
-    static let reader = """
-        PRAGMA cache_size = -16384;
-        PRAGMA temp_store = MEMORY;
-        """
+    static let reader = "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;"
 }

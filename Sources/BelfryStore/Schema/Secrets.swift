@@ -42,11 +42,7 @@ struct Secrets: Sendable {
 }
 
 enum SecretStatements {
-    static let insert: SQLText = """
-        INSERT INTO setting /* secrets.insert */ (name, value) VALUES ($1, $2)
-        """
+    static let insert: SQLText = "INSERT INTO setting /* secrets.insert */ (name, value) VALUES ($1, $2)"
 
-    static let value: SQLText = """
-        SELECT value /* secrets.value */ FROM setting WHERE name = $1
-        """
+    static let value: SQLText = "SELECT value /* secrets.value */ FROM setting WHERE name = $1"
 }

@@ -72,24 +72,16 @@ enum TenantStatements {
         SELECT id, uuid, name, created_at_ms /* tenants.by_uuid */ FROM tenant WHERE uuid = $1
         """
 
-    static let byKey: SQLText = """
-        SELECT id, uuid, name, created_at_ms /* tenants.by_key */ FROM tenant WHERE id = $1
-        """
+    static let byKey: SQLText = "SELECT id, uuid, name, created_at_ms /* tenants.by_key */ FROM tenant WHERE id = $1"
 
-    static let rename: SQLText = """
-        UPDATE tenant /* tenants.rename */ SET name = $1 WHERE id = $2
-        """
+    static let rename: SQLText = "UPDATE tenant /* tenants.rename */ SET name = $1 WHERE id = $2"
 
     /// Those too that are still being cleared away: they name the tenant until they are gone.
     static let applicationCount: SQLText = """
         SELECT count(*) /* tenants.application_count */ FROM application WHERE tenant_id = $1
         """
 
-    static let delete: SQLText = """
-        DELETE FROM tenant /* tenants.delete */ WHERE id = $1
-        """
+    static let delete: SQLText = "DELETE FROM tenant /* tenants.delete */ WHERE id = $1"
 
-    static let exists: SQLText = """
-        SELECT 1 /* tenants.exists */ FROM tenant WHERE id = $1 \(SQLText.forKeyShare)
-        """
+    static let exists: SQLText = "SELECT 1 /* tenants.exists */ FROM tenant WHERE id = $1 \(SQLText.forKeyShare)"
 }

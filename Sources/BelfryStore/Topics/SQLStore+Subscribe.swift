@@ -46,7 +46,5 @@ extension SQLStore {
 }
 
 enum SubscriberStatements {
-    static let setTopics: SQLText = """
-        UPDATE device /* subscriber.set_topics */ SET topics = $1 WHERE id = $2
-        """
+    static let setTopics: SQLText = "UPDATE device /* subscriber.set_topics */ SET topics = $1 WHERE id = $2"
 }

@@ -30,7 +30,5 @@ enum TopicStatements {
         SELECT id, name, expires_at_ms /* topics.by_name */ FROM topic WHERE application_id = $1 AND name = $2
         """
 
-    static let byIDs: SQLText = """
-        SELECT id, name, expires_at_ms /* topics.by_ids */ FROM topic WHERE id \(among: "$1")
-        """
+    static let byIDs: SQLText = "SELECT id, name, expires_at_ms /* topics.by_ids */ FROM topic WHERE id \(among: "$1")"
 }

@@ -42,9 +42,7 @@ struct TopicBurial<Session: WriteSession> {
 }
 
 enum BurialStatements {
-    static let delete: SQLText = """
-        DELETE FROM topic /* burial.delete */ WHERE id = $1
-        """
+    static let delete: SQLText = "DELETE FROM topic /* burial.delete */ WHERE id = $1"
 
     /// In PostgreSQL whoever adds to the lists holds the topic, and so was done when it was buried.
     static let bury: SQLText = """
@@ -70,7 +68,5 @@ enum BurialStatements {
             SELECT topic_id, platform_id, device_id FROM subscription WHERE topic_id = $1 LIMIT $2)
         """
 
-    static let forget: SQLText = """
-        DELETE FROM buried_topic /* burial.forget */ WHERE topic_id = $1
-        """
+    static let forget: SQLText = "DELETE FROM buried_topic /* burial.forget */ WHERE topic_id = $1"
 }

@@ -132,45 +132,6 @@ import Testing
         }
     }
 
-    @Test func `devices of before the table are found`() async throws {
-        try await withDirectory { directory in
-            let path = directory + "/belfry.sqlite"
-            let queue = try DatabaseQueue(path: path)
-            let known = SQLiteSchema.migrator.migrations
-            try SQLiteSchema.migrator.migrate(
-                queue, upTo: try #require(known.first { $0 < Migration0014.identifier && $0 >= "0013" }))
-            try await queue.write { db in
-                let secrets = try Secrets(of: db)
-                try db.execute(sql: Self.estate)
-                for number in 1...20 {
-                    let token = Array("\(number)".utf8)
-                    try db.prepared(
-                        "INSERT INTO device (platform_id, reach, registered_at_ms, token_hash, token, topics) VALUES (1, 1, 1, ?1, ?2, x'')"
-                    ).run(Int64(bitPattern: secrets.tokenHash.hash(token)), token)
-                }
-            }
-            try queue.close()
-            let store = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true)
-            let platforms = try await store.platforms(of: Key(1))
-            let platform = try #require(platforms.first)
-            for number in 1...20 {
-                let registration = try Registration(
-                    token: DeviceToken(bytes: Array("\(number)".utf8)), about: .init(), customUserID: .keep,
-                    topics: .keep)
-                #expect(try await store.register(registration, as: nil, on: platform).key.rawValue == number)
-            }
-            try await store.close()
-        }
-    }
-
-    private static let estate = """
-        INSERT INTO application (uuid, name, api_key_hash, shared_secret, created_at_ms)
-        VALUES (randomblob(16), 'news', x'01', x'02', 1);
-        INSERT INTO platform (
-            uuid, application_id, kind, mode, name, secret_hash, credentials, credentials_version, created_at_ms)
-        VALUES (randomblob(16), 1, 'ios', 'production', 'phones', x'01', x'02', 1, 1);
-        """
-
     @Test func `slices follow one another as the hashes do`() {
         var fresh = FreshTokens(marks: Array(repeating: 0, count: FreshTokens.sliceCount))
         var dice = SplitMix64(seed: 9)

@@ -73,7 +73,7 @@ private actor Office {
             FOR name IN SELECT sequencename FROM pg_sequences WHERE schemaname = 'public'
             LOOP PERFORM setval(name, 1, false); END LOOP;
             INSERT INTO tenant (uuid, name, created_at_ms) VALUES (gen_random_uuid(), 'default', 0);
-            INSERT INTO catalogue DEFAULT VALUES;
+            INSERT INTO catalogue (id, device_id) VALUES (1, 0);
             INSERT INTO subscription_mark DEFAULT VALUES;
             INSERT INTO device_horizon DEFAULT VALUES;
             INSERT INTO topic_burial DEFAULT VALUES;

@@ -33,9 +33,7 @@ enum PostgresDeviceStatements {
         """
 
     /// What an app that merely says hello again changes: no index.
-    static let touch = """
-        UPDATE device /* devices.touch */ SET registered_at_ms = $1 WHERE id = ANY ($2)
-        """
+    static let touch = "UPDATE device /* devices.touch */ SET registered_at_ms = $1 WHERE id = ANY ($2)"
 
     /// Frees tokens, so that others can have them.
     static let evict = """
@@ -43,9 +41,7 @@ enum PostgresDeviceStatements {
         """
 
     /// Deactivates one that is held.
-    static let cede = """
-        UPDATE device /* devices.cede */ SET reach = 0 WHERE id = $1
-        """
+    static let cede = "UPDATE device /* devices.cede */ SET reach = 0 WHERE id = $1"
 
     /// Deactivates those that registered before the time of their verdict. Looks each up in the primary key.
     static let bury = """
@@ -57,7 +53,5 @@ enum PostgresDeviceStatements {
         """
 
     /// Walks `device_reach`, which covers it.
-    static let count = """
-        SELECT count(*) /* devices.count */ FROM device WHERE platform_id = $1
-        """
+    static let count = "SELECT count(*) /* devices.count */ FROM device WHERE platform_id = $1"
 }

@@ -85,13 +85,9 @@ extension Connection {
 }
 
 enum PostgresSubscriptionStatements {
-    static let mark = """
-        SELECT device_id /* subscriptions.mark */ FROM subscription_mark WHERE id = 1
-        """
+    static let mark = "SELECT device_id /* subscriptions.mark */ FROM subscription_mark WHERE id = 1"
 
-    static let setMark = """
-        UPDATE subscription_mark /* subscriptions.set_mark */ SET device_id = $1 WHERE id = 1
-        """
+    static let setMark = "UPDATE subscription_mark /* subscriptions.set_mark */ SET device_id = $1 WHERE id = 1"
 
     /// The mark, the device up to which none comes any more, and the newest at the last look.
     static let state = """

@@ -104,20 +104,4 @@ enum SharedUseStatements {
                content_bytes = greatest(0, application_use.content_bytes + $3)
         RETURNING device_count, content_bytes
         """
-
-    /// Counts all that is kept, where many rows were written that nobody was told of.
-    static let countAll = """
-        INSERT INTO application_use /* shared_use.count_all */ (application_id, device_count, content_bytes)
-        SELECT application_id, sum(devices), sum(bytes)
-          FROM (SELECT application_id, 0 AS devices, octet_length(content) + octet_length(audience) AS bytes FROM push
-                UNION ALL
-                SELECT application_id, 0, octet_length(content) + octet_length(target) FROM schedule
-                UNION ALL
-                SELECT application_id, 0, octet_length(data) FROM geofence
-                UNION ALL
-                SELECT application_id, 1, 0 FROM platform JOIN device ON platform_id = platform.id) AS kept
-         GROUP BY application_id
-        """
-
-    static let forgetAll = "DELETE FROM application_use /* shared_use.forget_all */"
 }

@@ -3,7 +3,10 @@ extension PostgresWriteSession {
     static let countsRetired = true
 
     static let clearedWithPlatform: [SQLText] = [PostgresClearingStatements.ofPlatform]
-    static let clearedWithApplication: [SQLText] = [PostgresClearingStatements.ofApplication]
+    static let clearedWithApplication = [
+        OwnedTable(
+            "subscription_stretch", key: "topic_id", "platform_id", "first_device_id", of: "topic", by: "topic_id")
+    ]
     static let clearedWithTopic: [SQLText] = [PostgresClearingStatements.ofTopic]
 }
 
@@ -16,13 +19,6 @@ enum PostgresClearingStatements {
               FROM topic JOIN subscription_stretch ON topic_id = topic.id AND platform_id = $1
              WHERE application_id = (SELECT application_id FROM platform WHERE id = $1)
              LIMIT $2)
-        """
-
-    static let ofApplication: SQLText = """
-        DELETE FROM subscription_stretch /* demolition.stretches */
-         WHERE (topic_id, platform_id, first_device_id) IN (
-            SELECT topic_id, platform_id, first_device_id FROM topic JOIN subscription_stretch ON topic_id = topic.id
-             WHERE application_id = $1 LIMIT $2)
         """
 
     /// Walks the primary key.

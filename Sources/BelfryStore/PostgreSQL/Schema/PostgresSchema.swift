@@ -4,19 +4,17 @@ import PostgreSQL
 /// One numbered step of the schema.
 struct Migration: Sendable {
     let identifier: String
-    let sql: String
+    let run: @Sendable (Connection) throws -> Void
 }
 
 /// The migrations, and what of them a database has.
 enum PostgresSchema {
     static let migrations = [
-        PostgresMigration0001.migration, PostgresMigration0002.migration, PostgresMigration0003.migration,
-        PostgresMigration0004.migration,
-        PostgresMigration0005.migration, PostgresMigration0006.migration, PostgresMigration0007.migration,
-        PostgresMigration0008.migration, PostgresMigration0009.migration, PostgresMigration0010.migration,
-        PostgresMigration0011.migration,
-        PostgresMigration0012.migration, PostgresMigration0013.migration, PostgresMigration0014.migration,
-        PostgresMigration0015.migration,
+        Migration(identifier: Schema.identifier) { connection in
+            for tables in Schema.tables { try connection.run(script: tables.postgres) }
+            try connection.run(script: PostgresTables.script)
+            try Secrets.make(in: connection)
+        }
     ]
 
     /// Brings the schema up to date, unless a newer program has been at it. One node does, while others wait; each
@@ -29,10 +27,7 @@ enum PostgresSchema {
         for migration in migrations where version.missing.contains(migration.identifier) {
             try connection.prepared(PostgresSessionStatements.begin).run()
             try connection.prepared(SchemaStatements.table).run()
-            try connection.run(script: migration.sql)
-            if version.applied.isEmpty, migration.identifier == migrations[0].identifier {
-                try Secrets.make(in: connection)
-            }
+            try migration.run(connection)
             try connection.prepared(SchemaStatements.note).run(migration.identifier)
             try connection.prepared(PostgresSessionStatements.commit).run()
         }

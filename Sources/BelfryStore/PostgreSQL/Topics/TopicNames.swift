@@ -128,11 +128,7 @@ enum PostgresTopicStatements {
 }
 
 enum PostgresBurialStatements {
-    static let count = """
-        SELECT burial_count /* burial.count */ FROM topic_burial WHERE id = 1
-        """
+    static let count = "SELECT burial_count /* burial.count */ FROM topic_burial WHERE id = 1"
 
-    static let countOn = """
-        UPDATE topic_burial /* burial.count_on */ SET burial_count = burial_count + 1 WHERE id = 1
-        """
+    static let countOn = "UPDATE topic_burial /* burial.count_on */ SET burial_count = burial_count + 1 WHERE id = 1"
 }

@@ -45,13 +45,6 @@ struct SQLiteStatement: SQLStatement {
         while try step() {}
     }
 
-    /// As `each`, with as many values as there are.
-    func each(values: [some SQLiteValue], do body: (SQLiteRow) throws -> Void) throws {
-        try bind(values: values)
-        defer { reset() }
-        while try step() { try body(SQLiteRow(handle: handle)) }
-    }
-
     /// Whether there is any use in another row.
     enum Appetite { case next, stop }
 

@@ -15,15 +15,9 @@ enum SQLiteDeviceStatements {
         """
 
     /// What an app that merely says hello again changes: no index.
-    static let touch = """
-        UPDATE device /* devices.touch */ SET registered_at_ms = ?1 WHERE id = ?2
-        """
+    static let touch = "UPDATE device /* devices.touch */ SET registered_at_ms = ?1 WHERE id = ?2"
 
-    static let evict = """
-        UPDATE device /* devices.evict */ SET reach = 0, token = NULL, token_hash = NULL WHERE id = ?1
-        """
+    static let evict = "UPDATE device /* devices.evict */ SET reach = 0, token = NULL, token_hash = NULL WHERE id = ?1"
 
-    static let deactivate = """
-        UPDATE device /* devices.deactivate */ SET reach = 0 WHERE id = ?1
-        """
+    static let deactivate = "UPDATE device /* devices.deactivate */ SET reach = 0 WHERE id = ?1"
 }

@@ -167,7 +167,5 @@ enum SQLitePostingStatements {
          ORDER BY id
         """
 
-    static let isOnPlatform = """
-        SELECT 1 /* postings.is_on_platform */ FROM device WHERE id = ?1 AND platform_id = ?2
-        """
+    static let isOnPlatform = "SELECT 1 /* postings.is_on_platform */ FROM device WHERE id = ?1 AND platform_id = ?2"
 }

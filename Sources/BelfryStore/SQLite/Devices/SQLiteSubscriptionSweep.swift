@@ -198,9 +198,7 @@ enum SQLiteSubscriptionStatements {
          WHERE id = 1
         """
 
-    static let lastDevice = """
-        SELECT max(id) /* subscriptions.last_device */ FROM device
-        """
+    static let lastDevice = "SELECT max(id) /* subscriptions.last_device */ FROM device"
 
     static let unswept = """
         SELECT id, platform_id, reach, topics /* subscriptions.unswept */

@@ -78,9 +78,7 @@ extension SQLiteWriteSession {
 }
 
 enum SQLiteTopicStatements {
-    static let byID = """
-        SELECT id, name, expires_at_ms /* topics.by_id */ FROM topic WHERE id = ?1
-        """
+    static let byID = "SELECT id, name, expires_at_ms /* topics.by_id */ FROM topic WHERE id = ?1"
 
     static let insert = """
         INSERT INTO topic /* topics.insert */ (application_id, name, expires_at_ms) VALUES (?1, ?2, ?3)

@@ -140,13 +140,9 @@ struct FreshTokens {
 }
 
 enum TokenIndexStatements {
-    static let marks = """
-        SELECT device_id /* tokens.marks */ FROM token_mark ORDER BY slice
-        """
+    static let marks = "SELECT device_id /* tokens.marks */ FROM token_mark ORDER BY slice"
 
-    static let setMark = """
-        UPDATE token_mark /* tokens.set_mark */ SET device_id = ?1 WHERE slice = ?2
-        """
+    static let setMark = "UPDATE token_mark /* tokens.set_mark */ SET device_id = ?1 WHERE slice = ?2"
 
     static let addAll = """
         INSERT OR IGNORE INTO device_token /* tokens.add_all */ (token_hash, device_id)

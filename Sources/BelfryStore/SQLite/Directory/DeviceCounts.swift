@@ -45,9 +45,7 @@ enum DeviceCountStatements {
         """
 
     /// Walks the primary key.
-    static let kept = """
-        SELECT sum(device_count) /* device_counts.kept */ FROM catalogue_count WHERE platform_id = ?1
-        """
+    static let kept = "SELECT sum(device_count) /* device_counts.kept */ FROM catalogue_count WHERE platform_id = ?1"
 
     /// Devices that are not catalogued yet: few.
     static let behind = """

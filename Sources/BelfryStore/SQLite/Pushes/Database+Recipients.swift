@@ -44,7 +44,5 @@ enum SQLiteTokenStatements {
          ORDER BY id
         """
 
-    static let one = """
-        SELECT token /* tokens.one */ FROM device WHERE id = ?1 AND reach > 0
-        """
+    static let one = "SELECT token /* tokens.one */ FROM device WHERE id = ?1 AND reach > 0"
 }

@@ -54,18 +54,4 @@ enum ContentUseStatements {
         SELECT id, max(0, ?2) FROM application WHERE id = ?1
             ON CONFLICT (application_id) DO UPDATE SET content_bytes = max(0, content_bytes + ?2)
         """
-
-    /// Counts all that is kept, where many rows were written that nobody was told of.
-    static let countAll = """
-        INSERT INTO application_use /* content_use.count_all */ (application_id, content_bytes)
-        SELECT application_id, sum(bytes)
-          FROM (SELECT application_id, length(CAST(content AS BLOB)) + length(CAST(audience AS BLOB)) AS bytes FROM push
-                UNION ALL
-                SELECT application_id, length(CAST(content AS BLOB)) + length(CAST(target AS BLOB)) FROM schedule
-                UNION ALL
-                SELECT application_id, length(CAST(data AS BLOB)) FROM geofence)
-         GROUP BY application_id
-        """
-
-    static let forgetAll = "DELETE FROM application_use /* content_use.forget_all */"
 }

@@ -3,7 +3,9 @@ extension SQLiteWriteSession {
     static let countsRetired = false
 
     static let clearedWithPlatform: [SQLText] = [SQLiteClearingStatements.ofPlatform]
-    static let clearedWithApplication: [SQLText] = [SQLiteClearingStatements.ofApplication]
+    static let clearedWithApplication = [
+        OwnedTable("catalogue_count", key: "platform_id", "last_device_id", of: "platform", by: "platform_id")
+    ]
     static let clearedWithTopic: [SQLText] = []
 }
 
@@ -13,12 +15,5 @@ enum SQLiteClearingStatements {
         DELETE FROM catalogue_count /* retirement.device_counts */
          WHERE platform_id = $1 AND last_device_id IN (
             SELECT last_device_id FROM catalogue_count WHERE platform_id = $1 LIMIT $2)
-        """
-
-    static let ofApplication: SQLText = """
-        DELETE FROM catalogue_count /* demolition.device_counts */
-         WHERE (platform_id, last_device_id) IN (
-            SELECT platform_id, last_device_id FROM platform JOIN catalogue_count ON platform_id = platform.id
-             WHERE application_id = $1 LIMIT $2)
         """
 }

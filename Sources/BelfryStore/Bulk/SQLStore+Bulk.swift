@@ -1,0 +1,144 @@
+import BelfryCore
+
+extension SQLStore {
+    package func bulkSecrets() async throws -> [String: [UInt8]] {
+        try await glance { db in
+            var secrets: [String: [UInt8]] = [:]
+            for name in Takeover.secrets {
+                secrets[name] = try db.prepared(SecretStatements.value).first(name) { $0.blob(0) }
+            }
+            return secrets
+        }
+    }
+
+    package func beginTakeover(with secrets: [String: [UInt8]]) async throws {
+        try await write { session in
+            let mark = try session.prepared(SecretStatements.value).first(Takeover.mark) { _ in true }
+            guard mark == nil else { return }
+            let isInUse = try session.prepared(BulkStatements.anything).first { $0.bool(0) } ?? true
+            guard !isInUse else { throw Takeover.refused }
+            try session.prepared(BulkStatements.clearTenants).run()
+            for (name, value) in secrets { try session.prepared(BulkStatements.setSecret).run(name, value) }
+            try session.prepared(SecretStatements.insert).run(Takeover.mark, [1] as [UInt8])
+        }
+    }
+
+    package func endTakeover() async throws {
+        try await write { session in
+            try session.prepared(BulkStatements.forgetUse).send()
+            try session.prepared(BulkStatements.countUse).send()
+            try session.prepared(BulkStatements.forget).send(Takeover.mark)
+        }
+    }
+
+    package func rows(
+        of table: BulkTable, after key: [BulkValue]?, limit: Int
+    ) async throws -> [[BulkValue]] {
+        try await glance { db in
+            let statement = try db.prepared(BulkStatements.rows(of: table, isBehind: key != nil))
+            func values(_ row: some SQLRow) -> [BulkValue] {
+                table.columns.indices.map { row.value(Int32($0), table.columns[$0].kind) }
+            }
+            guard let key else { return try statement.all(limit, as: values) }
+            if case .bytes(let name) = key[0] { return try statement.all(name, limit, as: values) }
+            let numbers = try key.map { try $0.number }
+            return switch numbers.count {
+            case 1: try statement.all(numbers[0], limit, as: values)
+            case 2: try statement.all(numbers[0], numbers[1], limit, as: values)
+            case 3: try statement.all(numbers[0], numbers[1], numbers[2], limit, as: values)
+            default: try statement.all(numbers[0], numbers[1], numbers[2], numbers[3], limit, as: values)
+            }
+        }
+    }
+
+    package func lastKey(of table: BulkTable) async throws -> [BulkValue]? {
+        try await glance { db in
+            try db.prepared(BulkStatements.lastKey(of: table)).first { row in
+                (0..<table.keyCount).map { row.value(Int32($0), table.columns[$0].kind) }
+            }
+        }
+    }
+
+    package func count(of table: BulkTable) async throws -> Int {
+        try await glance { db in
+            try db.prepared(BulkStatements.count(of: table)).first { Int($0.integer(0)) } ?? 0
+        }
+    }
+}
+
+extension Takeover {
+    static func check(_ db: some SQLConnection) throws {
+        guard try db.prepared(SecretStatements.value).first(mark, as: { _ in true }) == nil else {
+            throw unfinished
+        }
+    }
+}
+
+extension BulkValue {
+    var number: Int64 {
+        get throws {
+            guard case .integer(let number) = self else { throw StoreError.damaged("a row", "its key is no number") }
+            return number
+        }
+    }
+}
+
+extension SQLRow {
+    fileprivate func value(_ column: Int32, _ kind: BulkTable.Kind) -> BulkValue {
+        guard !isNull(column) else { return .null }
+        return switch kind {
+        case .integer, .flag: .integer(integer(column))
+        case .real: .real(double(column))
+        case .text: .text(text(column))
+        case .bytes, .uuid: .bytes(blob(column))
+        }
+    }
+}
+
+/// The one place where statements are put together from parts: what a table has is said once, for all engines.
+enum BulkStatements {
+    static func rows(of table: BulkTable, isBehind: Bool) -> SQLText {
+        let places = (1...table.keyCount).map { "$\($0)" }.joined(separator: ", ")
+        let behind = isBehind ? "WHERE (\(table.keyNames)) > (\(places))" : ""
+        let limit = "$\(isBehind ? table.keyCount + 1 : 1)"
+        return """
+            SELECT \(table.columnNames) /* bulk.rows */ FROM \(table.name) \(behind)
+             ORDER BY \(table.keyNames) LIMIT \(limit)
+            """
+    }
+
+    static func lastKey(of table: BulkTable) -> SQLText {
+        let descending = table.columns.prefix(table.keyCount).map { "\($0.name) DESC" }.joined(separator: ", ")
+        return "SELECT \(table.keyNames) /* bulk.last_key */ FROM \(table.name) ORDER BY \(descending) LIMIT 1"
+    }
+
+    static func count(of table: BulkTable) -> SQLText { "SELECT count(*) /* bulk.count */ FROM \(table.name)" }
+
+    static let anything: SQLText = """
+        SELECT EXISTS (SELECT 1 FROM application) OR EXISTS (SELECT 1 FROM admin_key) OR EXISTS (SELECT 1 FROM audit)
+               /* bulk.anything */
+        """
+
+    static let clearTenants: SQLText = "DELETE FROM tenant /* bulk.clear_tenants */"
+
+    static let setSecret: SQLText = "UPDATE setting /* bulk.set_secret */ SET value = $2 WHERE name = $1"
+
+    static let forget: SQLText = "DELETE FROM setting /* bulk.forget */ WHERE name = $1"
+
+    static let forgetUse: SQLText = "DELETE FROM application_use /* bulk.forget_use */"
+
+    /// Counts all that is kept, since many rows were written that nobody was told of. Devices are counted where the nodes
+    /// write down what they add.
+    static let countUse: SQLText = """
+        INSERT INTO application_use /* bulk.count_use */ (application_id, \(postgres: "device_count, ")content_bytes)
+        SELECT application_id, \(postgres: "sum(devices), ")sum(bytes)
+          FROM (SELECT application_id, 0 AS devices, \(bytesOf: "content") + \(bytesOf: "audience") AS bytes FROM push
+                UNION ALL
+                SELECT application_id, 0, \(bytesOf: "content") + \(bytesOf: "target") FROM schedule
+                UNION ALL
+                SELECT application_id, 0, \(bytesOf: "data") FROM geofence
+                \(postgres: "UNION ALL SELECT application_id, 1, 0 FROM platform JOIN device ON platform_id = platform.id")
+               ) AS kept
+         GROUP BY application_id
+        """
+}

@@ -1,0 +1,112 @@
+/// What only SQLite has of the schema, or keeps in another way.
+enum SQLiteTables {
+    /// Small numbers are checked by their bounds: for a list of three, SQLite builds a table in memory at each insert, which
+    /// cost a sixth of what a device's row does.
+    static let script = """
+        -- One row holds all of a device. Its UUID is its id, encrypted by `DeviceNaming`. Ids ascend and are never used twice.
+        -- `topics` are topic ids, coded as a page's devices are.
+        CREATE TABLE device (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            platform_id INTEGER NOT NULL REFERENCES platform (id),
+            reach INTEGER NOT NULL CHECK (reach BETWEEN 0 AND 2),
+            registered_at_ms INTEGER NOT NULL,
+            token_hash INTEGER,
+            token BLOB,
+            topics BLOB NOT NULL,
+            custom_user_id TEXT,
+            os TEXT,
+            os_version TEXT,
+            model TEXT,
+            manufacturer TEXT,
+            alias TEXT,
+            CHECK ((token IS NULL) = (token_hash IS NULL)),
+            CHECK (token IS NOT NULL OR reach = 0)
+        ) STRICT;
+        CREATE INDEX device_reach ON device (platform_id, reach);
+        CREATE INDEX device_custom_user ON device (platform_id, custom_user_id)
+            WHERE custom_user_id IS NOT NULL AND reach > 0;
+
+        -- A token is found by a keyed hash of 8 bytes, since an index over 32 random bytes costs four times the log; the token
+        -- is compared. `TokenIndex` alone adds to it; the two triggers take out what a device no longer has.
+        CREATE TABLE device_token (
+            token_hash INTEGER NOT NULL,
+            device_id INTEGER NOT NULL,
+            PRIMARY KEY (token_hash, device_id)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TRIGGER device_token_lost AFTER DELETE ON device WHEN OLD.token_hash IS NOT NULL
+        BEGIN
+            DELETE FROM device_token WHERE token_hash = OLD.token_hash AND device_id = OLD.id;
+        END;
+        CREATE TRIGGER device_token_changed AFTER UPDATE OF token_hash ON device
+        WHEN OLD.token_hash IS NOT NULL AND NEW.token_hash IS NOT OLD.token_hash
+        BEGIN
+            DELETE FROM device_token WHERE token_hash = OLD.token_hash AND device_id = OLD.id;
+        END;
+
+        -- `slice` is what the upper six bits of the hash say, from 0 for the smallest; `device_token` has the tokens of all
+        -- devices of the slice up to `device_id`.
+        CREATE TABLE token_mark (
+            slice INTEGER PRIMARY KEY CHECK (slice BETWEEN 0 AND 63),
+            device_id INTEGER NOT NULL CHECK (device_id >= 0)
+        ) STRICT;
+        INSERT INTO token_mark (slice, device_id)
+        WITH RECURSIVE slice (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM slice WHERE n < 63)
+        SELECT n, 0 FROM slice;
+
+        -- The posting lists of the topics, for active devices only. A row is a stretch: `device_id` is the first of
+        -- `device_count` devices, `others` those after it; see `Stretch`. A new device comes to it a little later, with many
+        -- others in one sorted sweep, since ten random pages a device would cost more than all the rest of a registration.
+        -- Until then, beyond `subscription_mark`, its own row is read. It names no device as a foreign key, because ten look-ups
+        -- a device would cost as much as the insertion; `SubscriptionTests` hold them together.
+        CREATE TABLE subscription (
+            topic_id INTEGER NOT NULL,
+            platform_id INTEGER NOT NULL,
+            device_id INTEGER NOT NULL,
+            device_count INTEGER NOT NULL DEFAULT 1 CHECK (device_count > 0),
+            others BLOB CHECK ((others IS NULL) = (device_count = 1)),
+            PRIMARY KEY (topic_id, platform_id, device_id)
+        ) STRICT, WITHOUT ROWID;
+        -- How far the lists have come; see `PostingMark`. While a sweep is under way, `sweep_device_id` is the last device that
+        -- it brings into the lists, and the topic and the platform are those of the last list that has its devices.
+        CREATE TABLE subscription_mark (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            device_id INTEGER NOT NULL CHECK (device_id >= 0),
+            sweep_device_id INTEGER CHECK (sweep_device_id > device_id),
+            sweep_topic_id INTEGER CHECK (sweep_topic_id IS NULL OR sweep_device_id IS NOT NULL),
+            sweep_platform_id INTEGER CHECK ((sweep_platform_id IS NULL) = (sweep_topic_id IS NULL))
+        ) STRICT;
+        INSERT INTO subscription_mark (id, device_id) VALUES (1, 0);
+
+        -- Topics that are gone, while devices still stand in their posting lists; see `TopicBurial`. `last_device_id` is the
+        -- newest device that may have heard of it. Ids in the rows of devices stay there until the device registers again.
+        CREATE TABLE buried_topic (
+            topic_id INTEGER PRIMARY KEY,
+            last_device_id INTEGER NOT NULL CHECK (last_device_id >= 0)
+        ) STRICT;
+
+        -- How many devices of a platform came in a stretch, by the last device of the stretch.
+        CREATE TABLE catalogue_count (
+            platform_id INTEGER NOT NULL,
+            last_device_id INTEGER NOT NULL,
+            device_count INTEGER NOT NULL CHECK (device_count > 0),
+            PRIMARY KEY (platform_id, last_device_id)
+        ) STRICT, WITHOUT ROWID;
+
+        -- How many bytes of content an application has stored; see `ContentUse`.
+        CREATE TABLE application_use (
+            application_id INTEGER PRIMARY KEY,
+            content_bytes INTEGER NOT NULL CHECK (content_bytes >= 0)
+        ) STRICT;
+
+        CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
+            BEGIN SELECT RAISE(ABORT, 'the audit log is only added to'); END;
+        CREATE TRIGGER audit_is_forgotten_by_age_alone BEFORE DELETE ON audit
+            WHEN NOT EXISTS (SELECT 1 FROM audit_horizon WHERE OLD.at_ms < at_ms)
+            BEGIN SELECT RAISE(ABORT, 'the audit log is only added to'); END;
+        CREATE TRIGGER audit_horizon_only_rises BEFORE UPDATE ON audit_horizon WHEN NEW.at_ms < OLD.at_ms
+            BEGIN SELECT RAISE(ABORT, 'the audit log is not lengthened afterwards'); END;
+
+        INSERT INTO tenant (id, uuid, name, created_at_ms)
+        VALUES (1, randomblob(16), 'default', CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER));
+        """
+}

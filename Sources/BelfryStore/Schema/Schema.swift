@@ -1,0 +1,497 @@
+/// The tables, as both engines make them, from top to bottom. What only one engine has stands in its `Schema` folder.
+///
+/// A table or a column that comes later is a migration of its own: one that has landed in a release is never edited.
+enum Schema {
+    static let identifier = "0001 belfry"
+
+    static let tables: [SQLText] = [
+        registry, topics, catalogue, pushes, schedules, locations, geofences, counts, administration, service,
+    ]
+
+    private static let registry: SQLText = """
+        -- Secrets made with the database.
+        CREATE TABLE setting (
+            name text NOT NULL PRIMARY KEY,
+            value \(.bytes) NOT NULL
+        ) \(.byKey);
+
+        -- The first row is `Tenant.first`.
+        CREATE TABLE tenant (
+            id \(.key),
+            \(uuid: "uuid", "NOT NULL UNIQUE"),
+            name text NOT NULL CHECK (length(name) > 0),
+            created_at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+
+        -- One that is doomed is hidden, and being cleared away by `Demolition`.
+        CREATE TABLE application (
+            id \(.key),
+            \(uuid: "uuid", "NOT NULL UNIQUE"),
+            name text NOT NULL,
+            api_key_hash \(.bytes) NOT NULL,
+            shared_secret \(.bytes) NOT NULL,
+            \(flag: "is_doomed", false),
+            created_at_ms \(.bigint) NOT NULL,
+            tenant_id \(.bigint) NOT NULL REFERENCES tenant (id)
+        ) \(.byID);
+        CREATE INDEX application_tenant ON application (tenant_id);
+
+        -- The kinds are listed in `PlatformKind` alone, so that a further one needs no migration. One that is retired is
+        -- hidden, and being cleared away by `Retirement`.
+        CREATE TABLE platform (
+            id \(.key),
+            \(uuid: "uuid", "NOT NULL UNIQUE"),
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            kind text NOT NULL CHECK (kind <> ''),
+            mode text NOT NULL CHECK (mode IN ('development', 'production')),
+            name text NOT NULL,
+            secret_hash \(.bytes) NOT NULL,
+            credentials \(.bytes) NOT NULL,
+            credentials_version \(.bigint) NOT NULL CHECK (credentials_version >= 1),
+            parked_cause text CHECK (parked_cause IN ('credentials', 'deaths')),
+            parked_detail text,
+            parked_since_ms \(.bigint),
+            created_at_ms \(.bigint) NOT NULL,
+            \(flag: "is_retired", false),
+            CHECK ((parked_cause IS NULL) = (parked_detail IS NULL)),
+            CHECK ((parked_cause IS NULL) = (parked_since_ms IS NULL))
+        ) \(.byID);
+        CREATE INDEX platform_application ON platform (application_id);
+
+        -- Why the provider of a platform could not be connected to when that last failed.
+        CREATE TABLE connection_fault (
+            platform_id \(.bigint) PRIMARY KEY REFERENCES platform (id) ON DELETE CASCADE,
+            kind text NOT NULL,
+            detail text NOT NULL,
+            at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+        """
+
+    private static let topics: SQLText = """
+        -- Ids are never used twice, so that one in a device's row that names nothing misleads nobody.
+        CREATE TABLE topic (
+            id \(.key),
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            name text \(postgres: "COLLATE \"C\"") NOT NULL,
+            expires_at_ms \(.bigint)
+        ) \(.byID);
+        CREATE UNIQUE INDEX topic_name ON topic (application_id, name);
+        CREATE INDEX topic_expiry ON topic (expires_at_ms) WHERE expires_at_ms IS NOT NULL;
+        """
+
+    private static let catalogue: SQLText = """
+        -- How far the catalogue has come; see `Catalogue`. While it is written anew, `edition_device_id` says how far that has
+        -- come, and `edition_volume_id` which volumes go afterwards.
+        CREATE TABLE catalogue (
+            id \(.bigint) PRIMARY KEY CHECK (id = 1),
+            device_id \(.bigint) NOT NULL CHECK (device_id >= 0),
+            edition_device_id \(.bigint),
+            edition_volume_id \(.bigint),
+            CHECK ((edition_device_id IS NULL) = (edition_volume_id IS NULL))
+        ) \(.byID)\(.roomy);
+        INSERT INTO catalogue (id, device_id) VALUES (1, 0);
+
+        -- Some thousand devices, coded as those of a page.
+        CREATE TABLE catalogue_volume (
+            id \(.key),
+            device_count \(.bigint) NOT NULL CHECK (device_count > 0),
+            devices \(.bytes) NOT NULL CHECK (length(devices) > 0)
+        ) \(.byID);
+
+        -- In which places of a volume devices stand whose text has a gram of a drawer. The id is that of the volume and the
+        -- drawer's number.
+        CREATE TABLE catalogue_card (
+            id \(.bigint) PRIMARY KEY,
+            places \(.bytes) NOT NULL CHECK (length(places) > 0)
+        ) \(.byID);
+
+        -- Devices whose text is no longer what the catalogue says.
+        CREATE TABLE catalogue_erratum (
+            device_id \(.bigint) PRIMARY KEY
+        ) \(.byID);
+        """
+
+    private static let pushes: SQLText = """
+        -- What of a push never changes. `platforms`: the kinds of platform that the target named, with commas between them; NULL
+        -- for every kind.
+        CREATE TABLE push (
+            id \(.key),
+            \(uuid: "receipt_id", "NOT NULL UNIQUE"),
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            lane \(.bigint) NOT NULL CHECK (lane BETWEEN 0 AND 2),
+            guarantee \(.bigint) NOT NULL CHECK (guarantee IN (0, 1)),
+            accepted_at_ms \(.bigint) NOT NULL,
+            expires_at_ms \(.bigint),
+            content text NOT NULL,
+            audience text NOT NULL,
+            platforms text
+        ) \(.byID);
+        CREATE INDEX push_application ON push (application_id\(postgres: ", id"));
+
+        -- What changes of a push, apart from its content, which may be long. `has_answers`: whether it still has its pages, which
+        -- go before it.
+        CREATE TABLE push_progress (
+            push_id \(.bigint) PRIMARY KEY REFERENCES push (id),
+            open_walk_count \(.bigint) NOT NULL CHECK (open_walk_count >= 0),
+            open_page_count \(.bigint) NOT NULL DEFAULT 0 CHECK (open_page_count >= 0),
+            device_count \(.bigint) NOT NULL DEFAULT 0 CHECK (device_count >= 0),
+            first_answer_at_ms \(.bigint),
+            settled_at_ms \(.bigint),
+            \(flag: "has_answers", true),
+            CHECK ((settled_at_ms IS NOT NULL) = (open_walk_count = 0 AND open_page_count = 0))
+        ) \(.byID)\(.roomy);
+        -- What ages out, the oldest first.
+        CREATE INDEX push_progress_settled ON push_progress (has_answers, settled_at_ms)
+            WHERE settled_at_ms IS NOT NULL;
+        -- Pushes that are not settled, without those that are.
+        CREATE INDEX push_progress_open ON push_progress (push_id) WHERE settled_at_ms IS NULL;
+
+        -- How many devices got which answer.
+        CREATE TABLE tally (
+            push_id \(.bigint) NOT NULL REFERENCES push (id),
+            answer \(.bigint) NOT NULL CHECK (answer BETWEEN 1 AND 255),
+            device_count \(.bigint) NOT NULL CHECK (device_count > 0),
+            PRIMARY KEY (push_id, answer)
+        ) \(.byKey)\(.roomy);
+
+        CREATE TABLE walk (
+            push_id \(.bigint) NOT NULL REFERENCES push (id),
+            platform_id \(.bigint) NOT NULL,
+            lane \(.bigint) NOT NULL CHECK (lane BETWEEN 0 AND 2),
+            due_at_ms \(.bigint) NOT NULL,
+            attempt \(.bigint) NOT NULL DEFAULT 0 CHECK (attempt >= 0),
+            \(flag: "is_claimed", false),
+            cursor \(.bigint) CHECK (cursor > 0),
+            PRIMARY KEY (push_id, platform_id)
+        ) \(.byKey)\(postgres: """
+             WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500)
+            """);
+        CREATE INDEX walk_due ON walk (lane, platform_id, due_at_ms, push_id);
+
+        -- See `Page`. `carry_count` counts the claims since a courier last settled: above one, a lease lapsed. `retry_at_ms`: when
+        -- the last settlement wanted the first of the pending devices tried again (`Rests`); NULL once nobody waits.
+        CREATE TABLE page (
+            id \(.key),
+            push_id \(.bigint) NOT NULL REFERENCES push (id),
+            platform_id \(.bigint) NOT NULL,
+            lane \(.bigint) NOT NULL CHECK (lane BETWEEN 0 AND 2),
+            first_device_id \(.bigint) NOT NULL CHECK (first_device_id > 0),
+            last_device_id \(.bigint) NOT NULL CHECK (last_device_id >= first_device_id),
+            \(flag: "is_open", true),
+            due_at_ms \(.bigint) NOT NULL,
+            attempt \(.bigint) NOT NULL DEFAULT 0 CHECK (attempt >= 0),
+            carry_count \(.bigint) NOT NULL DEFAULT 0 CHECK (carry_count BETWEEN 0 AND attempt),
+            devices \(.bytes) NOT NULL CHECK (length(devices) > 0),
+            answers \(.bytes) NOT NULL CHECK (length(answers) > 0),
+            retry_at_ms \(.bigint),
+            CHECK (is_open = true OR carry_count = 0)
+        ) \(.byID)\(postgres: " WITH (autovacuum_vacuum_scale_factor = 0.02)");
+        CREATE UNIQUE INDEX page_device ON page (push_id, platform_id, first_device_id);
+        CREATE INDEX page_due ON page (
+            \(sqlite: "is_open, lane, platform_id, due_at_ms", postgres: "lane, platform_id, due_at_ms, id")
+        ) WHERE is_open = true;
+
+        -- Pages that a claim could not read. Of those that were mended or written off, whose page is closed, the note says
+        -- nothing any more; it goes with the page.
+        CREATE TABLE damaged_page (
+            page_id \(.bigint) PRIMARY KEY REFERENCES page (id) ON DELETE CASCADE,
+            push_id \(.bigint) NOT NULL,
+            found_at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+        CREATE INDEX damaged_page_push ON damaged_page (push_id);
+        """
+
+    private static let schedules: SQLText = """
+        -- See `Schedule`. One that has ended stays for a while, as the answer to what became of it.
+        CREATE TABLE schedule (
+            id \(.key),
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            due_at_ms \(.bigint) NOT NULL,
+            version \(.bigint) NOT NULL DEFAULT 1 CHECK (version >= 1),
+            lane \(.bigint) CHECK (lane BETWEEN 0 AND 2),
+            guarantee \(.bigint) NOT NULL CHECK (guarantee IN (0, 1)),
+            expires_at_ms \(.bigint),
+            content text NOT NULL,
+            target text NOT NULL,
+            created_at_ms \(.bigint) NOT NULL,
+            ended_at_ms \(.bigint),
+            ending text CHECK (ending IN ('sent', 'cancelled', 'expired', 'refused')),
+            \(uuid: "receipt_id"),
+            reason text,
+            CHECK ((ended_at_ms IS NULL) = (ending IS NULL)),
+            CHECK ((receipt_id IS NOT NULL) = (coalesce(ending, '') = 'sent')),
+            CHECK ((reason IS NOT NULL) = (coalesce(ending, '') = 'refused'))
+        ) \(.byID);
+        -- What the scheduler waits for, however many have ended.
+        CREATE INDEX schedule_due ON schedule (due_at_ms\(postgres: ", id")) WHERE ended_at_ms IS NULL;
+        -- An application's waiting ones by their due times, then its ended ones by their ends.
+        CREATE INDEX schedule_application ON schedule (application_id, ended_at_ms, due_at_ms\(postgres: ", id"));
+        """
+
+    private static let locations: SQLText = """
+        -- `search`: what a keyword is looked for in, in lower case.
+        CREATE TABLE location (
+            id \(.key),
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            name text NOT NULL,
+            search text NOT NULL,
+            latitude \(.double) NOT NULL CHECK (latitude BETWEEN -90 AND 90),
+            longitude \(.double) NOT NULL CHECK (longitude BETWEEN -180 AND 180),
+            radius \(.double) NOT NULL CHECK (radius >= 10),
+            created_at_ms \(.bigint) NOT NULL,
+            updated_at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+        CREATE INDEX location_application ON location (application_id\(postgres: ", id"));
+
+        CREATE TABLE location_group (
+            id \(.key),
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            name text NOT NULL,
+            summary text NOT NULL,
+            search text NOT NULL,
+            created_at_ms \(.bigint) NOT NULL,
+            updated_at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+        CREATE INDEX location_group_application ON location_group (application_id\(postgres: ", id"));
+
+        CREATE TABLE location_group_member (
+            group_id \(.bigint) NOT NULL REFERENCES location_group (id),
+            position \(.bigint) NOT NULL,
+            location_id \(.bigint) NOT NULL REFERENCES location (id),
+            PRIMARY KEY (group_id, position)
+        ) \(.byKey);
+        CREATE INDEX location_group_member_location ON location_group_member (location_id, group_id);
+        """
+
+    private static let geofences: SQLText = """
+        -- `phase`: see `GeofencePhase`; `due_at_ms` is when it ends. `changed_at_ms` is the stamp under which devices get the
+        -- geofence or learn that it is gone; none while no device ever got it.
+        CREATE TABLE geofence (
+            id \(.key),
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            trigger_type text NOT NULL CHECK (trigger_type IN ('enter', 'exit')),
+            platform text NOT NULL CHECK (platform IN ('all', 'ios', 'android', 'android-fcm')),
+            tags text NOT NULL,
+            data text NOT NULL,
+            starts_at_ms \(.bigint) NOT NULL CHECK (starts_at_ms >= 0),
+            expires_at_ms \(.bigint) NOT NULL CHECK (expires_at_ms > starts_at_ms),
+            phase \(.bigint) NOT NULL CHECK (phase BETWEEN 0 AND 2),
+            due_at_ms \(.bigint) CHECK ((due_at_ms IS NULL) = (phase = 2)),
+            changed_at_ms \(.bigint) CHECK (phase <> 1 OR changed_at_ms IS NOT NULL),
+            created_at_ms \(.bigint) NOT NULL,
+            updated_at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+        CREATE INDEX geofence_application ON geofence (application_id\(postgres: ", id"));
+        CREATE INDEX geofence_live ON geofence (application_id\(postgres: ", id")) WHERE due_at_ms IS NOT NULL;
+        CREATE INDEX geofence_change ON geofence (application_id, changed_at_ms) WHERE changed_at_ms IS NOT NULL;
+        CREATE INDEX geofence_due ON geofence (due_at_ms) WHERE due_at_ms IS NOT NULL;
+
+        CREATE TABLE geofence_location (
+            geofence_id \(.bigint) NOT NULL REFERENCES geofence (id),
+            position \(.bigint) NOT NULL,
+            location_id \(.bigint) NOT NULL REFERENCES location (id),
+            PRIMARY KEY (geofence_id, position)
+        ) \(.byKey);
+        CREATE INDEX geofence_location_location ON geofence_location (location_id, geofence_id);
+
+        -- What devices have to forget, until they would have dropped it by themselves.
+        CREATE TABLE geofence_deletion (
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            changed_at_ms \(.bigint) NOT NULL,
+            geofence_id \(.bigint) NOT NULL,
+            expires_at_ms \(.bigint) NOT NULL,
+            PRIMARY KEY (application_id, changed_at_ms)
+        ) \(.byKey);
+        CREATE INDEX geofence_deletion_expiry ON geofence_deletion (expires_at_ms);
+
+        -- The last stamp of an application. See `GeofenceStamp`.
+        CREATE TABLE geofence_stamp (
+            application_id \(.bigint) PRIMARY KEY REFERENCES application (id),
+            changed_at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+
+        -- See `GeofenceNotice`. It names no platform as a foreign key, since it outlives one for a moment. While one node tells
+        -- devices, `holder` keeps the others from telling them too.
+        CREATE TABLE geofence_notice (
+            platform_id \(.bigint) PRIMARY KEY,
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            change_count \(.bigint) NOT NULL CHECK (change_count > 0),
+            first_change_at_ms \(.bigint) NOT NULL,
+            due_at_ms \(.bigint) NOT NULL\(postgres: """
+            ,
+                holder uuid,
+                held_until_ms bigint,
+                CHECK ((holder IS NULL) = (held_until_ms IS NULL))
+            """)
+        ) \(.byID);
+        CREATE INDEX geofence_notice_due ON geofence_notice (due_at_ms);
+        CREATE INDEX geofence_notice_application ON geofence_notice (application_id);
+        """
+
+    /// They name no push, platform or device as a foreign key: they are counts, and may outlive what they counted.
+    private static let counts: SQLText = """
+        -- By `AnalyticsKind`.
+        CREATE TABLE push_count (
+            push_id \(.bigint) NOT NULL,
+            platform_id \(.bigint) NOT NULL,
+            kind \(.bigint) NOT NULL CHECK (kind BETWEEN 0 AND 4),
+            event_count \(.bigint) NOT NULL CHECK (event_count > 0),
+            PRIMARY KEY (push_id, platform_id, kind)
+        ) \(.byKey);
+
+        -- An hour is so many since 1970 UTC.
+        CREATE TABLE platform_count (
+            platform_id \(.bigint) NOT NULL,
+            hour \(.bigint) NOT NULL,
+            kind \(.bigint) NOT NULL CHECK (kind BETWEEN 0 AND 4),
+            event_count \(.bigint) NOT NULL CHECK (event_count > 0),
+            PRIMARY KEY (platform_id, hour, kind)
+        ) \(.byKey);
+        CREATE INDEX platform_count_hour ON platform_count (hour);
+
+        -- That an event was counted, by the day it says it happened and a keyed hash of what makes it that event. Eight bytes
+        -- instead of a row of two hundred; among a hundred million events of a day two are taken for one in one of three
+        -- thousand days.
+        CREATE TABLE event_mark (
+            day \(.bigint) NOT NULL,
+            hash \(.bigint) NOT NULL,
+            PRIMARY KEY (day, hash)
+        ) \(.byKey);
+
+        -- A `location_id` of 0 is one that the app did not name.
+        CREATE TABLE geofence_count (
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            geofence_id \(.bigint) NOT NULL,
+            location_id \(.bigint) NOT NULL,
+            platform_id \(.bigint) NOT NULL,
+            event_count \(.bigint) NOT NULL CHECK (event_count > 0),
+            last_at_ms \(.bigint) NOT NULL,
+            PRIMARY KEY (application_id, geofence_id, location_id, platform_id)
+        ) \(.byKey);
+        CREATE INDEX geofence_count_last ON geofence_count (last_at_ms);
+
+        CREATE TABLE heartbeat (
+            platform_id \(.bigint) NOT NULL,
+            device_id \(.bigint) NOT NULL,
+            event_count \(.bigint) NOT NULL CHECK (event_count > 0),
+            last_at_ms \(.bigint) NOT NULL,
+            latency_ms \(.bigint) CHECK (latency_ms >= 0),
+            PRIMARY KEY (platform_id, device_id)
+        ) \(.byKey);
+        CREATE INDEX heartbeat_last ON heartbeat (last_at_ms);
+        """
+
+    private static let administration: SQLText = """
+        -- Found by `public_id`. Bound by its tenant and its application; to neither when it is an operator's. Revoked keys stay,
+        -- after their tenant and application too, so it names those as no foreign keys.
+        CREATE TABLE admin_key (
+            id \(.key),
+            public_id text NOT NULL UNIQUE,
+            name text NOT NULL CHECK (length(name) > 0),
+            scope text NOT NULL CHECK (scope IN ('operator', 'tenant-admin', 'app-admin', 'sender', 'read-only')),
+            tenant_id \(.bigint),
+            application_id \(.bigint),
+            secret_hash \(.bytes) NOT NULL,
+            previous_hash \(.bytes),
+            previous_until_ms \(.bigint),
+            created_at_ms \(.bigint) NOT NULL,
+            last_used_at_ms \(.bigint),
+            revoked_at_ms \(.bigint),
+            CHECK ((scope = 'operator') = (tenant_id IS NULL)),
+            CHECK (application_id IS NULL OR tenant_id IS NOT NULL),
+            CHECK (scope <> 'tenant-admin' OR application_id IS NULL),
+            CHECK (scope <> 'app-admin' OR application_id IS NOT NULL),
+            CHECK ((previous_hash IS NULL) = (previous_until_ms IS NULL))
+        ) \(.byID);
+        CREATE INDEX admin_key_tenant ON admin_key (tenant_id\(postgres: ", id"));
+        CREATE INDEX admin_key_application ON admin_key (application_id\(postgres: ", id"))
+            WHERE application_id IS NOT NULL;
+
+        -- Append-only, by trigger. It outlives what it tells of.
+        CREATE TABLE audit (
+            id \(.key),
+            at_ms \(.bigint) NOT NULL,
+            key_id text,
+            address text,
+            action text NOT NULL,
+            subject text NOT NULL,
+            tenant_id \(.bigint),
+            application_id \(.bigint),
+            details text NOT NULL
+        ) \(.byID);
+        CREATE INDEX audit_at ON audit (at_ms);
+        CREATE INDEX audit_tenant ON audit (tenant_id\(postgres: ", id")) WHERE tenant_id IS NOT NULL;
+        CREATE INDEX audit_application ON audit (application_id\(postgres: ", id")) WHERE application_id IS NOT NULL;
+
+        -- Lines of the audit log that are older were forgotten. It only rises, by trigger, and only what is behind it can be
+        -- deleted.
+        CREATE TABLE audit_horizon (
+            id \(.bigint) PRIMARY KEY CHECK (id = 1),
+            at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+        """
+
+    private static let service: SQLText = """
+        -- Requests that carried an `Idempotency-Key`, and what was answered. `name`: a hash of the caller and its key. `request`: a
+        -- hash of what was asked. `held_until_ms`: while there is no answer, how long the request may still be in hand.
+        -- `content`: headers and body of the answer, sealed. `caller_kind`, `caller_id`: the `Principal` whose record it is.
+        CREATE TABLE idempotency (
+            name \(.bytes) NOT NULL PRIMARY KEY CHECK (length(name) = 32),
+            request \(.bytes) NOT NULL CHECK (length(request) = 32),
+            \(uuid: "seed", "NOT NULL"),
+            created_at_ms \(.bigint) NOT NULL,
+            held_until_ms \(.bigint),
+            status \(.bigint) CHECK (status BETWEEN 100 AND 599),
+            content \(.bytes),
+            caller_kind \(.bigint) CHECK (caller_kind > 0),
+            caller_id \(.bigint),
+            CHECK ((caller_id IS NULL) = (caller_kind IS NULL)),
+            CHECK ((status IS NULL) = (content IS NULL)),
+            CHECK ((status IS NULL) = (held_until_ms IS NOT NULL))
+        ) \(.byKey);
+        CREATE INDEX idempotency_created ON idempotency (created_at_ms);
+        CREATE INDEX idempotency_caller ON idempotency (caller_kind, caller_id, created_at_ms);
+
+        -- See `Node`. Its own row is all that a node writes here.
+        CREATE TABLE node (
+            \(uuid: "uuid", "NOT NULL PRIMARY KEY"),
+            host text NOT NULL,
+            version text NOT NULL,
+            since_ms \(.bigint) NOT NULL,
+            last_seen_at_ms \(.bigint) NOT NULL,
+            page_count \(.bigint) NOT NULL CHECK (page_count >= 0),
+            \(flag: "is_draining", false)
+        ) \(.byKey);
+        """
+}
+
+/// The types of columns, and how a table is kept.
+extension SQLText {
+    fileprivate static let bigint: SQLText = "\(sqlite: "INTEGER", postgres: "bigint")"
+    fileprivate static let bytes: SQLText = "\(sqlite: "BLOB", postgres: "bytea")"
+    fileprivate static let double: SQLText = "\(sqlite: "REAL", postgres: "double precision")"
+    /// A number of the row, never used twice.
+    fileprivate static let key: SQLText = """
+        \(sqlite: "INTEGER PRIMARY KEY AUTOINCREMENT", postgres: "bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY")
+        """
+    /// Ends a table whose primary key is one number.
+    fileprivate static let byID: SQLText = "\(sqlite: "STRICT")"
+    /// Ends a table whose primary key is something else.
+    fileprivate static let byKey: SQLText = "\(sqlite: "STRICT, WITHOUT ROWID")"
+    /// Ends a table whose rows are updated often: PostgreSQL leaves room beside them, so that no index hears of it.
+    fileprivate static let roomy: SQLText = "\(postgres: " WITH (fillfactor = 50)")"
+}
+
+extension SQLText.StringInterpolation {
+    fileprivate mutating func appendInterpolation(uuid column: String, _ constraints: String = "") {
+        appendInterpolation(
+            sqlite: "\(column) BLOB \(constraints) CHECK (length(\(column)) = 16)",
+            postgres: "\(column) uuid \(constraints)")
+    }
+
+    fileprivate mutating func appendInterpolation(flag column: String, _ usual: Bool) {
+        appendInterpolation(
+            sqlite: "\(column) INTEGER NOT NULL DEFAULT \(usual ? 1 : 0) CHECK (\(column) IN (0, 1))",
+            postgres: "\(column) boolean NOT NULL DEFAULT \(usual)")
+    }
+}
