@@ -16,15 +16,20 @@ package final class Providers: ProviderDirectory {
     package init(means: ProviderMeans) { self.means = means }
 
     package func provider(for platform: Platform) async throws -> any Provider {
-        let (entry, replaced) = try entries.withLock { entries in
+        let known = entries.withLock { $0[platform.key] }
+        if let known, known.version == platform.credentialsVersion { return known.provider }
+        // Opening a seal and reading certificates takes milliseconds: no lock is held meanwhile, since workers of all platforms
+        // would wait for it.
+        let made = Entry(version: platform.credentialsVersion, provider: try Self.make(platform, with: means))
+        let (kept, superfluous) = entries.withLock { entries -> (Entry, (any DrainableProvider)?) in
             let known = entries[platform.key]
-            if let known, known.version == platform.credentialsVersion { return (known, (any DrainableProvider)?.none) }
-            let entry = Entry(version: platform.credentialsVersion, provider: try Self.make(platform, with: means))
-            entries[platform.key] = entry
-            return (entry, known?.provider)
+            // Another worker was quicker.
+            if let known, known.version == made.version { return (known, made.provider) }
+            entries[platform.key] = made
+            return (made, known?.provider)
         }
-        await replaced?.retire()
-        return entry.provider
+        await superfluous?.retire()
+        return kept.provider
     }
 
     package func room() -> [Key<Platform>: Int] {
