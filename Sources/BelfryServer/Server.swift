@@ -1,6 +1,5 @@
 import BelfryAPI
 import BelfryCore
-import BelfryDelivery
 import BelfryProviders
 import Hummingbird
 import HummingbirdCore
@@ -63,74 +62,37 @@ package struct Server: Sendable {
         _ premises: Premises, _ providers: Providers, until stop: AsyncStream<Void>?,
         _ onReady: @escaping @Sendable (Addresses, Premises) async -> Void
     ) async throws {
-        let clock = premises.clock
-        let gatekeeper = Gatekeeper(options: configuration.gatekeeper, clock: clock)
-        let shares = ShareLimiter(configuration.shares)
-        var streams = EventHub.Options()
-        streams.readersMax = configuration.shares[.streams]?.total ?? streams.readersMax
-        let events = EventHub(store: premises.store, clock: clock, logger: logger, options: streams)
-        let certificates = try Certificates(configuration, obeysSignals: obeysSignals, logger: logger)
-        let delivery = Delivery(
-            store: premises.store, providers: providers, clock: clock, policy: configuration.retry,
-            options: configuration.delivery, witness: events, random: { Double.random(in: 0..<1) }, logger: logger)
-        let supervisor = Supervisor()
-        let departure = Departure(clock: clock, notice: configuration.shutdownNotice) { [logger] in
-            supervisor.stopping()
-            delivery.stopClaiming()
-            logger.info("told to stop")
-        }
-        let divide: @Sendable (NodeShare) -> Void = { share in
-            gatekeeper.take(share)
-            premises.means.fcmQuotas.take(share)
-        }
-        let watchman = Watchman(
-            store: premises.store,
-            ground: Ground(
-                keyRing: premises.keyRing, directory: configuration.storage.directory,
-                diskFreeMin: configuration.diskFreeMin),
-            clock: clock, departure: departure, pagesInAir: { delivery.pagesInAir },
-            onShare: premises.isShared ? divide : nil, logger: logger)
-        let readiness = HealthRoutes { watchman.faults }
+        let parts = try ServerParts(configuration, premises, providers, obeysSignals: obeysSignals, logger: logger)
         let doorway = Doorway(count: 2) { [logger] ports in
             let addresses = Addresses(http: ports["http"] ?? "", management: ports["management"] ?? "")
             logger.info(
                 "serving", metadata: ["address": "\(addresses.http)", "management": "\(addresses.management)"])
-            supervisor.serving()
+            parts.supervisor.serving()
             await onReady(addresses, premises)
         }
-        let router = FrontDoor.router(clock: clock, isSecure: certificates.http != nil)
-        PCFRoutes(
-            store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
-            gatekeeper: gatekeeper, shares: shares, witness: events, health: { watchman.healthOfPCF }
-        ).add(to: router)
-        let credentials = CredentialsService(means: premises.means)
-        AdminRoutes(
-            store: premises.store, vault: premises.keyRing, clock: clock, credentials: credentials,
-            gatekeeper: gatekeeper,
-            shares: shares, events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
-            idempotencyHold: configuration.pcf.idempotencyHold
-        ).add(to: router)
-        Contract().add(to: router)
-        readiness.add(to: router)
         try await makeFirstKey(premises)
         // Stopped one after the other, the last first; listeners wait for their connections to end. So the doors close, then
         // the delivery lands, and the management port tells of it to the end.
-        var services: [any Service] = [
-            listener(
-                "management", configuration.management, certificates.management,
-                ManagementRoutes(metrics: metrics, health: readiness).responder(), doorway),
-            watchman,
-            delivery,
-            GeofenceHerald(store: premises.store, clock: clock, poll: configuration.delivery.poll, logger: logger),
-            Archivist(store: premises.store, clock: clock, options: configuration.archive, logger: logger),
-            CredentialsWatch(store: premises.store, credentials: credentials, clock: clock, logger: logger),
-            listener("http", configuration.http, certificates.http, router.buildResponder(), doorway),
-        ]
-        services += certificates.all + [EventLoopProbe(group: MultiThreadedEventLoopGroup.singleton)]
+        var services: [any Service] = [managementListener(parts, doorway), parts.watchman, parts.delivery]
+        services += parts.housekeeping(configuration)
+        services += [apiListener(parts, doorway)]
+        services += parts.certificates.all + [EventLoopProbe(group: MultiThreadedEventLoopGroup.singleton)]
         // Event streams do not end by themselves, so they are ended before the doors close.
-        services += [EventDesk(hub: events), departure]
+        services += [EventDesk(hub: parts.events), parts.departure]
         if let stop { services.append(Doorbell(stop: stop)) }
-        try await run(services, opening: doorway, leavingBy: departure)
+        try await run(services, opening: doorway, leavingBy: parts.departure)
+    }
+
+    /// Everything that callers send and ask comes in here.
+    private func apiListener(_ parts: ServerParts, _ doorway: Doorway) -> any Service {
+        listener("http", configuration.http, parts.certificates.http, parts.routes(configuration), doorway)
+    }
+
+    /// What operators and their tools ask: metrics, and why a node is not ready.
+    private func managementListener(_ parts: ServerParts, _ doorway: Doorway) -> any Service {
+        let routes = ManagementRoutes(metrics: metrics, health: parts.readiness)
+        return listener(
+            "management", configuration.management, parts.certificates.management, routes.responder(), doorway)
     }
 
     /// Runs the services until they are told to stop, and for as long after as they may take.
