@@ -36,3 +36,10 @@ import Testing
         #expect(events.allSatisfy { $0.receipt == new })
     }
 }
+
+/// The whole of a receipt is longer than a line.
+extension Receipt: CustomTestStringConvertible {
+    package var testDescription: String {
+        "\(state), \(counts.map { "\($0.value) \($0.key.name)" }.sorted().joined(separator: ", "))"
+    }
+}

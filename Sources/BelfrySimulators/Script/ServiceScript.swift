@@ -247,3 +247,14 @@ package struct ServiceFault: Sendable, Codable, Equatable {
         }
     }
 }
+
+extension ScriptedAnswer: CustomStringConvertible {
+    package var description: String {
+        let parts: [(String, String?)] = [
+            ("status", status.map(String.init)), ("retryAfter", retryAfter), ("headers", headers.map { "\($0)" }),
+            ("body", body), ("timestamp", timestamp.map(String.init)), ("sticky", sticky.map(String.init)),
+        ]
+        let stated = parts.compactMap { name, value in value.map { "\(name) \($0)" } }
+        return ([reason].compactMap { $0 } + stated).joined(separator: ", ")
+    }
+}

@@ -38,15 +38,19 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("{}", "InvalidData", 400), (#"{"data":{"a":1}}"#, "InvalidData", 400),
-        (#"{"data":{},"expiresAfter":59}"#, "InvalidExpiration", 400),
-        (#"{"data":{},"consolidationKey":"\#(String(repeating: "k", count: 65))"}"#, "InvalidConsolidationKey", 400),
-        (#"{"data":{"a":"\#(String(repeating: "x", count: 6144))"}}"#, "MessageTooLarge", 413),
-    ])
-    func `a bad message is refused by its reason`(body: String, reason: String, status: Int) async throws {
+    @Test(
+        arguments: [
+            ("{}", "InvalidData", 400), (#"{"data":{"a":1}}"#, "InvalidData", 400),
+            (#"{"data":{},"expiresAfter":59}"#, "InvalidExpiration", 400),
+            (
+                #"{"data":{},"consolidationKey":"\#(String(repeating: "k", count: 65))"}"#, "InvalidConsolidationKey",
+                400
+            ),
+            (#"{"data":{"a":"\#(String(repeating: "x", count: 6144))"}}"#, "MessageTooLarge", 413),
+        ] as [(Sample, String, Int)])
+    func `a bad message is refused by its reason`(body: Sample, reason: String, status: Int) async throws {
         try await Scene.with { scene in
-            let answer = try await post(scene, "a", body)
+            let answer = try await post(scene, "a", body.text)
             #expect(answer.status == status)
             #expect(answer.json?["reason"]?.string == reason)
         }

@@ -52,10 +52,10 @@ import Testing
             (#"{"to":""}"#, 200, "MissingRegistration"),
             (#"{"to":"a b"}"#, 200, "InvalidRegistration"),
             (#"{"to":"a","data":{"k":"\#(String(repeating: "x", count: 4096))"}}"#, 200, "MessageTooBig"),
-        ] as [(String, Int, String?)])
-    func `what is wrong stands in the status or behind 200`(body: String, status: Int, error: String?) async throws {
+        ] as [(Sample, Int, String?)])
+    func `what is wrong stands in the status or behind 200`(body: Sample, status: Int, error: String?) async throws {
         try await Scene.with { scene in
-            let answer = try await post(scene, body)
+            let answer = try await post(scene, body.text)
             #expect(answer.status == status)
             #expect(answer.json?["results"]?.array?.first?["error"]?.string == error)
             #expect(scene.simulator.ledger.totals().told == 0)

@@ -48,16 +48,17 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("[", "80100018"), ("{}", "80100003"), (#"{"message":{"data":{},"token":["a"]}}"#, "80100001"),
-        (#"{"message":{"android":{"collapse_key":101},"token":["a"]}}"#, "80100013"),
-        (#"{"message":{"android":{"ttl":"0s"},"token":["a"]}}"#, "80100004"),
-        (#"{"message":{"data":"{}","token":[]}}"#, "80300010"),
-        (#"{"message":{"data":"\#(String(repeating: "x", count: 4097))","token":["a"]}}"#, "80300008"),
-    ])
-    func `a bad message is refused by its code`(body: String, expected: String) async throws {
+    @Test(
+        arguments: [
+            ("[", "80100018"), ("{}", "80100003"), (#"{"message":{"data":{},"token":["a"]}}"#, "80100001"),
+            (#"{"message":{"android":{"collapse_key":101},"token":["a"]}}"#, "80100013"),
+            (#"{"message":{"android":{"ttl":"0s"},"token":["a"]}}"#, "80100004"),
+            (#"{"message":{"data":"{}","token":[]}}"#, "80300010"),
+            (#"{"message":{"data":"\#(String(repeating: "x", count: 4097))","token":["a"]}}"#, "80300008"),
+        ] as [(Sample, String)])
+    func `a bad message is refused by its code`(body: Sample, expected: String) async throws {
         try await Scene.with { scene in
-            let answer = try await post(scene, body)
+            let answer = try await post(scene, body.text)
             #expect(code(answer) == expected)
             #expect(scene.simulator.ledger.totals().told == 0)
         }

@@ -17,20 +17,21 @@ import Testing
         try await scene.curl.post(scene.simulator.channel(channel), [("content-type", "text/xml")] + fields, body)
     }
 
-    @Test(arguments: [
-        ([("x-windowsphone-target", "toast"), ("x-notificationclass", "2")], toast, 200),
-        ([("x-windowsphone-target", "toast"), ("x-notificationclass", "22")], toast, 200),
-        ([("x-windowsphone-target", "toast"), ("x-notificationclass", "1")], toast, 400),
-        ([("x-windowsphone-target", "token"), ("x-notificationclass", "11")], wrap("<wp:Tile/>"), 200),
-        ([("x-windowsphone-target", "token"), ("x-notificationclass", "11")], toast, 400),
-        ([("x-notificationclass", "3")], "anything", 200), ([("x-notificationclass", "3")], "", 400),
-        ([("x-notificationclass", "3")], String(repeating: "x", count: 1025), 400),
-        ([("x-windowsphone-target", "tost")], toast, 400),
-        ([("x-windowsphone-target", "toast")], "<wp:Notification>", 400),
-    ])
-    func `target, class and XML have to fit`(fields: [(String, String)], body: String, status: Int) async throws {
+    @Test(
+        arguments: [
+            ([("x-windowsphone-target", "toast"), ("x-notificationclass", "2")], Sample(toast), 200),
+            ([("x-windowsphone-target", "toast"), ("x-notificationclass", "22")], Sample(toast), 200),
+            ([("x-windowsphone-target", "toast"), ("x-notificationclass", "1")], Sample(toast), 400),
+            ([("x-windowsphone-target", "token"), ("x-notificationclass", "11")], Sample(wrap("<wp:Tile/>")), 200),
+            ([("x-windowsphone-target", "token"), ("x-notificationclass", "11")], Sample(toast), 400),
+            ([("x-notificationclass", "3")], "anything", 200), ([("x-notificationclass", "3")], "", 400),
+            ([("x-notificationclass", "3")], Sample(String(repeating: "x", count: 1025)), 400),
+            ([("x-windowsphone-target", "tost")], Sample(toast), 400),
+            ([("x-windowsphone-target", "toast")], "<wp:Notification>", 400),
+        ] as [([(String, String)], Sample, Int)])
+    func `target, class and XML have to fit`(fields: [(String, String)], body: Sample, status: Int) async throws {
         try await Scene.with { scene in
-            let answer = try await post(scene, "c1", fields, body)
+            let answer = try await post(scene, "c1", fields, body.text)
             #expect(answer.status == status)
             #expect(scene.simulator.ledger.totals().told == (status == 200 ? 1 : 0))
             guard status == 200 else { return }
