@@ -27,7 +27,7 @@ struct Courier: Sendable {
                 logger.warning("page was settled by another courier", metadata: ["page.key": "\(page.key)"])
                 return
             }
-            report(settlement)
+            report(settlement, of: load)
             try await faults.report(outcomes, of: load.platform)
             witness.noticed(load.push.head)
         } catch is CancellationError {
@@ -53,11 +53,12 @@ struct Courier: Sendable {
     }
 
     private func deliver(_ page: Page, _ load: PageLoad) async throws -> (Settlement, [Outcome]) {
+        if page.attempt == 1 { Metric.batchTaken(in: page.lane, age: clock.now - load.push.acceptedAt) }
         if page.isLapsed, load.push.guarantee == .atMostOnce { return (Settlement(abandoned: page), []) }
         if policy.end(of: load.push) <= clock.now { return (Settlement(expired: page), []) }
         do {
             let provider = try await providers.provider(for: load.platform)
-            let outcomes = load.recipients.isEmpty ? [] : await provider.send(load.push, to: load.recipients)
+            let outcomes = load.recipients.isEmpty ? [] : await send(load, by: provider)
             let settlement = Settlement(
                 of: page, carrying: load, outcomes: outcomes, policy: policy, now: clock.now, jitter: random())
             return (settlement, outcomes)
@@ -67,8 +68,19 @@ struct Courier: Sendable {
         }
     }
 
-    private func report(_ settlement: Settlement) {
+    private func send(_ load: PageLoad, by provider: any Provider) async -> [Outcome] {
+        let start = ContinuousClock.now
+        let outcomes = await provider.send(load.push, to: load.recipients)
+        Metric.sent(to: load.platform.kind, in: start.duration(to: .now))
+        return outcomes
+    }
+
+    private func report(_ settlement: Settlement, of load: PageLoad) {
         Metric.settled(settlement)
+        if settlement.retryAt == nil {
+            let age = clock.now - load.push.acceptedAt
+            Metric.delivered(in: settlement.page.lane, to: load.platform.kind, after: age)
+        }
         logger.debug("page settled", metadata: ["page.key": "\(settlement.page.key)"])
         guard let parking = settlement.halt?.parking else { return }
         logger.error(

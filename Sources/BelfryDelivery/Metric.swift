@@ -14,6 +14,12 @@ enum Metric {
     private static let schedulesLate = Timer(label: "belfry_schedule_late_seconds")
     private static let geofenceUpdates = Counter(label: "belfry_geofence_updates_total")
 
+    private static let deliveries = byLane { lane in
+        byPlatform { Timer(label: "belfry_push_delivery_seconds", dimensions: lane + $0) }
+    }
+    private static let batchAges = byLane { Timer(label: "belfry_batch_age_seconds", dimensions: $0) }
+    private static let sends = byPlatform { Timer(label: "belfry_provider_send_duration_seconds", dimensions: $0) }
+
     private static let rowsForgotten = Dictionary(
         uniqueKeysWithValues: Retention.Kind.allCases.map { kind in
             (kind, Counter(label: "belfry_rows_forgotten_total", dimensions: [("kind", kind.rawValue)]))
@@ -48,6 +54,14 @@ enum Metric {
         connectionFaults[Connection(type: type, fault: fault)]?.increment()
     }
 
+    private static func byLane<T>(_ make: ([(String, String)]) -> T) -> [Lane: T] {
+        Dictionary(uniqueKeysWithValues: Lane.allCases.map { ($0, make([("lane", "\($0)")])) })
+    }
+
+    private static func byPlatform<T>(_ make: ([(String, String)]) -> T) -> [PlatformKind: T] {
+        Dictionary(uniqueKeysWithValues: PlatformKind.allCases.map { ($0, make([("platform", $0.rawValue)])) })
+    }
+
     static func spread(_ devices: Int) { devicesSpread.increment(by: devices) }
     static func pageTaken() { pagesInAir.increment() }
     static func pageLanded() { pagesInAir.decrement() }
@@ -60,6 +74,19 @@ enum Metric {
     static func scheduleEnded(_ ending: String, after lateness: Duration) {
         Counter(label: "belfry_schedules_ended_total", dimensions: [("ending", ending)]).increment()
         if ending == "sent" { schedulesLate.recordMilliseconds(max(0, lateness.milliseconds)) }
+    }
+
+    /// - Parameter age: since its push was accepted.
+    static func batchTaken(in lane: Lane, age: Duration) { batchAges[lane]?.record(duration: max(.zero, age)) }
+
+    /// - Parameter duration: of one call of the provider.
+    static func sent(to kind: PlatformKind, in duration: Duration) { sends[kind]?.record(duration: duration) }
+
+    /// All devices of a page have their answers.
+    ///
+    /// - Parameter duration: since its push was accepted.
+    static func delivered(in lane: Lane, to kind: PlatformKind, after duration: Duration) {
+        deliveries[lane]?[kind]?.record(duration: max(.zero, duration))
     }
 
     static func settled(_ settlement: Settlement) {

@@ -93,6 +93,34 @@ extension ServerTests.OperationTests {
     }
 }
 
+// MARK: - The metrics page
+
+extension ServerTests.OperationTests {
+    @Test func `the metrics page tells how long a push, its provider, the store and the request took`() async throws {
+        try await Estate.with { estate in
+            _ = try await estate.crowd(3)
+            let server = try await estate.serve()
+            defer { server.endAtOnce() }
+            let (base, management) = try await server.addresses()
+            let push = try await estate.sender(at: base).push("Hello", toTopic: "town")
+            #expect(try await estate.settled(push).counts == ["accepted": 3])
+            let counts = [
+                #"belfry_push_delivery_seconds_count{lane="normal",platform="ios"} 1"#,
+                #"belfry_provider_send_duration_seconds_count{platform="ios"} 1"#,
+                #"belfry_batch_age_seconds_count{lane="normal"} 1"#,
+                #"belfry_http_request_duration_seconds_count{method="POST",path="/v1/push",status="2xx"} 1"#,
+            ]
+            let caller = Caller(base: management, user: "", secret: "")
+            try await eventually("the metrics page has all counts") {
+                let page = try await caller.send("GET", "/metrics").body
+                return page.contains("belfry_store_transaction_seconds_bucket{")
+                    && counts.allSatisfy { page.contains($0 + "\n") }
+            }
+            try await server.end(SIGTERM)
+        }
+    }
+}
+
 // MARK: - The command line
 
 extension ServerTests.OperationTests {

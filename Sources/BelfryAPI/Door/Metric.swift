@@ -4,8 +4,8 @@ import Metrics
 enum Metric: String {
     /// Requests answered, by `method`, `path` and `status`.
     case requests = "belfry_http_requests_total"
-    /// How long an answer took, by `method` and `path`.
-    case requestSeconds = "belfry_http_request_seconds"
+    /// How long a request took, by `method`, `path` and the class of its `status`.
+    case requestDuration = "belfry_http_request_duration_seconds"
     /// Requests turned away for their credentials.
     case authenticationFailures = "belfry_http_authentication_failures_total"
     /// Requests turned away with a 429, by `kind`: a kind of caller, or `credentials`.

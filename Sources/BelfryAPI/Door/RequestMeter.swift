@@ -49,7 +49,7 @@ private final class Book: Sendable {
             let labels = [("method", key.method), ("path", path)]
             let page = Page(
                 count: Counter(metric: .requests, labels + [("status", String(key.status))]),
-                seconds: Metrics.Timer(metric: .requestSeconds, labels))
+                seconds: Metrics.Timer(metric: .requestDuration, labels + [("status", "\(status.code / 100)xx")]))
             pages[key] = page
             return page
         }

@@ -5,11 +5,18 @@ import Synchronization
 ///
 /// Source: Prometheus, "Metric types", histogram.
 final class HistogramSeries: Series, TimerHandler {
-    /// In seconds: from a quick transaction to a request that has run out of time.
-    static let latencyBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+    /// In seconds: from a quick transaction to a request that has run out of time. Prometheus' usual buckets, and a few on
+    /// either side.
+    static let durationBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+    /// In seconds: what waits its turn behind a broadcast, or for a server that was down.
+    static let ageBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600]
 
-    /// The timers that are histograms; of the others count and sum are kept.
-    static let names: Set = ["belfry_event_loop_lag_seconds", "belfry_store_transaction_seconds"]
+    /// The timers that tell how old something is; all others tell how long something took.
+    private static let ages: Set = [
+        "belfry_push_delivery_seconds", "belfry_batch_age_seconds", "belfry_schedule_late_seconds",
+    ]
+
+    static func bounds(of metric: String) -> [Double] { ages.contains(metric) ? ageBounds : durationBounds }
 
     private struct State {
         /// Not summed up; one more than there are bounds.
@@ -22,7 +29,7 @@ final class HistogramSeries: Series, TimerHandler {
 
     let type = "histogram"
 
-    init(bounds: [Double] = latencyBounds) {
+    init(bounds: [Double]) {
         self.bounds = bounds
         state = Mutex(State(counts: Array(repeating: 0, count: bounds.count + 1)))
     }

@@ -19,12 +19,11 @@ package final class PrometheusRegistry: MetricsFactory {
     }
 
     package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        find(label, dimensions) { SummarySeries(unit: 1) }
+        find(label, dimensions) { SummarySeries() }
     }
 
     package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        HistogramSeries.names.contains(label)
-            ? find(label, dimensions) { HistogramSeries() } : find(label, dimensions) { SummarySeries(unit: 1e9) }
+        find(label, dimensions) { HistogramSeries(bounds: HistogramSeries.bounds(of: label)) }
     }
 
     package func destroyCounter(_ handler: any CounterHandler) {}

@@ -36,30 +36,24 @@ final class GaugeSeries: Series, MeterHandler {
 }
 
 /// Count and sum, which give rate and mean over any interval.
-final class SummarySeries: Series, RecorderHandler, TimerHandler {
+final class SummarySeries: Series, RecorderHandler {
     private struct State {
         var count: Int64 = 0
         var sum = 0.0
     }
 
     private let state = Mutex(State())
-    /// How many of the recorded units make one of the metric's: 1e9 for a timer, told in nanoseconds, shown in seconds.
-    private let unit: Double
 
     let type = "summary"
-
-    init(unit: Double) { self.unit = unit }
 
     func record(_ value: Int64) { record(Double(value)) }
 
     func record(_ value: Double) {
         state.withLock { state in
             state.count += 1
-            state.sum += value / unit
+            state.sum += value
         }
     }
-
-    func recordNanoseconds(_ duration: Int64) { record(Double(duration)) }
 
     func write(_ name: SeriesName, to text: inout String) {
         let (count, sum) = state.withLock { ($0.count, $0.sum) }
