@@ -1,6 +1,6 @@
 # One door to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run install deb docs test check format lint bench soak simulate fuzz contract tsan clean
+.PHONY: help run install deb docs quick test check format lint bench soak simulate fuzz contract tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
@@ -34,6 +34,13 @@ docs: ## Build the pages of the libraries into .build-docs
 	@Scripts/setup run
 	swift package $(DEBUG) --allow-writing-to-directory .build-docs generate-documentation \
 		$(LIBRARIES:%=--target %) --enable-experimental-combined-documentation --output-path .build-docs
+
+quick: ## What to run on every change: rules, stores in memory and SQLite, a few simulations
+	@Scripts/setup run
+	swift build $(DEBUG) --build-tests
+	SEEDS=20 STORES=memory,sqlite swift test $(DEBUG) --skip-build \
+		--filter 'BelfryCoreTests|BelfryDeliveryTests.SimulationTests|BelfryStoreTests|HouseTests' \
+		--skip 'BelfryStoreTests\.(Postgres|Nodes|SharedUse)'
 
 test: ## Set up and run all tests
 	@Scripts/setup test

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [Engine.sqlite, .postgres])
+    @Test(arguments: Engine.allCases.filter { $0 != .memory })
     func `a step is bounded, and the steps come to an end`(engine: Engine) async throws {
         try await Scene.play(on: engine) { scene in
             let store = scene.store

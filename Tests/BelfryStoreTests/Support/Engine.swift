@@ -6,8 +6,20 @@ import Logging
 import Testing
 
 /// The fillings of the store that the conformance tests hold to the port.
-enum Engine: CaseIterable, Sendable {
+enum Engine: String, CaseIterable, Sendable {
     case memory, sqlite, postgres
+
+    /// All of them, or those that `STORES` names: `make quick` leaves PostgreSQL out.
+    static let allCases: [Engine] = {
+        let all: [Engine] = [.memory, .sqlite, .postgres]
+        guard let names = ProcessInfo.processInfo.environment["STORES"]?.split(separator: ",") else { return all }
+        return names.map { name in
+            guard let engine = Engine(rawValue: String(name)) else {
+                preconditionFailure("STORES names \(name), which is none of \(all.map(\.rawValue))")
+            }
+            return engine
+        }
+    }()
 
     /// Runs `body` with an empty store, and clears it away afterwards.
     func withStore(

@@ -6,8 +6,10 @@ import Logging
 import PostgreSQL
 
 /// The engines whose rows can be damaged.
-enum Hull: CaseIterable, Sendable {
+enum Hull: String, CaseIterable, Sendable {
     case sqlite, postgres
+
+    static let allCases = Engine.allCases.compactMap { Hull(rawValue: $0.rawValue) }
 
     /// Runs `body` with an empty database.
     func wreck(_ body: (Wreck) async throws -> Void) async throws {
