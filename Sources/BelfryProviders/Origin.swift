@@ -1,5 +1,5 @@
 import BelfryCore
-import Foundation
+import FoundationEssentials
 
 /// `https://host` or `https://host:port`.
 struct Origin {

@@ -1,5 +1,5 @@
 package import BelfryCore
-package import Foundation
+package import FoundationEssentials
 
 /// What a provider has to be told about a platform: read from what a person entered, kept sealed, made into a provider.
 package protocol PlatformCredentials: Sendable, Hashable, Codable {

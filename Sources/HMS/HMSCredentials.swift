@@ -3,7 +3,7 @@ import Outbound
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
-import Foundation
+import FoundationEssentials
 #endif
 
 /// How a client proves to Huawei who it is, and so which of Push Kit's interfaces it speaks to.

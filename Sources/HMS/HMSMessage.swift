@@ -3,7 +3,7 @@ import Outbound
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
-import Foundation
+import FoundationEssentials
 #endif
 
 /// What is the same for all devices a message goes to, encoded once.

@@ -4,7 +4,7 @@ import Outbound
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
-import Foundation
+import FoundationEssentials
 #endif
 
 /// Signs the access tokens of a service account: JWTs with PS256.

@@ -1,5 +1,5 @@
 public import AsyncHTTPClient
-import Foundation
+import FoundationEssentials
 public import NIOCore
 public import NIOHTTP1
 public import NIOSSL

@@ -6,7 +6,7 @@ public import Outbound
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
-import Foundation
+import FoundationEssentials
 #endif
 
 /// Who an app is to the push gateway, and where that is.

@@ -1,5 +1,5 @@
 import Crypto
-import Foundation
+import FoundationEssentials
 import Outbound
 
 /// Proves to the receiver that a request is from who shares its secret, and when it was made.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The bodies that APNs' management of channels answers with.
 package enum APNsChannelAnswer {

@@ -1,5 +1,5 @@
 package import BelfryCore
-import Foundation
+import FoundationEssentials
 
 extension APNsPlatformCredentials {
     private static let fields = [

@@ -1,6 +1,6 @@
 import APNs
 package import BelfryCore
-import Foundation
+import FoundationEssentials
 
 /// What an iOS platform needs to send: who we are, the app's topic, and which APNs. Kept sealed.
 package struct APNsPlatformCredentials: PlatformCredentials {

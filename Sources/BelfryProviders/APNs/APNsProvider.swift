@@ -1,6 +1,6 @@
 import APNs
 import BelfryCore
-import Foundation
+import FoundationEssentials
 import HTTP2Client
 import Logging
 

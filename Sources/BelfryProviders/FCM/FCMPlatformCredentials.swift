@@ -1,6 +1,6 @@
 package import BelfryCore
 import FCM
-import Foundation
+import FoundationEssentials
 
 /// What a platform needs to send through FCM: a service account, and which FCM. Kept sealed.
 package struct FCMPlatformCredentials: PlatformCredentials {

@@ -1,5 +1,5 @@
 import BelfryCore
-import Foundation
+import FoundationEssentials
 import NIOSSL
 import Outbound
 

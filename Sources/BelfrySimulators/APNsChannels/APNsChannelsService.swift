@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Apple's management of broadcast channels. Source: Apple, "Sending channel management requests to APNs".
 ///

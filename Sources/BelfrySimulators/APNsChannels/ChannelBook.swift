@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Synchronization
 
 /// The broadcast channels there are, for those who manage them and those who send to them.

@@ -4,7 +4,7 @@ public import Outbound
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
-import Foundation
+import FoundationEssentials
 #endif
 
 /// What came of one message.

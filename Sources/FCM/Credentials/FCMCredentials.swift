@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
-import Foundation
+import FoundationEssentials
 #endif
 
 /// How a client proves to Google who it is: the key of a service account, as the Firebase console hands it out in JSON.

@@ -4,7 +4,7 @@ import Outbound
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
-import Foundation
+import FoundationEssentials
 #endif
 
 /// Signs the assertions with which a service account asks for a token: JWTs with RS256.

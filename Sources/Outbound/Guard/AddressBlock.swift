@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import NIOCore
 
 /// A range of network addresses, such as `10.0.0.0/8` or `::1`.

@@ -3,7 +3,7 @@ public import NIOHTTP1
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
-import Foundation
+import FoundationEssentials
 #endif
 
 extension HTTPHeaders {

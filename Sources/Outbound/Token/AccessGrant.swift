@@ -5,7 +5,7 @@ public import NIOSSL
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
-import Foundation
+import FoundationEssentials
 #endif
 
 /// What an OAuth server handed out.

@@ -3,7 +3,7 @@ import Outbound
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
-import Foundation
+import FoundationEssentials
 #endif
 
 /// Why a push service refuses, in its own words. Each vendor has others; those that have a meaning of their own are named.

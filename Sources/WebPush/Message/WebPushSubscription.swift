@@ -3,7 +3,7 @@ import Outbound
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
-import Foundation
+import FoundationEssentials
 #endif
 
 /// Where one browser is reached, and the keys that only it can decrypt for.
