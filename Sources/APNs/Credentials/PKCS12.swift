@@ -15,7 +15,8 @@ enum PKCS12 {
     }
 
     /// Looks into the file first: `NIOSSLPKCS12Bundle` stops the process when a file opens well and holds no key, or no
-    /// certificate for its key. See APNsCertificateTests, "a key that belongs to another certificate is refused".
+    /// certificate for its key. See APNsCertificateTests, "a key that belongs to another certificate is refused", and
+    /// docs/decisions/0025-p12-files-are-looked-into-before-they-are-opened.md.
     private static func check(_ bytes: [UInt8], _ passphrase: String) throws(APNsCredentialsError) {
         ERR_clear_error()
         guard let file = bytes.withUnsafeBytes({ parse($0) }) else {
