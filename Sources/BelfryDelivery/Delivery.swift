@@ -19,7 +19,8 @@ package struct Delivery: Service {
     private let end = Bell()
 
     package init(
-        store: any ApplicationStore & DeviceStore & PushStore & DeliveryStore & ScheduleStore,
+        store: any ApplicationStore & DeviceStore & PushStore & DeliveryStore & ScheduleStore & AuditStore
+            & ConnectionFaultStore,
         providers: any ProviderDirectory, clock: any WallClock, policy: RetryPolicy = RetryPolicy(),
         options: DeliveryOptions = DeliveryOptions(), witness: any Witness = NoWitness(),
         random: @escaping @Sendable () -> Double, logger: Logger

@@ -7,7 +7,7 @@ import Logging
 /// and doubled nothing; whatever fell due while none ran is the first thing the next one sees. Those that are due
 /// together are released together, since writes that arrive together share one commit.
 struct Scheduler: Sendable {
-    let store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore
+    let store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore & AuditStore
     let clock: any WallClock
     /// How long to sleep at most, however far away the next due time seems.
     let poll: Duration

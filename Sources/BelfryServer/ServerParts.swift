@@ -87,7 +87,8 @@ struct ServerParts: Sendable {
             gatekeeper: gatekeeper, shares: shares, witness: events, health: { [watchman] in watchman.healthOfPCF }
         ).add(to: router)
         AdminRoutes(
-            store: premises.store, vault: premises.keyRing, clock: clock, credentials: credentials, gatekeeper: gatekeeper,
+            store: premises.store, vault: premises.keyRing, clock: clock, credentials: credentials,
+            gatekeeper: gatekeeper,
             shares: shares, events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
             idempotencyHold: configuration.pcf.idempotencyHold
         ).add(to: router)

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    private func platform(_ intake: CredentialsIntake, version: Int64) throws -> Platform {
+    private func platform(_ intake: CredentialsService, version: Int64) throws -> Platform {
         let uuid = UUID(words: 1, 1)
         let entered: [String: JSONValue] = ["app_id": .string("1"), "app_secret": .string("s")]
         return Platform(
@@ -53,7 +53,7 @@ import Testing
             logger: logger)
         let providers = Providers(means: means)
         vault.ask(providers)
-        let intake = CredentialsIntake(means: means)
+        let intake = CredentialsService(means: means)
         let first = try platform(intake, version: 1)
         for _ in 0..<3 { _ = try await providers.provider(for: first) }
         #expect(vault.timesOpened == 1)
