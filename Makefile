@@ -1,4 +1,4 @@
-# One door to everything. `make` prints what there is.
+# One entry to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
 .PHONY: help run install deb docs quick test check format lint bench soak simulate fuzz contract tsan clean
 
@@ -39,7 +39,7 @@ quick: ## What to run on every change: rules, stores in memory and SQLite, a few
 	@Scripts/setup run
 	swift build $(DEBUG) --build-tests
 	SEEDS=20 STORES=memory,sqlite swift test $(DEBUG) --skip-build \
-		--filter 'BelfryCoreTests|BelfryDeliveryTests.SimulationTests|BelfryStoreTests|HouseTests' \
+		--filter 'BelfryCoreTests|BelfryDeliveryTests.SimulationTests|BelfryStoreTests|ArchitectureTests' \
 		--skip 'BelfryStoreTests\.(Postgres|Nodes|SharedUse)'
 
 test: ## Set up and run all tests

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The house and who may import whom: docs/Architecture.md. `WallsTests` holds the imports to it.
+// The targets and who may import whom: docs/Architecture.md. `ImportTests` holds the imports to it.
 
 /// Set by Scripts/fuzz: our code is built to report its coverage to libFuzzer.
 let isFuzzing = Context.environment["BELFRY_FUZZING"] != nil
@@ -33,7 +33,7 @@ let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 /// What a provider client needs that speaks plain HTTP.
 let outbound: [Target.Dependency] = nio + ["Outbound", .product(name: "NIOHTTP1", package: "swift-nio")]
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
@@ -79,7 +79,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
     ],
     targets: [
-        // Floor 0: system libraries.
+        // Layer 0: system libraries.
         .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
 
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -87,31 +87,31 @@ let package = Package(
         // The contract of the API as bytes, which C can embed and Swift cannot.
         .target(name: "CContract"),
 
-        // Floor 1: the nouns, the rules and the ports; and clients a stranger can use alone.
-        room("BelfryCore"),
-        room("Tunnel", nio),
-        room("HTTP2Client", nio + ["CNghttp2", "Tunnel", logging]),
-        room("APNs", nio + ["HTTP2Client", logging, crypto, x509, asn1]),
-        room("Outbound", nio + [asyncHTTP, .product(name: "NIOHTTP1", package: "swift-nio")]),
-        room("WebPush", outbound + [crypto]),
-        room("WNS", outbound),
-        room("MPNS", outbound),
-        room("ADM", outbound),
-        room("PAP", outbound),
-        room("Webhook", outbound + [crypto]),
-        room("FCM", outbound + ["HTTP2Client", logging, crypto, cryptoExtras]),
-        room("GCM", outbound),
-        room("HMS", outbound + [crypto, cryptoExtras]),
-        room("PostgreSQL", ["CPostgreSQL"]),
+        // Layer 1: the nouns, the rules and the ports; and clients a stranger can use alone.
+        module("BelfryCore"),
+        module("Tunnel", nio),
+        module("HTTP2Client", nio + ["CNghttp2", "Tunnel", logging]),
+        module("APNs", nio + ["HTTP2Client", logging, crypto, x509, asn1]),
+        module("Outbound", nio + [asyncHTTP, .product(name: "NIOHTTP1", package: "swift-nio")]),
+        module("WebPush", outbound + [crypto]),
+        module("WNS", outbound),
+        module("MPNS", outbound),
+        module("ADM", outbound),
+        module("PAP", outbound),
+        module("Webhook", outbound + [crypto]),
+        module("FCM", outbound + ["HTTP2Client", logging, crypto, cryptoExtras]),
+        module("GCM", outbound),
+        module("HMS", outbound + [crypto, cryptoExtras]),
+        module("PostgreSQL", ["CPostgreSQL"]),
 
-        // Floor 2: what fills the ports.
-        room(
+        // Layer 2: what fills the ports.
+        module(
             "BelfryStore",
             [
                 "BelfryCore", "PostgreSQL", logging,
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        room(
+        module(
             "BelfryProviders",
             nio + [
                 "BelfryCore", "HTTP2Client", "Tunnel", asyncHTTP, logging,
@@ -122,12 +122,12 @@ let package = Package(
                 "HMS",
             ]),
 
-        // Floor 3: the flows and the doors.
-        room("BelfryDelivery", ["BelfryCore", logging, metrics, lifecycle]),
-        room("BelfryAPI", ["BelfryCore", "CContract", hummingbird, logging, metrics, crypto]),
+        // Layer 3: the flows and the HTTP APIs.
+        module("BelfryDelivery", ["BelfryCore", logging, metrics, lifecycle]),
+        module("BelfryAPI", ["BelfryCore", "CContract", hummingbird, logging, metrics, crypto]),
 
-        // Floor 4: the only room that knows everybody.
-        room(
+        // Layer 4: the only target that imports all others.
+        module(
             "BelfryServer",
             nio + [
                 "BelfryCore", "BelfryStore", "BelfryProviders", "BelfryDelivery",
@@ -142,7 +142,7 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
 
-        // Floor 5.
+        // Layer 5.
         .executableTarget(
             name: "belfry",
             dependencies: nio + [
@@ -154,8 +154,8 @@ let package = Package(
             ],
             swiftSettings: settings),
 
-        // Beside the house.
-        room(
+        // Beside the server.
+        module(
             "BelfrySimulators",
             nio + [
                 "CNghttp2", logging, crypto, x509,
@@ -164,7 +164,7 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ]),
-        room("BelfryTesting", ["BelfryCore", logging]),
+        module("BelfryTesting", ["BelfryCore", logging]),
 
         tests("TunnelTests", nio + ["Tunnel", .product(name: "NIOEmbedded", package: "swift-nio")]),
         tests(
@@ -190,7 +190,7 @@ let package = Package(
                 logging,
             ]),
         tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "BelfryTesting", "CNghttp2", crypto]),
-        tests("HouseTests", []),
+        tests("ArchitectureTests", []),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests(
             "BelfryStoreTests",
@@ -199,7 +199,7 @@ let package = Package(
                 logging,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
-        // A PostgreSQL of the tests' own, which those of several rooms use.
+        // A PostgreSQL of the tests' own, which those of several targets use.
         .target(
             name: "PostgresRig", dependencies: ["BelfryTesting"], path: "Tests/PostgresRig", swiftSettings: settings),
         tests("PostgreSQLTests", ["PostgreSQL", "PostgresRig"]),
@@ -242,12 +242,12 @@ if isFuzzing {
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]))
 }
 
-/// Set by `make tsan`: only the rooms that share state between threads, and their tests, are built.
+/// Set by `make tsan`: only the targets that share state between threads, and their tests, are built.
 if Context.environment["BELFRY_SANITIZING"] != nil {
-    let rooms: Set = [
+    let modules: Set = [
         "CNghttp2", "BelfryCore", "Tunnel", "HTTP2Client", "BelfryDelivery", "BelfrySimulators", "BelfryTesting",
         "BelfryCoreTests", "HTTP2ClientTests", "BelfryDeliveryTests",
     ]
-    package.targets.removeAll { !rooms.contains($0.name) }
+    package.targets.removeAll { !modules.contains($0.name) }
     package.products.removeAll { $0.name != "HTTP2Client" }
 }

@@ -1,7 +1,7 @@
 import Allocations
 import Glibc
 
-/// Holds every door to a cost that is linear in what came: CPU, the most memory at a time, and memory that stays.
+/// Holds every target to a cost that is linear in what came: CPU, the most memory at a time, and memory that stays.
 ///
 /// An input that takes more is looked at again, since other processes and first uses cost too: what is too much each time is
 /// a crasher. Bounds are for the fuzzer's own build, which is not optimised and reports its coverage. They lie well above what
@@ -10,22 +10,22 @@ import Glibc
 struct CostJudge {
     /// An input is judged by this at least, however short: 10 ms of CPU, 1 MiB at a time, 64 KiB for good.
     private static let lengthMin = 1_024
-    /// CPU of all threads together: a door may work on others than that of the fuzzer.
+    /// CPU of all threads together: a target may work on others than that of the fuzzer.
     static let nanosecondsPerByte = 10_000
     /// Bytes that are in use at a time, beside those in use before.
     private static let peakPerByte = 1_024
-    /// Bytes that are still in use when the door is closed again. What is cached once, such as a table of Unicode, is not
+    /// Bytes that are still in use when the input is done. What is cached once, such as a table of Unicode, is not
     /// kept each time.
     private static let keptPerByte = 64
     /// How often an input that is too dear is looked at.
     private static let looks = 5
 
-    private let door: @Sendable ([UInt8]) -> Void
+    private let target: @Sendable ([UInt8]) -> Void
     private let nanosecondsPerByte: Int
 
-    init(nanosecondsPerByte: Int = Self.nanosecondsPerByte, _ door: @escaping @Sendable ([UInt8]) -> Void) {
+    init(nanosecondsPerByte: Int = Self.nanosecondsPerByte, _ target: @escaping @Sendable ([UInt8]) -> Void) {
         self.nanosecondsPerByte = nanosecondsPerByte
-        self.door = door
+        self.target = target
     }
 
     func judge(_ bytes: [UInt8]) {
@@ -42,7 +42,7 @@ struct CostJudge {
     private func measure(_ bytes: [UInt8]) -> Cost {
         let before = allocationsBegin()
         let start = Self.cpu()
-        door(bytes)
+        target(bytes)
         return Cost(
             nanoseconds: Self.cpu() - start, peak: allocationsPeak() - before, kept: allocationsNow() - before)
     }

@@ -1,17 +1,17 @@
-/// Feeds one door with garbage by libFuzzer: `Fuzzer DOOR [libFuzzer's own arguments]`.
+/// Feeds one target with garbage by libFuzzer: `Fuzzer TARGET [libFuzzer's own arguments]`.
 @main
 struct Fuzzer {
     /// Each must take any bytes without a trap, at a cost that is linear in them (`CostJudge`); what it promises beyond that it
     /// checks itself.
-    private static let doors: [String: @Sendable ([UInt8]) -> Void] = [
+    private static let targets: [String: @Sendable ([UInt8]) -> Void] = [
         "APNsAnswers": apnsAnswers,
         "ChannelAnswers": channelAnswers,
-        "Conversations": conversations,
+        "HTTPConnections": httpConnections,
         "FCMAnswers": fcmAnswers,
         "GCMAnswers": gcmAnswers,
         "HMSAnswers": hmsAnswers,
-        "P12Door": p12Door,
-        "PCFDoor": pcfDoor,
+        "P12Files": p12Files,
+        "PCFBodies": pcfBodies,
         "PostedAnswers": postedAnswers,
         "ProxyAnswers": proxyAnswers,
         "Requests": requests,
@@ -24,16 +24,16 @@ struct Fuzzer {
 
     /// What a byte may cost where it is not the usual: each piece of a connection, of a byte even, goes through all of its
     /// handlers and a turn of the event loop.
-    private static let nanosecondsPerByte = ["Conversations": 100_000]
+    private static let nanosecondsPerByte = ["HTTPConnections": 100_000]
 
     nonisolated(unsafe) fileprivate static var judge = CostJudge { _ in }
 
     static func main() {
-        guard CommandLine.argc > 1, let door = doors[CommandLine.arguments[1]] else {
-            return print(doors.keys.sorted().joined(separator: "\n"))
+        guard CommandLine.argc > 1, let target = targets[CommandLine.arguments[1]] else {
+            return print(targets.keys.sorted().joined(separator: "\n"))
         }
         let price = Self.nanosecondsPerByte[CommandLine.arguments[1]] ?? CostJudge.nanosecondsPerByte
-        Self.judge = CostJudge(nanosecondsPerByte: price, door)
+        Self.judge = CostJudge(nanosecondsPerByte: price, target)
         var count = CommandLine.argc - 1
         var arguments = CommandLine.unsafeArgv + 1
         _ = runDriver(&count, &arguments, fuzz)

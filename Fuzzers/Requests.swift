@@ -14,19 +14,20 @@ import Synchronization
 /// Whatever is asked of any path, by whoever is let in, gets an answer that is no fault of the server's and is JSON where it
 /// says so; and what must always hold does.
 ///
-/// The first line is the method and the path, then come headers and an empty line, then the body. `:app_uuid` and its like in
-/// the path stand for what the house has, and `Authorization: operator`, `application` or `device` for the right credentials.
+/// The first line is the method and the path, then come headers and an empty line, then the body. `:app_uuid` and its
+/// like in the path stand for what the server has, and `Authorization: operator`, `application` or `device` for the
+/// right credentials.
 func requests(_ bytes: [UInt8]) {
-    let house = House.shared
-    guard let request = Request(spelled: bytes, in: house.estate) else { return }
-    wait { await house.answer(request) }
+    let server = TestServer.shared
+    guard let request = Request(spelled: bytes, in: server.resources) else { return }
+    wait { await server.answer(request) }
 }
 
 /// Every path of every API, over a store in memory that each request finds as the one before did.
-private final class House: Sendable {
-    static let shared = House()
+private final class TestServer: Sendable {
+    static let shared = TestServer()
 
-    let estate: Estate
+    let resources: TestResources
     private let store: MemoryStore
     private let contents: Contents
     private let responder: any HTTPResponder<APIContext>
@@ -34,11 +35,11 @@ private final class House: Sendable {
     private let logger = Logger(label: "fuzzer") { _ in SwiftLogNoOpLogHandler() }
 
     private init() {
-        let clock = HandClock()
+        let clock = ManualClock()
         let store = MemoryStore(clock: clock)
-        let vault = GlassVault()
-        let credentials = GlassCredentials(vault: vault)
-        let router = FrontDoor.router(clock: clock)
+        let vault = PlaintextVault()
+        let credentials = PlaintextCredentials(vault: vault)
+        let router = ResponseMiddleware.router(clock: clock)
         let part = PCFv1.Health.Part(isHealthy: true, message: "well")
         PCFRoutes(
             store: store, vault: vault, clock: clock,
@@ -48,11 +49,11 @@ private final class House: Sendable {
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)
         responder = router.buildResponder()
-        estate = wait {
+        resources = wait {
             do {
-                return try await Estate(in: store, vault: vault, channels: credentials.channels, clock: clock)
+                return try await TestResources(in: store, vault: vault, channels: credentials.channels, clock: clock)
             } catch {
-                preconditionFailure("the house stays empty: \(error)")
+                preconditionFailure("the server stays empty: \(error)")
             }
         }
         self.store = store
@@ -95,7 +96,7 @@ private struct Sink: ResponseBodyWriter {
 
 extension Request {
     /// nil for what no parser of HTTP would let through.
-    fileprivate init?(spelled bytes: [UInt8], in estate: Estate) {
+    fileprivate init?(spelled bytes: [UInt8], in resources: TestResources) {
         let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
         let start = lines[0].split(separator: 0x20, maxSplits: 1)
         guard start.count == 2, start[1].allSatisfy({ 0x21...0x7E ~= $0 }),
@@ -108,12 +109,12 @@ extension Request {
                 return nil
             }
             let value = String(decoding: parts[1].drop { $0 == 0x20 }, as: UTF8.self)
-            headers.append(HTTPField(name: name, value: estate.credentials[value] ?? value))
+            headers.append(HTTPField(name: name, value: resources.credentials[value] ?? value))
         }
         let body = lines.dropFirst(headers.count + 2).joined(separator: [0x0A])
         self.init(
             head: HTTPRequest(
-                method: method, scheme: "http", authority: "belfry", path: estate.filled(start[1]),
+                method: method, scheme: "http", authority: "belfry", path: resources.filled(start[1]),
                 headerFields: headers),
             body: RequestBody(buffer: ByteBuffer(bytes: Array(body))))
     }

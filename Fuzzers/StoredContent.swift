@@ -20,7 +20,7 @@ func storedContent(_ bytes: [UInt8]) {
 private func keep(_ text: [UInt8], as kind: UInt8) throws(InvalidInput) {
     switch kind {
     case UInt8(ascii: "P"):
-        let push = try PCFv1.PushRequest.parse(text)
+        let push = try PCFv1.PushBody.parse(text)
         try push.message.check(for: [], receiptID: UUID())
         expectKept(push.message)
         expectKept(push.target)

@@ -27,11 +27,11 @@ final class ConnectionFaultReporter: Sendable {
         self.logger = logger
     }
 
-    /// - Parameter outcomes: of one page.
+    /// - Parameter outcomes: of one batch.
     func report(_ outcomes: [Outcome], of platform: Platform) async throws {
         guard let fault = outcomes.lazy.compactMap(\.connectionFault).first else { return }
         for fault in outcomes.compactMap(\.connectionFault) { Metric.unreachable(platform.kind, fault.kind) }
-        let (isLogged, isNoted) = isNews(fault, of: platform.key)
+        let (isLogged, isNoted) = isNew(fault, of: platform.key)
         if isLogged {
             logger.warning(
                 "a provider cannot be reached, its devices wait",
@@ -49,7 +49,7 @@ final class ConnectionFaultReporter: Sendable {
         }
     }
 
-    private func isNews(_ fault: ConnectionFault, of platform: Key<Platform>) -> (forLog: Bool, forStore: Bool) {
+    private func isNew(_ fault: ConnectionFault, of platform: Key<Platform>) -> (forLog: Bool, forStore: Bool) {
         let now = clock.now
         return told.withLock { told in
             guard var last = told[platform] else {

@@ -2,73 +2,77 @@ package import BelfryCore
 package import Logging
 import ServiceLifecycle
 
-/// The whole way of a push from acceptance to its last answer: spreaders turn walks into pages, couriers carry pages. A
-/// scheduler accepts those that wait for their time.
+/// The whole way of a push from acceptance to its last answer: fan-out workers turn fan-outs into batches, delivery
+/// workers send batches. A scheduler accepts those that wait for their time.
 ///
-/// Spreaders and couriers work twice: once for every lane, and once for the urgent lane alone, so that a house full of broadcasts
-/// never keeps an urgent push waiting. All that is known is in the store; a delivery that dies is replaced by another.
+/// Fan-out workers and delivery workers work twice: once for every lane, and once for the urgent lane alone, so that a
+/// server full of broadcasts never keeps an urgent push waiting. All that is known is in the store; a delivery that
+/// dies is replaced by another.
 package struct Delivery: Service {
-    private let spreaders: [Spreader]
-    private let pools: [CourierPool]
+    private let fanOutWorkers: [FanOutWorker]
+    private let pools: [DeliveryWorkerPool]
     private let scheduler: Scheduler
     private let store: any DeliveryStore
     private let clock: any WallClock
     private let poll: Duration
     private let logger: Logger
     /// Closed when the delivery is told to end.
-    private let end = Bell()
+    private let end = WakeSignal()
 
     package init(
         store: any ApplicationStore & DeviceStore & PushStore & DeliveryStore & ScheduleStore & AuditStore
             & ConnectionFaultStore,
         providers: any ProviderDirectory, clock: any WallClock, policy: RetryPolicy = RetryPolicy(),
-        options: DeliveryOptions = DeliveryOptions(), witness: any Witness = NoWitness(),
+        options: DeliveryOptions = DeliveryOptions(), pushObserver: any PushObserver = NoPushObserver(),
         random: @escaping @Sendable () -> Double, logger: Logger
     ) {
-        let courier = Courier(
+        let worker = DeliveryWorker(
             store: store, providers: providers, policy: policy, clock: clock, random: random,
-            deathWatches: DeathWatches(prototype: options.deathWatch),
-            faults: ConnectionFaultReporter(store: store, clock: clock, logger: logger), witness: witness,
+            deadTokenBreakers: DeadTokenBreakers(prototype: options.deadTokenBreaker),
+            faults: ConnectionFaultReporter(store: store, clock: clock, logger: logger), pushObserver: pushObserver,
             logger: logger)
-        let loop = PatientLoop(clock: clock, pause: options.poll, logger: logger)
-        spreaders = [Lane.allCases, [.urgent]].map { lanes in
-            Spreader(store: store, lanes: lanes, options: options, loop: loop)
+        let loop = RetryingLoop(clock: clock, pause: options.poll, logger: logger)
+        fanOutWorkers = [Lane.allCases, [.urgent]].map { lanes in
+            FanOutWorker(store: store, lanes: lanes, options: options, loop: loop)
         }
-        pools = [(Lane.allCases, options.pagesInAirMax), ([.urgent], options.urgentPagesInAirMax)].map { lanes, pages in
-            CourierPool(
-                store: store, providers: providers, courier: courier, lanes: lanes, pagesInAirMax: pages,
+        pools = [(Lane.allCases, options.batchesInFlightMax), ([.urgent], options.urgentBatchesInFlightMax)].map {
+            lanes, batches in
+            DeliveryWorkerPool(
+                store: store, providers: providers, worker: worker, lanes: lanes, batchesInFlightMax: batches,
                 options: options, loop: loop)
         }
-        scheduler = Scheduler(store: store, clock: clock, poll: options.poll, witness: witness, loop: loop)
+        scheduler = Scheduler(store: store, clock: clock, poll: options.poll, pushObserver: pushObserver, loop: loop)
         self.store = store
         self.clock = clock
         poll = options.poll
         self.logger = logger
     }
 
-    private var bells: [Bell] { spreaders.map(\.bell) + pools.map(\.bell) + [scheduler.bell] }
+    private var wakeSignals: [WakeSignal] {
+        fanOutWorkers.map(\.wakeSignal) + pools.map(\.wakeSignal) + [scheduler.wakeSignal]
+    }
 
-    /// How many pages are being carried.
-    package var pagesInAir: Int { pools.reduce(0) { $0 + $1.pagesInAir } }
+    /// How many batches are being sent.
+    package var batchesInFlight: Int { pools.reduce(0) { $0 + $1.batchesInFlight } }
 
     /// From now on nothing is claimed; what was, comes to its end.
     package func stopClaiming() {
-        for bell in bells { bell.close() }
+        for wakeSignal in wakeSignals { wakeSignal.close() }
     }
 
-    /// Works until cancelled or asked to shut down gracefully; then finishes the pages in the air and returns. Cancelled, it
-    /// hands back what is not sent yet.
+    /// Works until cancelled or asked to shut down gracefully; then finishes the batches in flight and returns.
+    /// Cancelled, it hands back what is not sent yet.
     package func run() async throws {
-        let bells = bells
+        let wakeSignals = wakeSignals
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for spreader in spreaders { group.addTask { try await spreader.run() } }
+                for fanOutWorker in fanOutWorkers { group.addTask { try await fanOutWorker.run() } }
                 for pool in pools { group.addTask { try await pool.run() } }
                 group.addTask { try await scheduler.run() }
-                let bystanders = Bystanders(store: store, clock: clock, poll: poll, bells: bells)
-                group.addTask { await bystanders.passHintsOn() }
-                group.addTask { try await bystanders.ringAtIntervals() }
-                for _ in bells { try await group.next() }
+                let wakeSources = WakeSources(store: store, clock: clock, poll: poll, wakeSignals: wakeSignals)
+                group.addTask { await wakeSources.passHintsOn() }
+                group.addTask { try await wakeSources.signalAtIntervals() }
+                for _ in wakeSignals { try await group.next() }
                 group.cancelAll()
             }
             // A service that ends before it is told to would take the others with it.
@@ -80,25 +84,25 @@ package struct Delivery: Service {
     }
 }
 
-/// Those who ring the bells: the store's hints, and a slow interval behind them, since hints may be missing.
-private struct Bystanders: Sendable {
+/// What raises the wake signals: the store's hints, and a slow interval behind them, since hints may be missing.
+private struct WakeSources: Sendable {
     let store: any DeliveryStore
     let clock: any WallClock
     let poll: Duration
-    let bells: [Bell]
+    let wakeSignals: [WakeSignal]
 
     func passHintsOn() async {
         for await _ in store.hints() {
-            for bell in bells { bell.ring() }
+            for wakeSignal in wakeSignals { wakeSignal.raise() }
         }
         // The stream ends with the task or the store; the workers decide when the delivery is over.
-        await Bell().wait()
+        await WakeSignal().wait()
     }
 
-    func ringAtIntervals() async throws {
+    func signalAtIntervals() async throws {
         while true {
             try await clock.sleep(for: poll)
-            for bell in bells { bell.ring() }
+            for wakeSignal in wakeSignals { wakeSignal.raise() }
         }
     }
 }

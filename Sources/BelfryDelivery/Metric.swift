@@ -3,9 +3,9 @@ import Metrics
 
 /// What the delivery measures; docs/Metrics.md says what to make of it.
 enum Metric {
-    private static let devicesSpread = Counter(label: "belfry_devices_spread_total")
-    private static let pagesInAir = Meter(label: "belfry_pages_in_air")
-    private static let pagesSettled = Counter(label: "belfry_pages_settled_total")
+    private static let devicesFannedOut = Counter(label: "belfry_devices_fanned_out_total")
+    private static let batchesInFlight = Meter(label: "belfry_batches_in_flight")
+    private static let batchesSettled = Counter(label: "belfry_batches_settled_total")
     private static let leasesLost = Counter(label: "belfry_leases_lost_total")
     private static let faults = Counter(label: "belfry_delivery_faults_total")
     private static let platformsParked = Counter(label: "belfry_platforms_parked_total")
@@ -22,7 +22,7 @@ enum Metric {
 
     private static let rowsForgotten = Dictionary(
         uniqueKeysWithValues: Retention.Kind.allCases.map { kind in
-            (kind, Counter(label: "belfry_rows_forgotten_total", dimensions: [("kind", kind.rawValue)]))
+            (kind, Counter(label: "belfry_rows_deleted_total", dimensions: [("kind", kind.rawValue)]))
         })
 
     private struct Connection: Hashable {
@@ -62,9 +62,9 @@ enum Metric {
         Dictionary(uniqueKeysWithValues: PlatformKind.allCases.map { ($0, make([("platform", $0.rawValue)])) })
     }
 
-    static func spread(_ devices: Int) { devicesSpread.increment(by: devices) }
-    static func pageTaken() { pagesInAir.increment() }
-    static func pageLanded() { pagesInAir.decrement() }
+    static func fanOut(_ devices: Int) { devicesFannedOut.increment(by: devices) }
+    static func batchTaken() { batchesInFlight.increment() }
+    static func batchLanded() { batchesInFlight.decrement() }
     static func leaseLost() { leasesLost.increment() }
     static func fault() { faults.increment() }
     static func geofencesAnnounced() { geofenceUpdates.increment() }
@@ -82,7 +82,7 @@ enum Metric {
     /// - Parameter duration: of one call of the provider.
     static func sent(to kind: PlatformKind, in duration: Duration) { sends[kind]?.record(duration: duration) }
 
-    /// All devices of a page have their answers.
+    /// All devices of a batch have their answers.
     ///
     /// - Parameter duration: since its push was accepted.
     static func delivered(in lane: Lane, to kind: PlatformKind, after duration: Duration) {
@@ -91,8 +91,8 @@ enum Metric {
 
     static func settled(_ settlement: Settlement) {
         for (answer, count) in settlement.counts { answers[answer]?.increment(by: count) }
-        devicesDeactivated.increment(by: settlement.deaths.count)
-        if settlement.retryAt == nil { pagesSettled.increment() }
+        devicesDeactivated.increment(by: settlement.deadTokens.count)
+        if settlement.retryAt == nil { batchesSettled.increment() }
         if settlement.halt != nil { platformsParked.increment() }
     }
 }

@@ -11,19 +11,19 @@ struct Scheduler: Sendable {
     let clock: any WallClock
     /// How long to sleep at most, however far away the next due time seems.
     let poll: Duration
-    let witness: any Witness
-    let loop: PatientLoop
-    let bell = Bell()
+    let pushObserver: any PushObserver
+    let loop: RetryingLoop
+    let wakeSignal = WakeSignal()
 
     private static let releasesAtOnce = 64
 
     func run() async throws {
-        let desk = PushService(store: store)
-        try await loop.run(until: bell) {
+        let pushService = PushService(store: store)
+        try await loop.run(until: wakeSignal) {
             let due = try await store.dueSchedules(atMost: Self.releasesAtOnce)
             if due.isEmpty { try await rest() }
             try await withThrowingDiscardingTaskGroup { group in
-                for schedule in due { group.addTask { try await release(schedule, by: desk) } }
+                for schedule in due { group.addTask { try await release(schedule, by: pushService) } }
             }
             return true
         }
@@ -32,18 +32,18 @@ struct Scheduler: Sendable {
     /// Sleeps until the next due time, or the bell.
     private func rest() async throws {
         let next = try await store.nextScheduleDue()
-        await bell.wait(atMost: min(next.map { $0 - clock.now } ?? poll, poll), by: clock)
+        await wakeSignal.wait(atMost: min(next.map { $0 - clock.now } ?? poll, poll), by: clock)
     }
 
-    private func release(_ schedule: Schedule, by desk: PushService) async throws {
-        if let expiresAt = schedule.order.expiresAt, expiresAt <= clock.now {
+    private func release(_ schedule: Schedule, by pushService: PushService) async throws {
+        if let expiresAt = schedule.pushRequest.expiresAt, expiresAt <= clock.now {
             return try await end(schedule, .expired)
         }
         do {
-            let push = try await desk.draft(schedule.order, for: schedule.applicationKey)
+            let push = try await pushService.draft(schedule.pushRequest, for: schedule.applicationKey)
             // None when it was changed or cancelled meanwhile: then its own next reading says what to do.
             guard let push = try await store.release(schedule, as: push) else { return }
-            witness.noticed(push.head)
+            pushObserver.noticed(push.head)
             Metric.scheduleEnded("sent", after: clock.now - schedule.dueAt)
         } catch let error as InvalidInput {
             loop.logger.warning(

@@ -26,8 +26,10 @@ package enum AndroidPlatformCredentials: PlatformCredentials {
 
     package func published() throws -> [String: String] { try own.published() }
 
-    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
-        try own.makeProvider(for: platform, with: means)
+    package func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws
+        -> any DrainableProvider
+    {
+        try own.makeProvider(for: platform, with: dependencies)
     }
 
     private var own: any PlatformCredentials {

@@ -2,7 +2,7 @@ import BelfryCore
 import HTTP2Client
 import Outbound
 
-// What the clients say of connections that did not come about, as the house says it.
+// What the clients say of connections that did not come about, as the server says it.
 
 extension ConnectionFault {
     init(_ error: HTTP2ConnectError) {

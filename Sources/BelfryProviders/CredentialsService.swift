@@ -3,9 +3,9 @@ package import FoundationEssentials
 
 /// Takes in what a person entered for a platform: the kind of its provider decides what that has to be.
 package struct CredentialsService: ProviderCredentials {
-    private let means: ProviderMeans
+    private let dependencies: ProviderDependencies
 
-    package init(means: ProviderMeans) { self.means = means }
+    package init(dependencies: ProviderDependencies) { self.dependencies = dependencies }
 
     package func sealed(
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
@@ -21,40 +21,40 @@ package struct CredentialsService: ProviderCredentials {
                 throw InvalidInput(field: field, "names an address of its own, which needs a key of scope operator")
             }
             try credentials.check(for: kind)
-            try credentials.check(mode: mode, now: means.clock.now)
-            return try credentials.sealed(by: means.vault, platform: platform)
+            try credentials.check(mode: mode, now: dependencies.clock.now)
+            return try credentials.sealed(by: dependencies.vault, platform: platform)
         } catch let error as InvalidInput {
             throw InvalidInput(field: "credentials.\(error.field)", error.problem)
         }
     }
 
     package func parking(of kind: PlatformKind) -> Parking? {
-        kind.provider == nil ? Parking(cause: .credentials, detail: kind.absence, since: means.clock.now) : nil
+        kind.provider == nil ? Parking(cause: .credentials, detail: kind.absence, since: dependencies.clock.now) : nil
     }
 
     package func test(_ platform: Platform, devices: [DeviceToken]) async -> CredentialsTest {
-        let began = means.clock.now
+        let began = dependencies.clock.now
         do {
-            let provider = try Providers.make(platform, with: means)
+            let provider = try Providers.make(platform, with: dependencies)
             var result = await provider.test()
             if case .refused = result {} else { result = await provider.testConnection(to: devices) ?? result }
             await provider.shutdown(within: .seconds(1))
             guard case .unknown = result else { return result }
-            return means.exits.trouble(of: platform.kind.families, since: began).map { .unknown($0) } ?? result
+            return dependencies.routes.trouble(of: platform.kind.families, since: began).map { .unknown($0) } ?? result
         } catch {
             return .refused("\(error)")
         }
     }
 
-    package var channels: any BroadcastChannels { APNsChannelOffice(means: means) }
+    package var channels: any BroadcastChannels { APNsBroadcastChannels(dependencies: dependencies) }
 
     package func expiry(of platform: Platform) throws -> Instant? {
         guard let provider = platform.kind.provider else { return nil }
-        return try provider.init(opening: platform, with: means.vault).expiry(now: means.clock.now)
+        return try provider.init(opening: platform, with: dependencies.vault).expiry(now: dependencies.clock.now)
     }
 
     package func published(of platform: Platform) throws -> [String: String] {
         guard let provider = platform.kind.provider else { return [:] }
-        return try provider.init(opening: platform, with: means.vault).published()
+        return try provider.init(opening: platform, with: dependencies.vault).published()
     }
 }

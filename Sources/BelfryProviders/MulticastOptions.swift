@@ -1,8 +1,8 @@
 /// What an operator may set about a provider that is told of many devices in one request.
 package struct MulticastOptions: Sendable {
-    /// How many devices may be in the air for one platform.
+    /// How many devices may be in flight for one platform.
     package var devicesMax: Int
-    /// How long one page may take.
+    /// How long one batch may take.
     package var deadline: Duration
 
     package init(devicesMax: Int = 4_000, deadline: Duration = .seconds(30)) {

@@ -19,7 +19,7 @@ package protocol PlatformCredentials: Sendable, Hashable, Codable {
     /// The public part, by name: what an app needs, and by which a person knows the key again.
     func published() throws -> [String: String]
     /// Throws when they are not what `check` lets pass.
-    func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider
+    func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws -> any DrainableProvider
 }
 
 extension PlatformCredentials {
@@ -48,7 +48,7 @@ package protocol DrainableProvider: Provider {
     /// Connects to the hosts that devices name, where they do so, and sends them nothing that concerns a device; nil where devices
     /// name none, so that `test` has said all.
     func testConnection(to devices: [DeviceToken]) async -> CredentialsTest?
-    /// Closes the connections once idle; what is in the air is answered first.
+    /// Closes the connections once idle; what is in flight is answered first.
     func retire() async
     func shutdown(within deadline: Duration) async
 }

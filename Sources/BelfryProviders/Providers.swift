@@ -11,16 +11,16 @@ package final class Providers: ProviderDirectory {
     }
 
     private let entries = Mutex<[Key<Platform>: Entry]>([:])
-    private let means: ProviderMeans
+    private let dependencies: ProviderDependencies
 
-    package init(means: ProviderMeans) { self.means = means }
+    package init(dependencies: ProviderDependencies) { self.dependencies = dependencies }
 
     package func provider(for platform: Platform) async throws -> any Provider {
         let known = entries.withLock { $0[platform.key] }
         if let known, known.version == platform.credentialsVersion { return known.provider }
         // Opening a seal and reading certificates takes milliseconds: no lock is held meanwhile, since workers of all platforms
         // would wait for it.
-        let made = Entry(version: platform.credentialsVersion, provider: try Self.make(platform, with: means))
+        let made = Entry(version: platform.credentialsVersion, provider: try Self.make(platform, with: dependencies))
         let (kept, superfluous) = entries.withLock { entries -> (Entry, (any DrainableProvider)?) in
             let known = entries[platform.key]
             // Another worker was quicker.
@@ -36,7 +36,7 @@ package final class Providers: ProviderDirectory {
         entries.withLock { $0.mapValues(\.provider.room) }
     }
 
-    /// Closes every connection once what is in the air has been answered, within `deadline`.
+    /// Closes every connection once what is in flight has been answered, within `deadline`.
     package func shutdown(within deadline: Duration) async {
         let providers = entries.withLock { entries in
             defer { entries = [:] }
@@ -47,10 +47,13 @@ package final class Providers: ProviderDirectory {
         }
     }
 
-    static func make(_ platform: Platform, with means: ProviderMeans) throws(ProviderError) -> any DrainableProvider {
+    static func make(_ platform: Platform, with dependencies: ProviderDependencies) throws(ProviderError)
+        -> any DrainableProvider
+    {
         guard let provider = platform.kind.provider else { throw .credentials(platform.kind.absence) }
         do {
-            return try provider.init(opening: platform, with: means.vault).makeProvider(for: platform, with: means)
+            return try provider.init(opening: platform, with: dependencies.vault).makeProvider(
+                for: platform, with: dependencies)
         } catch {
             throw .credentials("the credentials of platform \(platform.uuid) cannot be used: \(error)")
         }

@@ -9,7 +9,7 @@ import NIOPosix
 import ServiceLifecycle
 import UnixSignals
 
-/// The running server: the doors, the delivery, and what both stand on.
+/// The running server: the listeners, the delivery, and what both need.
 package struct Server: Sendable {
     private let configuration: ServerConfiguration
     private let metrics: PrometheusRegistry
@@ -32,7 +32,7 @@ package struct Server: Sendable {
         package let management: String
     }
 
-    /// For the last words to providers, when nothing is in the air any more.
+    /// For the last words to providers, when nothing is in flight any more.
     private static let hangUpMax = Duration.seconds(5)
 
     /// Serves until told to stop, then lets what was begun end, within the shutdown time-out.
@@ -42,103 +42,108 @@ package struct Server: Sendable {
     ///   - onReady: called once, when both ports listen; cancelled when the server is told to stop.
     package func run(
         until stop: AsyncStream<Void>? = nil,
-        onReady: @escaping @Sendable (Addresses, Premises) async -> Void = { _, _ in }
+        onReady: @escaping @Sendable (Addresses, ServerResources) async -> Void = { _, _ in }
     ) async throws {
         if !configuration.strayOldNames.isEmpty {
             logger.warning(
                 "settings of PCF mean nothing here",
                 metadata: ["names": "\(configuration.strayOldNames.joined(separator: ", "))"])
         }
-        let premises = try await Premises(configuration, logger: logger)
-        let providers = Providers(means: premises.means)
-        let served = await Result { try await serve(premises, providers, until: stop, onReady) }
+        let resources = try await ServerResources(configuration, logger: logger)
+        let providers = Providers(dependencies: resources.dependencies)
+        let served = await Result { try await serve(resources, providers, until: stop, onReady) }
         await providers.shutdown(within: min(configuration.shutdownTimeout, Self.hangUpMax))
-        try await premises.close()
+        try await resources.close()
         try served.get()
         logger.info("stopped")
     }
 
     private func serve(
-        _ premises: Premises, _ providers: Providers, until stop: AsyncStream<Void>?,
-        _ onReady: @escaping @Sendable (Addresses, Premises) async -> Void
+        _ resources: ServerResources, _ providers: Providers, until stop: AsyncStream<Void>?,
+        _ onReady: @escaping @Sendable (Addresses, ServerResources) async -> Void
     ) async throws {
-        let parts = try ServerParts(configuration, premises, providers, obeysSignals: obeysSignals, logger: logger)
-        let doorway = Doorway(count: 2) { [logger] ports in
+        let parts = try ServerParts(configuration, resources, providers, obeysSignals: obeysSignals, logger: logger)
+        let listeners = ListenerGroup(count: 2) { [logger] ports in
             let addresses = Addresses(http: ports["http"] ?? "", management: ports["management"] ?? "")
             logger.info(
                 "serving", metadata: ["address": "\(addresses.http)", "management": "\(addresses.management)"])
-            parts.supervisor.serving()
-            await onReady(addresses, premises)
+            parts.systemdNotifier.serving()
+            await onReady(addresses, resources)
         }
-        try await makeFirstKey(premises)
-        // Stopped one after the other, the last first; listeners wait for their connections to end. So the doors close, then
+        try await makeFirstKey(resources)
+        // Stopped one after the other, the last first; listeners wait for their connections to end. So the listeners close, then
         // the delivery lands, and the management port tells of it to the end.
-        var services: [any Service] = [managementListener(parts, doorway), parts.watchman, parts.delivery]
+        var services: [any Service] = [managementListener(parts, listeners), parts.heartbeat, parts.delivery]
         services += parts.housekeeping(configuration)
-        services += [apiListener(parts, doorway)]
+        services += [apiListener(parts, listeners)]
         services += parts.certificates.all + [EventLoopProbe(group: MultiThreadedEventLoopGroup.singleton)]
-        // Event streams do not end by themselves, so they are ended before the doors close.
-        services += [EventDesk(hub: parts.events), parts.departure]
-        if let stop { services.append(Doorbell(stop: stop)) }
-        try await run(services, opening: doorway, leavingBy: parts.departure)
+        // Event streams do not end by themselves, so they are ended before the listeners close.
+        services += [EventStreams(hub: parts.events), parts.shutdown]
+        if let stop { services.append(StopSignal(stop: stop)) }
+        try await run(services, opening: listeners, leavingBy: parts.shutdown)
     }
 
     /// Everything that callers send and ask comes in here.
-    private func apiListener(_ parts: ServerParts, _ doorway: Doorway) -> any Service {
-        listener("http", configuration.http, parts.certificates.http, parts.routes(configuration), doorway)
+    private func apiListener(_ parts: ServerParts, _ listeners: ListenerGroup) -> any Service {
+        listener("http", configuration.http, parts.certificates.http, parts.routes(configuration), listeners)
     }
 
     /// What operators and their tools ask: metrics, and why a node is not ready.
-    private func managementListener(_ parts: ServerParts, _ doorway: Doorway) -> any Service {
+    private func managementListener(_ parts: ServerParts, _ listeners: ListenerGroup) -> any Service {
         let routes = ManagementRoutes(metrics: metrics, health: parts.readiness)
         return listener(
-            "management", configuration.management, parts.certificates.management, routes.responder(), doorway)
+            "management", configuration.management, parts.certificates.management, routes.responder(), listeners)
     }
 
     /// Runs the services until they are told to stop, and for as long after as they may take.
-    private func run(_ services: [any Service], opening doorway: Doorway, leavingBy departure: Departure) async throws {
+    private func run(_ services: [any Service], opening listeners: ListenerGroup, leavingBy shutdown: GracefulShutdown)
+        async throws
+    {
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) }
-                + [.init(service: doorway, successTerminationBehavior: .ignore)],
+                + [.init(service: listeners, successTerminationBehavior: .ignore)],
             gracefulShutdownSignals: obeysSignals ? [.sigterm, .sigint] : [], logger: quiet)
         group.maximumGracefulShutdownDuration = configuration.shutdownTimeout
         do {
             try await ServiceGroup(configuration: group).run()
-        } catch is CancellationError where departure.isUnderWay {
+        } catch is CancellationError where shutdown.isUnderWay {
             logger.debug("services were called off")
         }
-        if departure.hasLasted(configuration.shutdownTimeout) {
+        if shutdown.hasLasted(configuration.shutdownTimeout) {
             logger.warning(
-                "the time to stop was over; what was in the air was handed back",
+                "the time to stop was over; what was in flight was handed back",
                 metadata: ["shutdown.timeout": "\(configuration.shutdownTimeout)"])
         }
     }
 
-    private func makeFirstKey(_ premises: Premises) async throws {
+    private func makeFirstKey(_ resources: ServerResources) async throws {
         let directory = configuration.storage.directory
-        guard let file = try await FirstKey.make(with: premises.operatorService, in: directory) else { return }
+        guard let file = try await FirstKey.make(with: resources.operatorService, in: directory) else { return }
         logger.info("first admin key made", metadata: ["file": "\(file)"])
     }
 
     private func listener<Responder: HTTPResponder>(
         _ name: String, _ address: ListenerConfiguration, _ certificate: Certificate?, _ responder: Responder,
-        _ doorway: Doorway
+        _ listeners: ListenerGroup
     ) -> any Service
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
-        let (patience, heads, proxies) = (configuration.patience, configuration.heads, configuration.gatekeeper.proxies)
-        let census = Census(
-            door: name,
+        let (timeouts, heads, proxies) = (
+            configuration.timeouts, configuration.heads, configuration.requestLimiter.proxies
+        )
+        let connectionLimiter = ConnectionLimiter(
+            listener: name,
             limits: .init(
                 total: configuration.connections.totalMax, perAddress: configuration.connections.perAddressMax,
                 isProxy: { proxies.contains($0) }))
-        let door = HTTPDoor(
-            responder: responder, census: census, certificate: certificate, patience: patience, heads: heads,
+        let listener = HTTPListener(
+            responder: responder, connectionLimiter: connectionLimiter, certificate: certificate, timeouts: timeouts,
+            heads: heads,
             buffered: BufferedBytes(listener: name, outboundMax: configuration.connections.unreadBytesMax))
-        return door.server(
+        return listener.server(
             configuration: .init(address: .hostname(address.host, port: address.port)),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? 0
-                doorway.opened(name, "\(certificate == nil ? "http" : "https")://\(address.host):\(port)")
+                listeners.opened(name, "\(certificate == nil ? "http" : "https")://\(address.host):\(port)")
             },
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet)
     }
@@ -151,8 +156,8 @@ package struct Server: Sendable {
     }
 }
 
-/// Ends when it is rung, and the server with it.
-private struct Doorbell: Service {
+/// Ends when it is raised, and the server with it.
+private struct StopSignal: Service {
     let stop: AsyncStream<Void>
 
     func run() async {

@@ -6,15 +6,15 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 
-/// What the doors and the delivery of a running server share, in the order in which a push meets it.
+/// What the listeners and the delivery of a running server share, in the order in which a push meets it.
 struct ServerParts: Sendable {
-    private let premises: Premises
+    private let resources: ServerResources
     private let clock: any WallClock
     private let logger: Logger
 
     // In: whoever calls is known, and made to wait where it asks for too much.
     let certificates: Certificates
-    let gatekeeper: Gatekeeper
+    let requestLimiter: RequestLimiter
     let shares: ShareLimiter
     private let credentials: CredentialsService
 
@@ -25,52 +25,52 @@ struct ServerParts: Sendable {
     let events: EventHub
 
     // Around: the life of the node.
-    let supervisor: Supervisor
-    let departure: Departure
-    let watchman: Watchman
+    let systemdNotifier: SystemdNotifier
+    let shutdown: GracefulShutdown
+    let heartbeat: NodeHeartbeat
     let readiness: HealthRoutes
 
     init(
-        _ configuration: ServerConfiguration, _ premises: Premises, _ providers: Providers, obeysSignals: Bool,
+        _ configuration: ServerConfiguration, _ resources: ServerResources, _ providers: Providers, obeysSignals: Bool,
         logger: Logger
     ) throws {
-        let clock = premises.clock
-        let gatekeeper = Gatekeeper(options: configuration.gatekeeper, clock: clock)
+        let clock = resources.clock
+        let requestLimiter = RequestLimiter(options: configuration.requestLimiter, clock: clock)
         let events = EventHub(
-            store: premises.store, clock: clock, logger: logger, options: Self.streams(configuration))
+            store: resources.store, clock: clock, logger: logger, options: Self.streams(configuration))
         let delivery = Delivery(
-            store: premises.store, providers: providers, clock: clock, policy: configuration.retry,
-            options: configuration.delivery, witness: events, random: { Double.random(in: 0..<1) }, logger: logger)
-        let supervisor = Supervisor()
-        let departure = Departure(clock: clock, notice: configuration.shutdownNotice) {
-            supervisor.stopping()
+            store: resources.store, providers: providers, clock: clock, policy: configuration.retry,
+            options: configuration.delivery, pushObserver: events, random: { Double.random(in: 0..<1) }, logger: logger)
+        let systemdNotifier = SystemdNotifier()
+        let shutdown = GracefulShutdown(clock: clock, delay: configuration.shutdownDelay) {
+            systemdNotifier.stopping()
             delivery.stopClaiming()
             logger.info("told to stop")
         }
         let divide: @Sendable (NodeShare) -> Void = { share in
-            gatekeeper.take(share)
-            premises.means.fcmQuotas.take(share)
+            requestLimiter.take(share)
+            resources.dependencies.fcmQuotas.take(share)
         }
-        let watchman = Watchman(
-            store: premises.store,
-            ground: Ground(
-                keyRing: premises.keyRing, directory: configuration.storage.directory,
+        let heartbeat = NodeHeartbeat(
+            store: resources.store,
+            hostChecks: HostChecks(
+                keyRing: resources.keyRing, directory: configuration.storage.directory,
                 diskFreeMin: configuration.diskFreeMin),
-            clock: clock, departure: departure, pagesInAir: { delivery.pagesInAir },
-            onShare: premises.isShared ? divide : nil, logger: logger)
-        self.premises = premises
+            clock: clock, shutdown: shutdown, batchesInFlight: { delivery.batchesInFlight },
+            onShare: resources.isShared ? divide : nil, logger: logger)
+        self.resources = resources
         self.clock = clock
         self.logger = logger
         self.certificates = try Certificates(configuration, obeysSignals: obeysSignals, logger: logger)
-        self.gatekeeper = gatekeeper
+        self.requestLimiter = requestLimiter
         self.shares = ShareLimiter(configuration.shares)
-        self.credentials = CredentialsService(means: premises.means)
+        self.credentials = CredentialsService(dependencies: resources.dependencies)
         self.delivery = delivery
         self.events = events
-        self.supervisor = supervisor
-        self.departure = departure
-        self.watchman = watchman
-        self.readiness = HealthRoutes { watchman.faults }
+        self.systemdNotifier = systemdNotifier
+        self.shutdown = shutdown
+        self.heartbeat = heartbeat
+        self.readiness = HealthRoutes { heartbeat.faults }
     }
 
     private static func streams(_ configuration: ServerConfiguration) -> EventHub.Options {
@@ -79,16 +79,17 @@ struct ServerParts: Sendable {
         return options
     }
 
-    /// The doors to everything that callers may do.
+    /// The listeners to everything that callers may do.
     func routes(_ configuration: ServerConfiguration) -> RouterResponder<APIContext> {
-        let router = FrontDoor.router(clock: clock, isSecure: certificates.http != nil)
+        let router = ResponseMiddleware.router(clock: clock, isSecure: certificates.http != nil)
         PCFRoutes(
-            store: premises.store, vault: premises.keyRing, clock: clock, options: configuration.pcf,
-            gatekeeper: gatekeeper, shares: shares, witness: events, health: { [watchman] in watchman.healthOfPCF }
+            store: resources.store, vault: resources.keyRing, clock: clock, options: configuration.pcf,
+            requestLimiter: requestLimiter, shares: shares, pushObserver: events,
+            health: { [heartbeat] in heartbeat.healthOfPCF }
         ).add(to: router)
         AdminRoutes(
-            store: premises.store, vault: premises.keyRing, clock: clock, credentials: credentials,
-            gatekeeper: gatekeeper,
+            store: resources.store, vault: resources.keyRing, clock: clock, credentials: credentials,
+            requestLimiter: requestLimiter,
             shares: shares, events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
             idempotencyHold: configuration.pcf.idempotencyHold
         ).add(to: router)
@@ -100,9 +101,9 @@ struct ServerParts: Sendable {
     /// What goes on beside pushes: geofences are told of, old rows forgotten, and credentials watched that will end.
     func housekeeping(_ configuration: ServerConfiguration) -> [any Service] {
         [
-            GeofenceHerald(store: premises.store, clock: clock, poll: configuration.delivery.poll, logger: logger),
-            Archivist(store: premises.store, clock: clock, options: configuration.archive, logger: logger),
-            CredentialsWatch(store: premises.store, credentials: credentials, clock: clock, logger: logger),
+            GeofenceNotifier(store: resources.store, clock: clock, poll: configuration.delivery.poll, logger: logger),
+            RetentionSweeper(store: resources.store, clock: clock, options: configuration.archive, logger: logger),
+            CredentialsWatch(store: resources.store, credentials: credentials, clock: clock, logger: logger),
         ]
     }
 }

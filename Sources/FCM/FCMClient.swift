@@ -74,7 +74,7 @@ public final class FCMClient: Sendable {
             let again = await attempt(batch.picking(refused), urgent, until: lapsesAt)
             for (index, answer) in zip(refused, again) { answers[index] = answer }
         }
-        if let wait = FCMPatience.pause(after: answers) { quota.pause(for: wait) }
+        if let wait = FCMBackOff.pause(after: answers) { quota.pause(for: wait) }
         return answers
     }
 

@@ -63,14 +63,15 @@ extension GCMAnswer {
     }
 
     private static func results(of response: OutboundResponse, _ count: Int) -> [GCMAnswer] {
-        guard let page = try? JSONDecoder().decode(Page.self, from: Data(response.body)), page.results.count == count
+        guard let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(response.body)),
+            envelope.results.count == count
         else {
             return all(
                 count,
                 .unknown(OutboundFault(.unreadable, "the answer does not hold a result for each of \(count) devices")))
         }
         let retryAfter = response.headers.retryAfter()
-        return page.results.map { result in
+        return envelope.results.map { result in
             if let id = result.messageID { return .accepted(messageID: id, canonical: result.registrationID) }
             return .rejected(result.error.map { GCMError($0) } ?? .unstated, retryAfter: retryAfter)
         }
@@ -79,7 +80,7 @@ extension GCMAnswer {
     private static func all(_ count: Int, _ answer: GCMAnswer) -> [GCMAnswer] { Array(repeating: answer, count: count) }
 }
 
-private struct Page: Decodable {
+private struct Envelope: Decodable {
     let results: [Result]
 }
 

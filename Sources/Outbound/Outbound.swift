@@ -31,13 +31,13 @@ public struct OutboundRequest: Sendable {
 public struct Outbound: Sendable {
     private let client: HTTPClient
     private let names: AddressGuard?
-    private let hosts: HostJudge?
+    private let hosts: HostPolicy?
 
     /// - Parameters:
     ///   - names: for a client with a proxy, which connects where we cannot see it: judges the hosts of URLs before anything is
     ///     sent.
     ///   - hosts: for a client that connects by itself: judges the addresses of hosts before anything is connected to.
-    public init(_ client: HTTPClient, judgingNamesBy names: AddressGuard? = nil, hostsBy hosts: HostJudge? = nil) {
+    public init(_ client: HTTPClient, judgingNamesBy names: AddressGuard? = nil, hostsBy hosts: HostPolicy? = nil) {
         self.client = client
         self.names = names
         self.hosts = hosts

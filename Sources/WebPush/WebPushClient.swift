@@ -88,7 +88,7 @@ public struct WebPushClient: Sendable {
     }
 }
 
-/// The push services that did not answer a request of the page: the others of theirs are not waited for as well.
+/// The push services that did not answer a request of the batch: the others of theirs are not waited for as well.
 private final class SilentHosts: Sendable {
     private let origins = Mutex<Set<String>>([])
 

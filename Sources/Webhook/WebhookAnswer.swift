@@ -6,13 +6,13 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// What came of one page.
+/// What came of one batch.
 public enum WebhookAnswer: Sendable, Hashable {
     /// One for each device, in order.
     case verdicts([WebhookVerdict])
-    /// Any other answer than 2xx, for the page as a whole.
+    /// Any other answer than 2xx, for the batch as a whole.
     case rejected(status: Int, retryAfter: Duration?)
-    /// 2xx, but no list of verdicts that fits the page.
+    /// 2xx, but no list of verdicts that fits the batch.
     case unreadable
     /// Certainly not sent.
     case unprocessed(OutboundFault)

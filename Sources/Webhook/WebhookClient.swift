@@ -3,7 +3,7 @@ import NIOHTTP1
 public import NIOSSL
 public import Outbound
 
-/// Hands pages of devices to a service of one's own, which tells them by whatever means it has.
+/// Hands batches of devices to a service of one's own, which tells them by whatever means it has.
 public struct WebhookClient: Sendable {
     public struct Configuration: Sendable {
         /// Instead of the HTTP client's own, for tests.
@@ -29,11 +29,11 @@ public struct WebhookClient: Sendable {
     }
 
     /// Never throws and always returns by its deadline.
-    public func send(_ page: WebhookPage, within deadline: Duration) async -> WebhookAnswer {
+    public func send(_ batch: WebhookBatch, within deadline: Duration) async -> WebhookAnswer {
         var headers: HTTPHeaders = ["content-type": "application/json"]
-        headers.add(contentsOf: signature.headers(of: page.body, time: configuration.now()))
+        headers.add(contentsOf: signature.headers(of: batch.body, time: configuration.now()))
         let request = OutboundRequest(
-            url: url, headers: headers, body: ByteBuffer(bytes: page.body), tls: configuration.tls)
-        return WebhookAnswer(await outbound.post(request, deadline: deadline), devices: page.devices.count)
+            url: url, headers: headers, body: ByteBuffer(bytes: batch.body), tls: configuration.tls)
+        return WebhookAnswer(await outbound.post(request, deadline: deadline), devices: batch.devices.count)
     }
 }

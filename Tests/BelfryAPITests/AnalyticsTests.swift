@@ -8,16 +8,16 @@ import Testing
 
 @Suite struct AnalyticsTests {
     /// A device on the platform, and a push that it may have got.
-    private func prepare() async throws -> (MapStand, Device, Push) {
-        let stand = try await MapStand()
-        stand.clock.advance(to: Instant(milliseconds: 1_500_000_100_000))
-        let device = try await stand.store.register(.sample(1), as: nil, on: stand.fcm)
-        return (stand, device, try await stand.store.accept(.sample(to: stand.fcm)))
+    private func prepare() async throws -> (TestMapServer, Device, Push) {
+        let server = try await TestMapServer()
+        server.clock.advance(to: Instant(milliseconds: 1_500_000_100_000))
+        let device = try await server.store.register(.sample(1), as: nil, on: server.fcm)
+        return (server, device, try await server.store.accept(.sample(to: server.fcm)))
     }
 
-    private func tell(_ stand: MapStand, _ events: String...) async throws -> Reply {
+    private func tell(_ server: TestMapServer, _ events: String...) async throws -> TestAnswer {
         let body = #"{"events":[\#(events.joined(separator: ","))]}"#
-        return try await stand.send(.post, "/v1/analytics", as: .android, body)
+        return try await server.send(.post, "/v1/analytics", as: .android, body)
     }
 
     private func event(_ type: String, _ device: Device, _ push: Push?, at time: String) -> String {
@@ -28,35 +28,35 @@ import Testing
     }
 
     @Test func `a batch of an SDK is counted, in seconds and in milliseconds`() async throws {
-        let (stand, device, push) = try await prepare()
+        let (server, device, push) = try await prepare()
         let reply = try await tell(
-            stand, event("push_notification_received", device, push, at: "1500000000"),
+            server, event("push_notification_received", device, push, at: "1500000000"),
             event("push_notification_opened", device, push, at: "1500000000123"),
             event("push_notification_opened", device, push, at: "1500000001.500000"),
             event("heartbeat", device, push, at: "1500000101"))
         #expect(reply.status == 200 && reply.text == "{}")
-        let counts = try await stand.store.counts(of: push.key)
-        #expect(counts == [stand.fcm.key: [.received: 1, .opened: 2, .heartbeat: 1]])
-        let beats = try await stand.store.heartbeats(on: stand.fcm.key, after: nil, limit: 9)
+        let counts = try await server.store.counts(of: push.key)
+        #expect(counts == [server.fcm.key: [.received: 1, .opened: 2, .heartbeat: 1]])
+        let beats = try await server.store.heartbeats(on: server.fcm.key, after: nil, limit: 9)
         #expect(beats.map(\.device) == [device.key] && beats.map(\.latency) == [.seconds(1)])
     }
 
     @Test func `a batch that is sent again counts once`() async throws {
-        let (stand, device, push) = try await prepare()
+        let (server, device, push) = try await prepare()
         let event = event("push_notification_received", device, push, at: "1500000000")
-        for _ in 0..<3 { #expect(try await tell(stand, event).status == 200) }
-        #expect(try await stand.store.counts(of: push.key)[stand.fcm.key] == [.received: 1])
+        for _ in 0..<3 { #expect(try await tell(server, event).status == 200) }
+        #expect(try await server.store.counts(of: push.key)[server.fcm.key] == [.received: 1])
     }
 
     @Test func `a geofence that was triggered is counted at its location`() async throws {
-        let (stand, device, _) = try await prepare()
-        let location = try await stand.locate()
-        let geofence = try await stand.fence([location], #","expiry_time":1600000000000"#)
+        let (server, device, _) = try await prepare()
+        let location = try await server.locate()
+        let geofence = try await server.fence([location], #","expiry_time":1600000000000"#)
         let told =
             #"{"eventType":"pcf_push_event_type_geofence_location_triggered","eventTime":"1500000000","#
             + #""deviceUuid":"\#(device.uuid)","geofenceId":"\#(geofence)","locationId":"\#(location)"}"#
-        #expect(try await tell(stand, told).status == 200)
-        let triggers = try await stand.store.geofenceTriggers(of: stand.application.key, after: nil, limit: 9)
+        #expect(try await tell(server, told).status == 200)
+        let triggers = try await server.store.geofenceTriggers(of: server.application.key, after: nil, limit: 9)
         #expect(triggers.map(\.spot.geofence.rawValue) == [geofence])
         #expect(triggers.map(\.spot.location?.rawValue) == [location])
         #expect(triggers.map(\.count) == [1])
@@ -77,29 +77,30 @@ import Testing
         #"{"eventType":"pcf_push_event_type_geofence_location_triggered","eventTime":"1500000000","deviceUuid":"DEVICE","geofenceId":"99"}"#,
     ])
     func `an event that cannot be used never fails its batch`(bad: String) async throws {
-        let (stand, device, push) = try await prepare()
+        let (server, device, push) = try await prepare()
         let bad = bad.replacing("DEVICE", with: device.uuid.lowercased)
             .replacing("RECEIPT", with: push.receiptID.lowercased)
-        let reply = try await tell(stand, bad, event("push_notification_received", device, push, at: "1500000000"), bad)
+        let reply = try await tell(
+            server, bad, event("push_notification_received", device, push, at: "1500000000"), bad)
         #expect(reply.status == 200, "\(reply)")
-        #expect(try await stand.store.counts(of: push.key)[stand.fcm.key] == [.received: 1])
-        let all = try await stand.store.counts(on: stand.fcm.key, from: .zero, until: stand.clock.now, by: .day)
+        #expect(try await server.store.counts(of: push.key)[server.fcm.key] == [.received: 1])
+        let all = try await server.store.counts(on: server.fcm.key, from: .zero, until: server.clock.now, by: .day)
         #expect(all.map(\.counts) == [[.received: 1]])
     }
 
     @Test func `numbers are taken for strings`() async throws {
-        let (stand, device, push) = try await prepare()
+        let (server, device, push) = try await prepare()
         let event = event("push_notification_received", device, push, at: "0")
             .replacing(#""0""#, with: "1500000000")
-        #expect(try await tell(stand, event).status == 200)
-        #expect(try await stand.store.counts(of: push.key)[stand.fcm.key] == [.received: 1])
+        #expect(try await tell(server, event).status == 200)
+        #expect(try await server.store.counts(of: push.key)[server.fcm.key] == [.received: 1])
     }
 
     @Test func `another platform's device counts for nothing`() async throws {
-        let (stand, device, push) = try await prepare()
+        let (server, device, push) = try await prepare()
         let body = #"{"events":[\#(event("push_notification_received", device, push, at: "1500000000"))]}"#
-        #expect(try await stand.send(.post, "/v1/analytics", as: .iPhone, body).status == 200)
-        #expect(try await stand.store.counts(of: push.key).isEmpty)
+        #expect(try await server.send(.post, "/v1/analytics", as: .iPhone, body).status == 200)
+        #expect(try await server.store.counts(of: push.key).isEmpty)
     }
 
     @Test func `events beyond the limit of a batch are left out`() throws {
@@ -114,11 +115,11 @@ import Testing
 
     @Test(arguments: [#"{"events":[]}"#, #"{"events":[],"more":{"a":1}}"#])
     func `an empty batch is a batch`(body: String) async throws {
-        #expect(try await MapStand().send(.post, "/v1/analytics/", as: .iPhone, body).status == 200)
+        #expect(try await TestMapServer().send(.post, "/v1/analytics/", as: .iPhone, body).status == 200)
     }
 
     @Test(arguments: ["", "[]", "{}", #"{"events":{}}"#, #"{"events":["#, #"{"events":null}"#])
     func `what is no batch is refused`(body: String) async throws {
-        #expect(try await MapStand().send(.post, "/v1/analytics", as: .iPhone, body).status == 400)
+        #expect(try await TestMapServer().send(.post, "/v1/analytics", as: .iPhone, body).status == 400)
     }
 }

@@ -41,34 +41,34 @@ import Testing
     }
 
     @Test func `what is logged of a request names the trace of its caller`() async throws {
-        let router = FrontDoor.router(clock: StoppedClock())
+        let router = ResponseMiddleware.router(clock: StoppedClock())
         router.get("trace") { _, context in
             let logger = context.logger
             return
                 #"["\#(logger[metadataKey: "trace.id"] ?? "none")","\#(logger[metadataKey: "trace.parent.id"] ?? "none")"]"#
         }
-        let stand = try await Stand()
+        let server = try await TestServer()
         let header = try #require(HTTPField.Name("traceparent"))
         for (value, said) in [
             ("00-\(Self.trace)-\(Self.span)-01", #"["\#(Self.trace)","\#(Self.span)"]"#),
             ("00-x-y-01", #"["none","none"]"#),
         ] {
-            let reply = try await stand.send(.get, "/trace", through: router, headers: [header: value])
+            let reply = try await server.send(.get, "/trace", through: router, headers: [header: value])
             #expect(reply.text == said)
         }
     }
 
-    @Test func `of an accepted push the log names trace, receipt and key, whichever door it came by`() async throws {
-        let stand = try await Stand()
-        let sender = Stand.User.basic(stand.application.uuid.uuidString, Stand.apiKey)
+    @Test func `of an accepted push the log names trace, receipt and key, whichever API it came by`() async throws {
+        let server = try await TestServer()
+        let sender = TestServer.User.basic(server.application.uuid.uuidString, TestServer.apiKey)
         let body = #"{"message":{"body":"Hello"},"target":{"topics":["dairy"]}}"#
-        var lines = try await logged(stand.router(), "/v1/push", sender, body)
-        let admin = try await AdminStand()
-        let estate = try await admin.estate("Bakery")
-        let router = FrontDoor.router(clock: admin.clock)
+        var lines = try await logged(server.router(), "/v1/push", sender, body)
+        let admin = try await TestAdminServer()
+        let resources = try await admin.resources("Bakery")
+        let router = ResponseMiddleware.router(clock: admin.clock)
         admin.routes.add(to: router)
-        let path = "/admin/v1/apps/\(estate.application.uuid.lowercased)"
-        let testPush = "\(path)/devices/\(estate.device.uuid.lowercased)/test-push"
+        let path = "/admin/v1/apps/\(resources.application.uuid.lowercased)"
+        let testPush = "\(path)/devices/\(resources.device.uuid.lowercased)/test-push"
         lines += try await logged(router, "\(path)/pushes", "Bearer \(admin.operator)", body)
         lines += try await logged(router, testPush, "Bearer \(admin.operator)", "{}")
         #expect(lines.count == 3)
@@ -83,14 +83,14 @@ import Testing
     private func logged(
         _ router: Router<APIContext>, _ path: String, _ authorization: String, _ body: String
     ) async throws -> [(receipt: String, line: String)] {
-        let book = LogBook()
+        let book = CapturedLog()
         var logger = book.logger
         logger.logLevel = .debug
         let app = Hummingbird.Application(router: router, logger: logger)
         let reply = try await app.test(.router) { client in
             var headers: HTTPFields = [.authorization: authorization]
             headers[try #require(HTTPField.Name("traceparent"))] = "00-\(Self.trace)-\(Self.span)-01"
-            return try Reply(
+            return try TestAnswer(
                 try await client.execute(uri: path, method: .post, headers: headers, body: ByteBuffer(string: body)))
         }
         let receipt = try #require(reply["receipt_id"]?.stringValue, "\(reply)")

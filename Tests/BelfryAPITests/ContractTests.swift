@@ -36,8 +36,8 @@ import Testing
     }
 
     private static func router() -> Router<APIContext> {
-        let clock = HandClock()
-        return Stage.router(MemoryStore(clock: clock), GlassVault(), clock, PCFv1.Options())
+        let clock = ManualClock()
+        return RecordedServer.router(MemoryStore(clock: clock), PlaintextVault(), clock, PCFv1.Options())
     }
 
     /// What the router answers otherwise than with a 405. HEAD goes with GET and is no operation of its own.

@@ -15,71 +15,72 @@ import Testing
     @Test func `a reader hears of a push from its acceptance to its last answer, with the receipt's counters`()
         async throws
     {
-        try await Newsstand.open { stand in
-            let reader = try await stand.hub.subscribe(to: stand.application.key)
-            let paper = Paper(reader)
-            try await stand.register(3)
-            let push = try await stand.push()
-            await paper.read(until: "event: accepted")
-            try await stand.spread()
-            try await stand.settleAll()
-            await paper.read(until: "event: settled")
-            let text = paper.text
+        try await TestEventHub.open { fixture in
+            let reader = try await fixture.hub.subscribe(to: fixture.application.key)
+            let received = ReceivedEvents(reader)
+            try await fixture.register(3)
+            let push = try await fixture.push()
+            await received.read(until: "event: accepted")
+            try await fixture.fanOut()
+            try await fixture.settleAll()
+            await received.read(until: "event: settled")
+            let text = received.text
             #expect(
                 text.contains(#""receipt_id":"\#(push.receiptID.uuidString.lowercased())","state":"settled""#),
                 "\(text)")
             #expect(text.contains(#""devices":3,"answered":3,"counts":{"accepted":3},"parked":[]"#), "\(text)")
-            #expect(text.hasPrefix("retry: 2000\n\nid: \(stand.hub.epoch)-1\nevent: accepted\ndata: {"))
+            #expect(text.hasPrefix("retry: 2000\n\nid: \(fixture.hub.epoch)-1\nevent: accepted\ndata: {"))
             #expect(text.components("event: settled") == 1)
         }
     }
 
     @Test func `a reader hears nothing of another application`() async throws {
-        try await Newsstand.open { stand in
-            let stranger = try await stand.store.create(.test(GlassVault()))
-            let paper = Paper(try await stand.hub.subscribe(to: stranger.key))
-            let own = Paper(try await stand.hub.subscribe(to: stand.application.key))
-            _ = try await stand.push()
+        try await TestEventHub.open { fixture in
+            let stranger = try await fixture.store.create(.test(PlaintextVault()))
+            let received = ReceivedEvents(try await fixture.hub.subscribe(to: stranger.key))
+            let own = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key))
+            _ = try await fixture.push()
             await own.read(until: "event: accepted")
-            #expect(paper.news().isEmpty)
+            #expect(received.newEvents().isEmpty)
         }
     }
 
     @Test func `a reader that is too slow loses events and is told how many`() async throws {
-        try await Newsstand.open(ringMax: 4) { stand in
-            let slow = Paper(try await stand.hub.subscribe(to: stand.application.key))
-            let quick = Paper(try await stand.hub.subscribe(to: stand.application.key))
+        try await TestEventHub.open(ringMax: 4) { fixture in
+            let slow = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key))
+            let quick = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key))
             for _ in 0..<10 {
-                _ = try await stand.push()
+                _ = try await fixture.push()
                 await quick.read(until: "event: accepted")
                 quick.forget()
             }
-            let text = slow.news()
-            #expect(text.hasPrefix("event: lost\ndata: {\"count\":6}\n\nid: \(stand.hub.epoch)-7\n"), "\(text)")
+            let text = slow.newEvents()
+            #expect(text.hasPrefix("event: lost\ndata: {\"count\":6}\n\nid: \(fixture.hub.epoch)-7\n"), "\(text)")
             #expect(text.components("event: accepted") == 4)
-            #expect(slow.news().isEmpty)
+            #expect(slow.newEvents().isEmpty)
         }
     }
 
     @Test func `a reader that comes again goes on behind the last event it had`() async throws {
-        try await Newsstand.open { stand in
-            let first = Paper(try await stand.hub.subscribe(to: stand.application.key))
+        try await TestEventHub.open { fixture in
+            let first = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key))
             for count in 1...3 {
-                _ = try await stand.push()
-                await first.read(until: "\(stand.hub.epoch)-\(count)\n")
+                _ = try await fixture.push()
+                await first.read(until: "\(fixture.hub.epoch)-\(count)\n")
             }
-            let again = Paper(try await stand.hub.subscribe(to: stand.application.key, after: "\(stand.hub.epoch)-1"))
-            let news = again.news()
-            #expect(news.components("event: accepted") == 2)
-            #expect(!news.contains("event: lost"))
-            let epoch = stand.hub.epoch
+            let again = ReceivedEvents(
+                try await fixture.hub.subscribe(to: fixture.application.key, after: "\(fixture.hub.epoch)-1"))
+            let newEvents = again.newEvents()
+            #expect(newEvents.components("event: accepted") == 2)
+            #expect(!newEvents.contains("event: lost"))
+            let epoch = fixture.hub.epoch
             let ids = [
                 "other-7", epoch, "", "-", "\(epoch)--4", "\(epoch)-4", "\(epoch)-9223372036854775807",
                 "\(epoch)--9223372036854775808", "\(epoch)-10000000000000000000",
             ]
             for id in ids {
-                let stranger = Paper(try await stand.hub.subscribe(to: stand.application.key, after: id))
-                let text = stranger.news()
+                let stranger = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key, after: id))
+                let text = stranger.newEvents()
                 #expect(text.hasPrefix("event: lost\ndata: {\"count\":null}\n\n"), "\(id): \(text)")
                 #expect(text.components("event: accepted") == 3)
             }
@@ -87,161 +88,164 @@ import Testing
     }
 
     @Test func `events are kept for a while when the last reader goes`() async throws {
-        try await Newsstand.open { stand in
+        try await TestEventHub.open { fixture in
             do {
-                let reader = Paper(try await stand.hub.subscribe(to: stand.application.key))
-                _ = try await stand.push()
+                let reader = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key))
+                _ = try await fixture.push()
                 await reader.read(until: "event: accepted")
             }
-            stand.clock.advance(by: .seconds(30))
-            let again = Paper(try await stand.hub.subscribe(to: stand.application.key, after: "\(stand.hub.epoch)-0"))
-            #expect(again.news().contains("event: accepted"))
+            fixture.clock.advance(by: .seconds(30))
+            let again = ReceivedEvents(
+                try await fixture.hub.subscribe(to: fixture.application.key, after: "\(fixture.hub.epoch)-0"))
+            #expect(again.newEvents().contains("event: accepted"))
         }
     }
 
     @Test func `a change that nobody hinted at is found by looking`() async throws {
-        try await Newsstand.open { stand in
-            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
-            try await stand.register(1)
-            _ = try await stand.push()
-            await paper.read(until: "event: accepted")
-            try await stand.store.park(
-                stand.platform.key, Parking(cause: .credentials, detail: "InvalidProviderToken", since: .zero))
-            await stand.waitForLookers()
-            stand.clock.advance(by: .seconds(1))
-            await paper.read(until: #""parked":[{"#)
-            #expect(paper.text.contains(#""parked":[{"cause":"credentials","detail":"InvalidProviderToken"}]"#))
+        try await TestEventHub.open { fixture in
+            let received = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key))
+            try await fixture.register(1)
+            _ = try await fixture.push()
+            await received.read(until: "event: accepted")
+            try await fixture.store.park(
+                fixture.platform.key, Parking(cause: .credentials, detail: "InvalidProviderToken", since: .zero))
+            await fixture.waitForLookers()
+            fixture.clock.advance(by: .seconds(1))
+            await received.read(until: #""parked":[{"#)
+            #expect(received.text.contains(#""parked":[{"cause":"credentials","detail":"InvalidProviderToken"}]"#))
         }
     }
 
     @Test func `a push that another node accepted is found by looking`() async throws {
-        try await Newsstand.open { stand in
-            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
-            let push = try await stand.push(isHinted: false)
-            await stand.waitForLookers()
-            #expect(paper.news().isEmpty)
-            stand.clock.advance(by: .seconds(1))
-            await paper.read(until: "event: accepted")
-            #expect(paper.text.contains(push.receiptID.uuidString.lowercased()))
+        try await TestEventHub.open { fixture in
+            let received = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key))
+            let push = try await fixture.push(isHinted: false)
+            await fixture.waitForLookers()
+            #expect(received.newEvents().isEmpty)
+            fixture.clock.advance(by: .seconds(1))
+            await received.read(until: "event: accepted")
+            #expect(received.text.contains(push.receiptID.uuidString.lowercased()))
         }
     }
 
     @Test func `of pushes that were there before, what changes is told, whoever changes it`() async throws {
-        try await Newsstand.open { stand in
-            try await stand.register(2)
-            let push = try await stand.push(isHinted: false)
-            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
-            try await stand.spread()
-            try await stand.settleAll(isHinted: false)
-            await stand.waitForLookers()
-            stand.clock.advance(by: .seconds(1))
-            await paper.read(until: "event: settled")
-            #expect(paper.text.contains(push.receiptID.uuidString.lowercased()))
-            #expect(!paper.text.contains("event: accepted"))
+        try await TestEventHub.open { fixture in
+            try await fixture.register(2)
+            let push = try await fixture.push(isHinted: false)
+            let received = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key))
+            try await fixture.fanOut()
+            try await fixture.settleAll(isHinted: false)
+            await fixture.waitForLookers()
+            fixture.clock.advance(by: .seconds(1))
+            await received.read(until: "event: settled")
+            #expect(received.text.contains(push.receiptID.uuidString.lowercased()))
+            #expect(!received.text.contains("event: accepted"))
         }
     }
 
     @Test func `however many pushes other nodes accept between two looks, each is told of once`() async throws {
-        try await Newsstand.open(stretch: 3) { stand in
-            for _ in 1...5 { _ = try await stand.push(isHinted: false) }
-            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
+        try await TestEventHub.open(stepSize: 3) { fixture in
+            for _ in 1...5 { _ = try await fixture.push(isHinted: false) }
+            let received = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key))
             for round in [7, 1, 0, 8] {
-                paper.forget()
+                received.forget()
                 var pushes: [Push] = []
-                for _ in 0..<round { pushes.append(try await stand.push(isHinted: false)) }
-                await stand.waitForLookers()
-                stand.clock.advance(by: .seconds(1))
-                for push in pushes { await paper.read(until: push.receiptID.uuidString.lowercased()) }
-                #expect(paper.text.components("event: accepted") == round, "\(paper.text)")
+                for _ in 0..<round { pushes.append(try await fixture.push(isHinted: false)) }
+                await fixture.waitForLookers()
+                fixture.clock.advance(by: .seconds(1))
+                for push in pushes { await received.read(until: push.receiptID.uuidString.lowercased()) }
+                #expect(received.text.components("event: accepted") == round, "\(received.text)")
             }
         }
     }
 
     @Test func `an open push is followed however many came after it`() async throws {
-        try await Newsstand.open(stretch: 3) { stand in
-            try await stand.register(2)
-            let push = try await stand.push(isHinted: false)
-            try await stand.spread()
-            let page = try await stand.claim()
-            for _ in 1...5 { _ = try await stand.push(on: [], isHinted: false) }
-            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
-            try await stand.settle(page, isHinted: false)
-            await stand.waitForLookers()
-            stand.clock.advance(by: .seconds(1))
-            await paper.read(until: "event: settled")
-            #expect(paper.text.contains(push.receiptID.uuidString.lowercased()))
-            #expect(!paper.text.contains("event: accepted"))
+        try await TestEventHub.open(stepSize: 3) { fixture in
+            try await fixture.register(2)
+            let push = try await fixture.push(isHinted: false)
+            try await fixture.fanOut()
+            let batch = try await fixture.claim()
+            for _ in 1...5 { _ = try await fixture.push(on: [], isHinted: false) }
+            let received = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key))
+            try await fixture.settle(batch, isHinted: false)
+            await fixture.waitForLookers()
+            fixture.clock.advance(by: .seconds(1))
+            await received.read(until: "event: settled")
+            #expect(received.text.contains(push.receiptID.uuidString.lowercased()))
+            #expect(!received.text.contains("event: accepted"))
         }
     }
 
-    @Test func `of more open pushes than are followed the older ones have their turn, and are no news`() async throws {
-        try await Newsstand.open(openMax: 2) { stand in
-            try await stand.register(1)
+    @Test func `of more open pushes than are followed the older ones have their turn, and are nothing new`()
+        async throws
+    {
+        try await TestEventHub.open(openMax: 2) { fixture in
+            try await fixture.register(1)
             var pushes: [Push] = []
-            for _ in 1...4 { pushes.append(try await stand.push(isHinted: false)) }
-            try await stand.spread()
-            let pages = try await stand.claim().sorted { $0.pushKey > $1.pushKey }
-            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
-            for (page, push) in zip(pages, pushes.reversed()) {
-                try await stand.settle([page], isHinted: false)
-                await stand.waitForLookers()
-                stand.clock.advance(by: .seconds(1))
+            for _ in 1...4 { pushes.append(try await fixture.push(isHinted: false)) }
+            try await fixture.fanOut()
+            let batches = try await fixture.claim().sorted { $0.pushKey > $1.pushKey }
+            let received = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key))
+            for (batch, push) in zip(batches, pushes.reversed()) {
+                try await fixture.settle([batch], isHinted: false)
+                await fixture.waitForLookers()
+                fixture.clock.advance(by: .seconds(1))
                 let id = push.receiptID.uuidString.lowercased()
-                await paper.read(until: #""receipt_id":"\#(id)","state":"settled""#)
+                await received.read(until: #""receipt_id":"\#(id)","state":"settled""#)
             }
-            #expect(!paper.text.contains("event: accepted"))
-            #expect(paper.text.components("event: settled") == 4)
+            #expect(!received.text.contains("event: accepted"))
+            #expect(received.text.components("event: settled") == 4)
         }
     }
 
     @Test func `what a store in trouble could not tell is asked for again`() async throws {
-        try await Newsstand.open { stand in
-            try await stand.register(1)
-            _ = try await stand.push(isHinted: false)
-            try await stand.spread()
-            let paper = Paper(try await stand.hub.subscribe(to: stand.application.key))
-            try await stand.settleAll(isHinted: false)
-            stand.store.isBlind = true
-            await stand.waitForLookers()
-            stand.clock.advance(by: .seconds(1))
-            while stand.store.refusals == 0 { await Task.yield() }
-            stand.store.isBlind = false
-            await stand.waitForLookers()
-            stand.clock.advance(by: .seconds(1))
-            await paper.read(until: "event: settled")
+        try await TestEventHub.open { fixture in
+            try await fixture.register(1)
+            _ = try await fixture.push(isHinted: false)
+            try await fixture.fanOut()
+            let received = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key))
+            try await fixture.settleAll(isHinted: false)
+            fixture.store.isBlind = true
+            await fixture.waitForLookers()
+            fixture.clock.advance(by: .seconds(1))
+            while fixture.store.refusals == 0 { await Task.yield() }
+            fixture.store.isBlind = false
+            await fixture.waitForLookers()
+            fixture.clock.advance(by: .seconds(1))
+            await received.read(until: "event: settled")
         }
     }
 
     @Test func `there are no more readers than there may be, and one that goes makes room`() async throws {
-        try await Newsstand.open(readersMax: 2) { stand in
+        try await TestEventHub.open(readersMax: 2) { fixture in
             var readers = [
-                try await stand.hub.subscribe(to: stand.application.key),
-                try await stand.hub.subscribe(to: stand.application.key),
+                try await fixture.hub.subscribe(to: fixture.application.key),
+                try await fixture.hub.subscribe(to: fixture.application.key),
             ]
             let refusal = await #expect(throws: APIError.self) {
-                try await stand.hub.subscribe(to: stand.application.key)
+                try await fixture.hub.subscribe(to: fixture.application.key)
             }
             #expect(refusal?.status == .serviceUnavailable)
             readers.removeLast()
-            readers.append(try await stand.hub.subscribe(to: stand.application.key))
+            readers.append(try await fixture.hub.subscribe(to: fixture.application.key))
             #expect(readers.count == 2)
         }
     }
 
     @Test func `a silent stream shows signs of life, and ends with the hub`() async throws {
-        try await Newsstand.open { stand in
+        try await TestEventHub.open { fixture in
             let printed = Printer()
-            let response = EventStream(try await stand.hub.subscribe(to: stand.application.key)).response
+            let response = EventStream(try await fixture.hub.subscribe(to: fixture.application.key)).response
             #expect(response.headers[.contentType] == "text/event-stream")
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await response.body.write(printed) }
                 await printed.wait { $0.hasPrefix("retry") }
                 for _ in 1...16 {
-                    await stand.waitForLookers()
-                    stand.clock.advance(by: .seconds(1))
+                    await fixture.waitForLookers()
+                    fixture.clock.advance(by: .seconds(1))
                 }
                 await printed.wait { $0.hasSuffix("\n:\n\n") }
-                stand.hub.close()
+                fixture.hub.close()
                 try await group.waitForAll()
             }
             #expect(printed.isFinished)
@@ -249,35 +253,35 @@ import Testing
     }
 }
 
-/// A hub on a store in memory, with a clock that is moved by hand.
-private struct Newsstand {
-    let clock = HandClock()
+/// A hub on a store in memory, with a clock that is moved by the test.
+private struct TestEventHub {
+    let clock = ManualClock()
     let store: BlinkingStore
     let hub: EventHub
     let application: BelfryCore.Application
     let platform: Platform
 
     static func open(
-        ringMax: Int = 100, readersMax: Int = 100, stretch: Int = 100, openMax: Int = 100,
-        _ body: (Newsstand) async throws -> Void
+        ringMax: Int = 100, readersMax: Int = 100, stepSize: Int = 100, openMax: Int = 100,
+        _ body: (TestEventHub) async throws -> Void
     ) async throws {
         var options = EventHub.Options()
         options.ringMax = ringMax
         options.readersMax = readersMax
-        options.stretch = stretch
+        options.stepSize = stepSize
         options.openMax = openMax
-        let stand = try await Newsstand(options)
+        let fixture = try await TestEventHub(options)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await stand.hub.run() }
-            try await body(stand)
-            stand.hub.close()
+            group.addTask { await fixture.hub.run() }
+            try await body(fixture)
+            fixture.hub.close()
         }
     }
 
     private init(_ options: EventHub.Options) async throws {
         store = BlinkingStore(over: MemoryStore(clock: clock))
-        hub = EventHub(store: store, clock: clock, logger: LogBook().logger, options: options)
-        application = try await store.create(.test(GlassVault()))
+        hub = EventHub(store: store, clock: clock, logger: CapturedLog().logger, options: options)
+        application = try await store.create(.test(PlaintextVault()))
         platform = try await store.create(.test(.ios, of: application))
     }
 
@@ -298,10 +302,10 @@ private struct Newsstand {
         return push
     }
 
-    func spread() async throws {
-        for walk in try await store.claimWalks(atMost: 4, lanes: Lane.allCases, for: .seconds(60)) {
-            let devices = try await store.devices(in: walk, after: nil, limit: 500)
-            _ = try await store.advance(WalkStep(walk: walk, pages: [devices], isLast: true))
+    func fanOut() async throws {
+        for fanOut in try await store.claimFanOuts(atMost: 4, lanes: Lane.allCases, for: .seconds(60)) {
+            let devices = try await store.devices(in: fanOut, after: nil, limit: 500)
+            _ = try await store.advance(FanOutStep(fanOut: fanOut, batches: [devices], isLast: true))
         }
     }
 
@@ -309,15 +313,15 @@ private struct Newsstand {
         try await settle(claim(), isHinted: isHinted)
     }
 
-    func claim() async throws -> [BelfryCore.Page] {
-        try await store.claimPages(PageClaim(pagesMax: 4, roomElsewhere: 4, lease: .seconds(60)))
+    func claim() async throws -> [BelfryCore.Batch] {
+        try await store.claimBatches(BatchClaim(batchesMax: 4, roomElsewhere: 4, lease: .seconds(60)))
     }
 
-    func settle(_ pages: [BelfryCore.Page], isHinted: Bool) async throws {
-        for page in pages {
-            let push = try await store.load(page)?.push
-            let answers = page.answers.map { _ in Answer.accepted }
-            _ = try await store.settle(Settlement(page: page, answers: answers, retryAt: nil))
+    func settle(_ batches: [BelfryCore.Batch], isHinted: Bool) async throws {
+        for batch in batches {
+            let push = try await store.load(batch)?.push
+            let answers = batch.answers.map { _ in Answer.accepted }
+            _ = try await store.settle(Settlement(batch: batch, answers: answers, retryAt: nil))
             if let push, isHinted { hub.noticed(push.head) }
         }
     }
@@ -353,7 +357,7 @@ private final class BlinkingStore: WrappedStore {
 }
 
 /// What a reader has read.
-private final class Paper {
+private final class ReceivedEvents {
     private let reader: EventReader
     private var place: EventReader.Place
     private(set) var text = String(buffer: EventWire.greeting)
@@ -366,14 +370,14 @@ private final class Paper {
     /// Reads on as it is woken, until the words were read.
     func read(until words: String) async {
         var ticks = reader.ticks.makeAsyncIterator()
-        text += news()
-        while !text.contains(words), await ticks.next(isolation: nil) != nil { text += news() }
+        text += newEvents()
+        while !text.contains(words), await ticks.next(isolation: nil) != nil { text += newEvents() }
     }
 
-    func news() -> String {
-        var news = ""
-        while let next = reader.next(from: &place) { news += String(buffer: next) }
-        return news
+    func newEvents() -> String {
+        var newEvents = ""
+        while let next = reader.next(from: &place) { newEvents += String(buffer: next) }
+        return newEvents
     }
 
     func forget() { text = "" }

@@ -28,24 +28,24 @@ import Testing
         "2026-13-45T99:99:99Z", "2026-01-01T00:00:00+99:99", "9999999999999-01-01T00:00:00Z",
     ]
 
-    @Test func `in memory`() async throws { try await play(on: MemoryStore(clock: HandClock())) }
+    @Test func `in memory`() async throws { try await play(on: MemoryStore(clock: ManualClock())) }
 
     @Test func `in SQLite`() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("belfry-numbers-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
         let store = try SQLiteStore.open(
-            at: directory.appendingPathComponent("belfry.sqlite").path, clock: HandClock(),
+            at: directory.appendingPathComponent("belfry.sqlite").path, clock: ManualClock(),
             logger: Logger(label: "test"), migrate: true)
         try await play(on: store)
         try await store.close()
     }
 
     private func play(on store: any Store) async throws {
-        let stand = try await Stand(store)
-        for number in Self.numbers { try await stand.send(PCFNumbers.requests(number, stand), number) }
-        for number in Self.numbers { try await stand.send(AdminNumbers.requests(number, stand), number) }
-        for time in Self.times { try await stand.send(AdminNumbers.requests(atTime: time, stand), time) }
+        let server = try await TestServer(store)
+        for number in Self.numbers { try await server.send(PCFNumbers.requests(number, server), number) }
+        for number in Self.numbers { try await server.send(AdminNumbers.requests(number, server), number) }
+        for time in Self.times { try await server.send(AdminNumbers.requests(atTime: time, server), time) }
     }
 
     fileprivate struct Ask {
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    fileprivate struct Stand {
+    fileprivate struct TestServer {
         let application: BelfryCore.Application
         let platform: Platform
         let device: Device
@@ -73,14 +73,16 @@ import Testing
         private let app: Hummingbird.Application<RouterResponder<APIContext>>
 
         var backEnd: String {
-            BelfryAPITests.Stand.User.basic(application.uuid.uuidString, BelfryAPITests.Stand.apiKey)
+            BelfryAPITests.TestServer.User.basic(application.uuid.uuidString, BelfryAPITests.TestServer.apiKey)
         }
-        var phone: String { BelfryAPITests.Stand.User.basic(platform.uuid.uuidString, BelfryAPITests.Stand.secret) }
+        var phone: String {
+            BelfryAPITests.TestServer.User.basic(platform.uuid.uuidString, BelfryAPITests.TestServer.secret)
+        }
 
         init(_ store: any Store) async throws {
-            let clock = HandClock()
-            let vault = GlassVault()
-            let credentials = GlassCredentials(vault: vault)
+            let clock = ManualClock()
+            let vault = PlaintextVault()
+            let credentials = PlaintextCredentials(vault: vault)
             application = try await store.create(.test(vault))
             platform = try await store.create(.test(.ios, of: application))
             device = try await store.register(
@@ -100,9 +102,9 @@ import Testing
             admin =
                 "Bearer "
                 + (try await service.createKey(
-                    name: try Name("root"), scope: .operator, bounds: .everything, by: AdminStand.author
+                    name: try Name("root"), scope: .operator, bounds: .everything, by: TestAdminServer.author
                 ).text.text)
-            let router = FrontDoor.router(clock: clock)
+            let router = ResponseMiddleware.router(clock: clock)
             PCFRoutes(store: store, vault: vault, clock: clock) {
                 let part = PCFv1.Health.Part(isHealthy: true, message: "")
                 return PCFv1.Health(database: part, queue: part, scheduler: part)
@@ -148,11 +150,11 @@ import Testing
 private typealias Ask = ExtremeNumbersTests.Ask
 
 private enum PCFNumbers {
-    static func requests(_ number: String, _ stand: ExtremeNumbersTests.Stand) -> [Ask] {
-        queries(number, stand) + paths(number, stand) + bodies(number, stand) + phones(number, stand)
+    static func requests(_ number: String, _ server: ExtremeNumbersTests.TestServer) -> [Ask] {
+        queries(number, server) + paths(number, server) + bodies(number, server) + phones(number, server)
     }
 
-    private static func queries(_ number: String, _ stand: ExtremeNumbersTests.Stand) -> [Ask] {
+    private static func queries(_ number: String, _ server: ExtremeNumbersTests.TestServer) -> [Ask] {
         let lists = [
             "/v2/registrations", "/v2/topics", "/v2/custom_user_ids", "/v1/locations", "/v1/location_groups",
             "/v1/geofence",
@@ -162,51 +164,52 @@ private enum PCFNumbers {
                 "size=\(number)", "page=\(number)", "size=\(number)&page=\(number)", "size=50&page=\(number)",
                 "timestamp=\(number)",
             ]
-            .map { Ask(.get, "\(list)?\($0)", stand.backEnd) }
+            .map { Ask(.get, "\(list)?\($0)", server.backEnd) }
         } + [
-            Ask(.get, "/v2/registrations?topic=news&page=\(number)", stand.backEnd),
-            Ask(.get, "/v2/registrations?q=kim&page=\(number)", stand.backEnd),
+            Ask(.get, "/v2/registrations?topic=news&page=\(number)", server.backEnd),
+            Ask(.get, "/v2/registrations?q=kim&page=\(number)", server.backEnd),
         ]
     }
 
-    private static func paths(_ number: String, _ stand: ExtremeNumbersTests.Stand) -> [Ask] {
+    private static func paths(_ number: String, _ server: ExtremeNumbersTests.TestServer) -> [Ask] {
         let bits = Int64(number).map { UInt64(bitPattern: $0) } ?? .max
         let hex = String(repeating: "0", count: 16 - String(bits, radix: 16).count) + String(bits, radix: 16)
         return ["/v1/locations", "/v1/location_groups", "/v1/geofence"].flatMap { path in
             [
-                Ask(.get, "\(path)/\(number)", stand.backEnd), Ask(.put, "\(path)/\(number)", stand.backEnd, "{}"),
-                Ask(.delete, "\(path)/\(number)", stand.backEnd),
+                Ask(.get, "\(path)/\(number)", server.backEnd), Ask(.put, "\(path)/\(number)", server.backEnd, "{}"),
+                Ask(.delete, "\(path)/\(number)", server.backEnd),
             ]
         } + [
-            Ask(.delete, "/v2/topics/\(number)", stand.backEnd), Ask(.get, "/v1/schedules/\(hex)", stand.backEnd),
-            Ask(.put, "/v1/schedules/\(hex)", stand.backEnd, "{}"), Ask(.delete, "/v1/schedules/\(hex)", stand.backEnd),
+            Ask(.delete, "/v2/topics/\(number)", server.backEnd), Ask(.get, "/v1/schedules/\(hex)", server.backEnd),
+            Ask(.put, "/v1/schedules/\(hex)", server.backEnd, "{}"),
+            Ask(.delete, "/v1/schedules/\(hex)", server.backEnd),
         ]
     }
 
-    private static func bodies(_ number: String, _ stand: ExtremeNumbersTests.Stand) -> [Ask] {
+    private static func bodies(_ number: String, _ server: ExtremeNumbersTests.TestServer) -> [Ask] {
         func push(_ more: String) -> Ask {
-            Ask(.post, "/v1/push", stand.backEnd, #"{"message":{"body":"x"},"target":{"platform":"all"},\#(more)}"#)
+            Ask(.post, "/v1/push", server.backEnd, #"{"message":{"body":"x"},"target":{"platform":"all"},\#(more)}"#)
         }
-        func geofence(_ more: String, location: String = "\(stand.location)") -> Ask {
+        func geofence(_ more: String, location: String = "\(server.location)") -> Ask {
             Ask(
-                .post, "/v1/geofence", stand.backEnd,
+                .post, "/v1/geofence", server.backEnd,
                 #"{"locations":[\#(location)],"trigger_type":"enter","data":{"ios":{"alertBody":"x"}},\#(more)}"#)
         }
         return ["scheduleAt", "scheduleIn", "expiryTime"].map { push(#""\#($0)":\#(number)"#) } + [
             push(#""scheduleAt":\#(number),"expiryTime":\#(number)"#),
             Ask(
-                .post, "/v1/push", stand.backEnd,
+                .post, "/v1/push", server.backEnd,
                 #"{"message":{"custom":{"ios":{"badge":\#(number),"extra":{"n":\#(number)}}}},"target":{"platform":"all"}}"#
             ),
-            Ask(.post, "/v2/topics", stand.backEnd, #"{"name":"a\#(number)","expireAt":\#(number)}"#),
-            Ask(.post, "/v2/topics", stand.backEnd, #"{"name":"b\#(number)","timeToLive":\#(number)}"#),
-            Ask(.post, "/v2/topics/batch", stand.backEnd, #"{"topics":[{"name":"c","timeToLive":\#(number)}]}"#),
-            Ask(.delete, "/v2/topics/batch", stand.backEnd, #"{"topicIds":[\#(number),\#(number)]}"#),
+            Ask(.post, "/v2/topics", server.backEnd, #"{"name":"a\#(number)","expireAt":\#(number)}"#),
+            Ask(.post, "/v2/topics", server.backEnd, #"{"name":"b\#(number)","timeToLive":\#(number)}"#),
+            Ask(.post, "/v2/topics/batch", server.backEnd, #"{"topics":[{"name":"c","timeToLive":\#(number)}]}"#),
+            Ask(.delete, "/v2/topics/batch", server.backEnd, #"{"topicIds":[\#(number),\#(number)]}"#),
             Ask(
-                .post, "/v1/locations", stand.backEnd,
+                .post, "/v1/locations", server.backEnd,
                 #"{"name":"a","lat":\#(number),"long":\#(number),"rad":\#(number)}"#),
-            Ask(.post, "/v1/locations", stand.backEnd, #"{"name":"a","lat":"1","long":"2","rad":\#(number)}"#),
-            Ask(.post, "/v1/location_groups", stand.backEnd, #"{"name":"a","location_ids":[\#(number)]}"#),
+            Ask(.post, "/v1/locations", server.backEnd, #"{"name":"a","lat":"1","long":"2","rad":\#(number)}"#),
+            Ask(.post, "/v1/location_groups", server.backEnd, #"{"name":"a","location_ids":[\#(number)]}"#),
             geofence(#""start_time":\#(number),"expiry_time":\#(number)"#),
             geofence(#""start_time":0,"expiry_time":\#(number)"#),
             geofence(#""expiry_time":4102444800000,"start_time":\#(number)"#),
@@ -214,79 +217,79 @@ private enum PCFNumbers {
         ]
     }
 
-    private static func phones(_ number: String, _ stand: ExtremeNumbersTests.Stand) -> [Ask] {
-        let device = stand.device.uuid.lowercased
+    private static func phones(_ number: String, _ server: ExtremeNumbersTests.TestServer) -> [Ask] {
+        let device = server.device.uuid.lowercased
         return [
-            Ask(.get, "/v1/geofences?timestamp=\(number)&platform=ios", stand.phone),
+            Ask(.get, "/v1/geofences?timestamp=\(number)&platform=ios", server.phone),
             Ask(
-                .post, "/v1/registration", stand.phone,
+                .post, "/v1/registration", server.phone,
                 #"{"registration_token":"AB","os_version":"\#(number).\#(number)"}"#),
         ]
             + [number, "\"\(number)\""].map { written in
                 Ask(
-                    .post, "/v1/analytics", stand.phone,
+                    .post, "/v1/analytics", server.phone,
                     #"{"events":[{"eventType":"pcf_push_event_type_geofence_location_triggered","eventTime":\#(written),"#
                         + #""deviceUuid":"\#(device)","geofenceId":\#(written),"locationId":\#(written)},"#
                         + #"{"eventType":"pcf_push_event_type_heartbeat","eventTime":\#(written),"#
-                        + #""deviceUuid":"\#(device)","receiptId":"\#(stand.receipt.lowercased)"}]}"#)
+                        + #""deviceUuid":"\#(device)","receiptId":"\#(server.receipt.lowercased)"}]}"#)
             }
     }
 }
 
 private enum AdminNumbers {
-    static func requests(_ number: String, _ stand: ExtremeNumbersTests.Stand) -> [Ask] {
+    static func requests(_ number: String, _ server: ExtremeNumbersTests.TestServer) -> [Ask] {
         let bits = Int64(number).map { UInt64(bitPattern: $0) } ?? .max
         let hex = String(repeating: "0", count: 16 - String(bits, radix: 16).count) + String(bits, radix: 16)
-        let reads = stand.routes.filter { $0.method == .get }.flatMap { route in
+        let reads = server.routes.filter { $0.method == .get }.flatMap { route in
             (1...4).map { "cursor=" + String(repeating: hex, count: $0) }.map { "?limit=1&\($0)" }
-                .appending("?limit=\(number)").map { Ask(.get, stand.fill(route.path) + $0, stand.admin) }
-                + [Ask(.get, stand.fill(route.path, number: number), stand.admin)]
+                .appending("?limit=\(number)").map { Ask(.get, server.fill(route.path) + $0, server.admin) }
+                + [Ask(.get, server.fill(route.path, number: number), server.admin)]
         }
         return reads + [
-            Ask(.get, "/admin/v1/apps/\(stand.application.uuid.lowercased)/schedules/\(hex)", stand.admin),
-            Ask(.delete, "/admin/v1/apps/\(stand.application.uuid.lowercased)/schedules/\(hex)", stand.admin),
-        ] + bodies(number, stand)
+            Ask(.get, "/admin/v1/apps/\(server.application.uuid.lowercased)/schedules/\(hex)", server.admin),
+            Ask(.delete, "/admin/v1/apps/\(server.application.uuid.lowercased)/schedules/\(hex)", server.admin),
+        ] + bodies(number, server)
     }
 
-    static func requests(atTime time: String, _ stand: ExtremeNumbersTests.Stand) -> [Ask] {
+    static func requests(atTime time: String, _ server: ExtremeNumbersTests.TestServer) -> [Ask] {
         let escaped = time.replacing("+", with: "%2B")
-        let app = "/admin/v1/apps/\(stand.application.uuid.lowercased)"
-        let analytics = "/admin/v1/platforms/\(stand.platform.uuid.lowercased)/analytics"
+        let app = "/admin/v1/apps/\(server.application.uuid.lowercased)"
+        let analytics = "/admin/v1/platforms/\(server.platform.uuid.lowercased)/analytics"
         return ["from=\(escaped)", "until=\(escaped)", "from=\(escaped)&until=\(escaped)", "until=\(escaped)&by=day"]
             .flatMap {
-                [Ask(.get, "\(analytics)?\($0)", stand.admin), Ask(.get, "/admin/v1/audit?\($0)", stand.admin)]
+                [Ask(.get, "\(analytics)?\($0)", server.admin), Ask(.get, "/admin/v1/audit?\($0)", server.admin)]
             } + [
-                Ask(.post, "\(app)/topics", stand.admin, #"{"name":"t","expires_at":"\#(time)"}"#),
+                Ask(.post, "\(app)/topics", server.admin, #"{"name":"t","expires_at":"\#(time)"}"#),
                 Ask(
-                    .post, "\(app)/pushes", stand.admin,
+                    .post, "\(app)/pushes", server.admin,
                     #"{"message":{"body":"x"},"target":{"everyone":true},"send_at":"\#(time)","expires_at":"\#(time)"}"#
                 ),
                 Ask(
-                    .post, "\(app)/geofences", stand.admin,
-                    #"{"location_ids":[\#(stand.location)],"trigger":"enter","starts_at":"\#(time)","expires_at":"\#(time)"}"#
+                    .post, "\(app)/geofences", server.admin,
+                    #"{"location_ids":[\#(server.location)],"trigger":"enter","starts_at":"\#(time)","expires_at":"\#(time)"}"#
                 ),
             ]
     }
 
-    private static func bodies(_ number: String, _ stand: ExtremeNumbersTests.Stand) -> [Ask] {
-        let app = "/admin/v1/apps/\(stand.application.uuid.lowercased)"
+    private static func bodies(_ number: String, _ server: ExtremeNumbersTests.TestServer) -> [Ask] {
+        let app = "/admin/v1/apps/\(server.application.uuid.lowercased)"
         return [
             Ask(
-                .post, "\(app)/locations", stand.admin,
+                .post, "\(app)/locations", server.admin,
                 #"{"name":"a","latitude":\#(number),"longitude":\#(number),"radius":\#(number)}"#),
-            Ask(.patch, "\(app)/locations/\(stand.location)", stand.admin, #"{"radius":\#(number)}"#),
-            Ask(.post, "\(app)/location-groups", stand.admin, #"{"name":"a","location_ids":[\#(number)]}"#),
+            Ask(.patch, "\(app)/locations/\(server.location)", server.admin, #"{"radius":\#(number)}"#),
+            Ask(.post, "\(app)/location-groups", server.admin, #"{"name":"a","location_ids":[\#(number)]}"#),
             Ask(
-                .post, "\(app)/geofences", stand.admin,
+                .post, "\(app)/geofences", server.admin,
                 #"{"location_ids":[\#(number)],"trigger":"enter","expires_at":"2099-01-01T00:00:00Z"}"#),
             Ask(
-                .post, "\(app)/pushes", stand.admin,
+                .post, "\(app)/pushes", server.admin,
                 #"{"message":{"custom":{"ios":{"badge":\#(number)}}},"target":{"everyone":true}}"#),
             Ask(
-                .post, "\(app)/pushes", stand.admin,
+                .post, "\(app)/pushes", server.admin,
                 #"{"message":{"apns":{"aps":{"badge":\#(number),"content-state":{"n":\#(number)},"timestamp":\#(number)}}},"#
                     + #""target":{"everyone":true}}"#),
-            Ask(.post, "/admin/v1/keys/none/rotate", stand.admin, #"{"grace_seconds":\#(number)}"#),
+            Ask(.post, "/admin/v1/keys/none/rotate", server.admin, #"{"grace_seconds":\#(number)}"#),
         ]
     }
 }

@@ -7,17 +7,17 @@ import Testing
 
 @Suite struct GeofenceTests {
     @Test func `a geofence is made, shown, changed and deleted, always with all its fields`() async throws {
-        let stand = try await MapStand()
-        let location = try await stand.locate()
-        let created = try await stand.send(
-            .post, "/v1/geofence", MapStand.geofence([location], #","tags":["Tag1","tag2"]"#))
+        let server = try await TestMapServer()
+        let location = try await server.locate()
+        let created = try await server.send(
+            .post, "/v1/geofence", TestMapServer.geofence([location], #","tags":["Tag1","tag2"]"#))
         #expect(created.status == 200, "\(created)")
         let id = try created.id
         let time = JSONValue.integer(1_400_000_000_000)
         let expected = JSONValue.object([
             "id": .integer(id), "tags": .array([.string("tag1"), .string("tag2")]),
             "expiry_time": .integer(1_424_443_201_000), "trigger_type": .string("enter"), "platform": .string("all"),
-            "locations": .array([try await stand.send(.get, "/v1/locations/\(location)").json]),
+            "locations": .array([try await server.send(.get, "/v1/locations/\(location)").json]),
             "created_at": time, "updated_at": time, "start_time": .integer(0),
             "data": .object([
                 "ios": .object([
@@ -28,19 +28,19 @@ import Testing
             ]),
         ])
         #expect(created.json == expected)
-        #expect(try await stand.send(.get, "/v1/geofence/\(id)").json == expected)
-        let list = try await stand.send(.get, "/v1/geofence?page=1&size=25&timestamp=0")
+        #expect(try await server.send(.get, "/v1/geofence/\(id)").json == expected)
+        let list = try await server.send(.get, "/v1/geofence?page=1&size=25&timestamp=0")
         #expect(try list.list("geofences") == [expected])
         #expect(list["size"] == .integer(25) && list["totalGeofences"] == .integer(1))
         #expect(list["totalPages"] == .integer(1) && list["page"] == .integer(1))
-        stand.clock.advance(by: .seconds(1))
-        let changed = try await stand.send(.put, "/v1/geofence/\(id)", #"{"trigger_type":"EXIT","tags":[]}"#)
+        server.clock.advance(by: .seconds(1))
+        let changed = try await server.send(.put, "/v1/geofence/\(id)", #"{"trigger_type":"EXIT","tags":[]}"#)
         #expect(changed["trigger_type"] == .string("exit") && changed["tags"] == .array([]))
         #expect(changed["data"] == expected["data"] && changed["updated_at"] == .integer(1_400_000_001_000))
-        #expect(try await stand.send(.delete, "/v1/geofence/\(id)").status == 204)
-        #expect(try await stand.send(.get, "/v1/geofence/\(id)").status == 404)
-        #expect(try await stand.send(.put, "/v1/geofence/\(id)", "{}").status == 404)
-        #expect(try await stand.send(.delete, "/v1/geofence/\(id)").status == 404)
+        #expect(try await server.send(.delete, "/v1/geofence/\(id)").status == 204)
+        #expect(try await server.send(.get, "/v1/geofence/\(id)").status == 404)
+        #expect(try await server.send(.put, "/v1/geofence/\(id)", "{}").status == 404)
+        #expect(try await server.send(.delete, "/v1/geofence/\(id)").status == 404)
     }
 
     @Test(arguments: [
@@ -77,24 +77,24 @@ import Testing
         ),
     ])
     func `what a device would drop or choke on is refused`(body: String, message: String) async throws {
-        let reply = try await MapStand().send(.post, "/v1/geofence", body)
+        let reply = try await TestMapServer().send(.post, "/v1/geofence", body)
         #expect(reply.status == 400 && reply.message == message, "\(reply)")
     }
 
     @Test func `what another application made is unknown`() async throws {
-        let stand = try await MapStand()
-        let stranger = try await stand.store.create(.numbered(9))
-        let shop = try await stand.store.create(
+        let server = try await TestMapServer()
+        let stranger = try await server.store.create(.numbered(9))
+        let shop = try await server.store.create(
             Place(name: "shop", latitude: 0, longitude: 0, radius: 10), of: stranger.key)
-        let fence = try await stand.store.create(
+        let fence = try await server.store.create(
             GeofencePlan(
                 locations: [shop.key], trigger: .exit, data: GeofenceData([:]),
                 expiresAt: Instant(milliseconds: 1_500_000_000_000)), of: stranger.key)
-        #expect(try await stand.send(.get, "/v1/locations/\(shop.key)").status == 404)
-        #expect(try await stand.send(.put, "/v1/locations/\(shop.key)", "{}").status == 404)
-        #expect(try await stand.send(.delete, "/v1/geofence/\(fence.key)").status == 404)
-        #expect(try await stand.send(.get, "/v1/geofences", as: .iPhone).list("geofences").isEmpty)
-        #expect(try await stand.send(.get, "/v1/geofence").list("geofences").isEmpty)
+        #expect(try await server.send(.get, "/v1/locations/\(shop.key)").status == 404)
+        #expect(try await server.send(.put, "/v1/locations/\(shop.key)", "{}").status == 404)
+        #expect(try await server.send(.delete, "/v1/geofence/\(fence.key)").status == 404)
+        #expect(try await server.send(.get, "/v1/geofences", as: .iPhone).list("geofences").isEmpty)
+        #expect(try await server.send(.get, "/v1/geofence").list("geofences").isEmpty)
     }
 
     // MARK: What the documentation shows
@@ -109,22 +109,22 @@ import Testing
 
     @Test(arguments: [1_400_000_000_000, 1_700_000_000_000] as [Int64])
     func `the examples of the pages are taken, whenever they are posted`(now: Int64) async throws {
-        let stand = try await MapStand()
-        stand.clock.advance(to: Instant(milliseconds: now))
-        let locations = [try await stand.locate("1"), try await stand.locate("2")]
+        let server = try await TestMapServer()
+        server.clock.advance(to: Instant(milliseconds: now))
+        let locations = [try await server.locate("1"), try await server.locate("2")]
         let body = Self.example.replacing("LOCATION1", with: "\(locations[0])")
             .replacing("LOCATION2", with: "\(locations[1])")
-        let created = try await stand.send(.post, "/v1/geofence", body)
+        let created = try await server.send(.post, "/v1/geofence", body)
         #expect(created.status == 200, "\(created)")
         #expect(created["platform"] == .string("all"))
         let put =
             #"{"trigger_type":"enter","expiry_time":1424443201000,"data":{"object":{"key":"value"}},"#
             + #""tags":["tag1"],"locations":[\#(locations[0])]}"#
-        let changed = try await stand.send(.put, "/v1/geofence/\(try created.id)", put)
+        let changed = try await server.send(.put, "/v1/geofence/\(try created.id)", put)
         #expect(changed.status == 200, "\(changed)")
         #expect(changed["data"] == .object(["object": .object(["key": .string("value")])]))
         #expect(changed["tags"] == .array([.string("tag1")]))
         let isOver = now > 1_424_443_201_000
-        #expect(try await stand.send(.get, "/v1/geofences", as: .iPhone).list("geofences").isEmpty == isOver)
+        #expect(try await server.send(.get, "/v1/geofences", as: .iPhone).list("geofences").isEmpty == isOver)
     }
 }

@@ -10,77 +10,77 @@ import Testing
 /// What devices fetch at `/v1/geofences`, read as strictly as the strictest of their SDKs.
 @Suite struct GeofenceUpdateTests {
     private func fetch(
-        _ stand: MapStand, since: Int64? = nil, as user: MapStand.User = .iPhone
+        _ server: TestMapServer, since: Int64? = nil, as user: TestMapServer.User = .iPhone
     ) async throws -> StrictSDK.Answer {
         let query = since.map { "?timestamp=\($0)&device_uuid=\(UUID())&platform=ios" } ?? ""
-        let reply = try await stand.send(.get, "/v1/geofences\(query)", as: user)
+        let reply = try await server.send(.get, "/v1/geofences\(query)", as: user)
         #expect(reply.status == 200, "\(reply)")
         return try StrictSDK.read(reply.json)
     }
 
     @Test func `an application without geofences has an empty answer, with a time`() async throws {
-        let answer = try await fetch(try await MapStand())
+        let answer = try await fetch(try await TestMapServer())
         #expect(answer.geofences.isEmpty && answer.deleted.isEmpty && answer.lastModified == 0)
     }
 
     @Test func `a device is brought from one answer to the next`() async throws {
-        let stand = try await MapStand()
-        let location = try await stand.locate()
-        let (a, b) = (try await stand.fence([location]), try await stand.fence([location]))
-        let first = try await fetch(stand, since: 0)
+        let server = try await TestMapServer()
+        let location = try await server.locate()
+        let (a, b) = (try await server.fence([location]), try await server.fence([location]))
+        let first = try await fetch(server, since: 0)
         #expect(first.geofences == [a, b] && first.deleted == [])
-        #expect(first.lastModified >= stand.clock.now.milliseconds)
-        #expect(try await stand.send(.delete, "/v1/geofence/\(a)").status == 204)
-        #expect(try await stand.send(.put, "/v1/locations/\(location)", #"{"rad":50}"#).status == 200)
-        let second = try await fetch(stand, since: first.lastModified)
+        #expect(first.lastModified >= server.clock.now.milliseconds)
+        #expect(try await server.send(.delete, "/v1/geofence/\(a)").status == 204)
+        #expect(try await server.send(.put, "/v1/locations/\(location)", #"{"rad":50}"#).status == 200)
+        let second = try await fetch(server, since: first.lastModified)
         #expect(second.geofences == [b] && second.deleted == [a])
-        let third = try await fetch(stand, since: second.lastModified)
+        let third = try await fetch(server, since: second.lastModified)
         #expect(third.geofences == [] && third.deleted == [] && third.lastModified == second.lastModified)
     }
 
     @Test(arguments: ["", "?timestamp=", "?timestamp=now", "?timestamp=-5", "?timestamp=0&x=y"])
     func `a time that is none gets everything`(query: String) async throws {
-        let stand = try await MapStand()
-        let geofence = try await stand.fence([try await stand.locate()])
-        let reply = try await stand.send(.get, "/v1/geofences\(query)", as: .iPhone)
+        let server = try await TestMapServer()
+        let geofence = try await server.fence([try await server.locate()])
+        let reply = try await server.send(.get, "/v1/geofences\(query)", as: .iPhone)
         #expect(try StrictSDK.read(reply.json).geofences == [geofence])
     }
 
     @Test func `an FCM device finds its part under the key that its SDK reads`() async throws {
-        let stand = try await MapStand()
-        let location = try await stand.locate()
-        _ = try await stand.fence([location])
-        _ = try await stand.fence(
+        let server = try await TestMapServer()
+        let location = try await server.locate()
+        _ = try await server.fence([location])
+        _ = try await server.fence(
             [location], #","data":{"android":{"a":"1"},"androidFcm":{"b":true,"c":null,"d":1.5}}"#)
-        let reply = try await stand.send(.get, "/v1/geofences", as: .android)
+        let reply = try await server.send(.get, "/v1/geofences", as: .android)
         let parts = try reply.list("geofences").map { $0["data"]?["androidFcm"] }
         #expect(
             parts == [
                 .object(["message": .string("Welcome"), "count": .string("3")]),
                 .object(["b": .string("true"), "d": .string("1.5")]),
             ])
-        let ios = try await stand.send(.get, "/v1/geofences", as: .iPhone)
+        let ios = try await server.send(.get, "/v1/geofences", as: .iPhone)
         #expect(try ios.list("geofences").first?["data"]?["androidFcm"] == nil)
     }
 
     @Test func `devices fetch with the platform's credentials`() async throws {
-        let stand = try await MapStand()
-        for user in [MapStand.User.nobody, .backEnd] {
-            #expect(try await stand.send(.get, "/v1/geofences", as: user).status == 401)
-            #expect(try await stand.send(.post, "/v1/analytics", as: user, #"{"events":[]}"#).status == 401)
+        let server = try await TestMapServer()
+        for user in [TestMapServer.User.nobody, .backEnd] {
+            #expect(try await server.send(.get, "/v1/geofences", as: user).status == 401)
+            #expect(try await server.send(.post, "/v1/analytics", as: user, #"{"events":[]}"#).status == 401)
         }
     }
 
     @Test func `an Android SDK's fetch, byte by byte`() async throws {
-        let stand = try await MapStand()
-        let geofence = try await stand.fence([try await stand.locate()])
-        let credentials = try #require(stand.authorization(.android)).dropFirst("Basic ".count)
+        let server = try await TestMapServer()
+        let geofence = try await server.fence([try await server.locate()])
+        let credentials = try #require(server.authorization(.android)).dropFirst("Basic ".count)
         let request = [
             "GET //v1/geofences?timestamp=0&device_uuid=8f2a\(geofence)&platform=android-fcm HTTP/1.1",
             "Authorization: Basic  \(credentials)", "User-Agent: Dalvik/2.1.0 (Linux; U; Android 7.1.2)", "Host: x",
             "Connection: close", "Accept-Encoding: gzip", "", "",
         ].joined(separator: "\r\n")
-        let answer = try await stand.app().test(.live) { client in
+        let answer = try await server.app().test(.live) { client in
             try await RawClient.exchange(request, port: try #require(client.port))
         }
         #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(answer)")

@@ -11,8 +11,8 @@ import Testing
     static let token = "B50EDAC575BFBA07DD019B28B2AF7189A3DDDA17C806EF14A9ABBFD00533F67E"
 
     /// `method path` and what each has to be answered with.
-    private func exchange(_ stand: Stand, _ requests: [String]) async throws -> [String] {
-        try await stand.app().test(.live) { client in
+    private func exchange(_ server: TestServer, _ requests: [String]) async throws -> [String] {
+        try await server.app().test(.live) { client in
             let port = try #require(client.port)
             var answers: [String] = []
             for request in requests { answers.append(try await RawClient.exchange(request, port: port)) }
@@ -32,26 +32,26 @@ import Testing
     }
 
     @Test func `an android SDK's chunked POST and PUT to a doubled slash`() async throws {
-        let stand = try await Stand()
+        let server = try await TestServer()
         let post = #"{"tags":[],"device_alias":"","device_manufacturer":"LGE","device_model":"Nexus 5X","#
         let rest = #""os":"android-fcm","os_version":"7.1.2","registration_token":"fcm-token-1","custom_user_id":""}"#
         let head = { (line: String) in
             lines(
                 line, "Content-Type: application/json",
-                "Authorization: Basic  \(credentials(stand.fcm.uuid, Stand.secret))",
+                "Authorization: Basic  \(credentials(server.fcm.uuid, TestServer.secret))",
                 "User-Agent: Dalvik/2.1.0 (Linux; U; Android 7.1.2)", "Host: push.example.com", "Connection: close",
                 "Accept-Encoding: gzip", "Transfer-Encoding: chunked", "", "")
         }
         let chunks = { (parts: [String]) in
             parts.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined() + "0\r\n\r\n"
         }
-        let first = try await exchange(stand, [head("POST //v1/registration HTTP/1.1") + chunks([post, rest])])[0]
+        let first = try await exchange(server, [head("POST //v1/registration HTTP/1.1") + chunks([post, rest])])[0]
         #expect(first.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(first)")
         let uuid = try #require(try body(of: first)["device_uuid"]?.stringValue)
         let put =
             #"{"tags":{"subscribe":["new"],"unsubscribe":[]},"device_alias":"","device_manufacturer":"LGE","#
             + #""device_model":"Nexus 5X","os_version":"7.1.2","registration_token":"fcm-token-1","custom_user_id":""}"#
-        let second = try await exchange(stand, [head("PUT //v1/registration/\(uuid) HTTP/1.1") + chunks([put])])[0]
+        let second = try await exchange(server, [head("PUT //v1/registration/\(uuid) HTTP/1.1") + chunks([put])])[0]
         #expect(second.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(second)")
         #expect(try body(of: second)["device_uuid"] == .string(uuid))
         #expect(try body(of: second)["tags"] == .array([.object(["text": .string("new")])]))
@@ -59,13 +59,13 @@ import Testing
     }
 
     @Test func `an iOS SDK's POST, PUT without tags, GET and DELETE`() async throws {
-        let stand = try await Stand()
-        let authorization = "Authorization: Basic  \(credentials(stand.ios.uuid, Stand.secret))"
+        let server = try await TestServer()
+        let authorization = "Authorization: Basic  \(credentials(server.ios.uuid, TestServer.secret))"
         let post =
             #"{"registration_token":"\#(Self.token)","os":"ios","os_version":"9.3","#
             + #""device_manufacturer":"Apple","device_model":"iPhone 7"}"#
         let first = try await exchange(
-            stand,
+            server,
             [
                 lines(
                     "POST /v1/registration HTTP/1.1", "Host: push.example.com", "Content-Type: application/json",
@@ -76,7 +76,7 @@ import Testing
         let put =
             #"{"registration_token":"\#(Self.token.lowercased())","os":"ios","os_version":"10.0","custom_user_id":""}"#
         let answers = try await exchange(
-            stand,
+            server,
             [
                 lines(
                     "PUT /v1/registration/\(uuid) HTTP/1.1", "Host: push.example.com", "Content-Type: application/json",
@@ -96,17 +96,17 @@ import Testing
     }
 
     @Test func `a Windows SDK's POST`() async throws {
-        let stand = try await Stand()
-        let windows = try await stand.store.create(NewPlatform.test(.windows8, of: stand.application))
+        let server = try await TestServer()
+        let windows = try await server.store.create(NewPlatform.test(.windows8, of: server.application))
         let post =
             #"{"registration_token":"https://db3.notify.windows.com/?token=AgYAAADs42685sa5","os":"windows8","tags":null}"#
         let answer = try await exchange(
-            stand,
+            server,
             [
                 lines(
                     "POST /v1/registration HTTP/1.1", "Host: x", "Accept: application/json",
                     "Content-Type: application/json; charset=UTF-8",
-                    "Authorization: Basic \(credentials(windows.uuid, Stand.secret))",
+                    "Authorization: Basic \(credentials(windows.uuid, TestServer.secret))",
                     "Content-Length: \(post.utf8.count)", "Connection: close", "", post)
             ])[0]
         #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(answer)")
@@ -116,18 +116,18 @@ import Testing
     }
 
     @Test func `a sender's push as the samples of release 1-9 write it`() async throws {
-        let stand = try await Stand()
+        let server = try await TestServer()
         let pushes = [
             #"{"message":{"body":"Hi"},"target":{"tags":["a"],"platform":"android"},"scheduleAt":"1500000000000"}"#,
             #"{"message":{"body":"Hi"},"target":{"custom_user_ids":["bond007"]},"scheduleAt":1345852800000,"scheduleIn":0}"#,
             #"{"message":{"custom":{"android":{"pcf.push.heartbeat.sentAt":1}}},"target":{"topics":["pcf.push.heartbeat"]}}"#,
         ]
         let answers = try await exchange(
-            stand,
+            server,
             pushes.map { push in
                 lines(
                     "POST /v1/push/ HTTP/1.1", "Host: x", "Content-Type: application/json;charset=UTF-8",
-                    "Authorization: Basic  \(credentials(stand.application.uuid, Stand.apiKey))",
+                    "Authorization: Basic  \(credentials(server.application.uuid, TestServer.apiKey))",
                     "Content-Length: \(push.utf8.count)", "Connection: close", "", push)
             })
         for answer in answers {
@@ -139,7 +139,7 @@ import Testing
 
     @Test func `the version needs no credentials, and a stranger is challenged`() async throws {
         let answers = try await exchange(
-            try await Stand(),
+            try await TestServer(),
             [
                 lines("GET /v1/version HTTP/1.1", "Host: x", "Connection: close", "", ""),
                 lines("GET //v1/version/ HTTP/1.1", "Host: x", "Connection: close", "", ""),
@@ -154,15 +154,15 @@ import Testing
     }
 
     @Test func `a chunked body over the limit is a 413`() async throws {
-        var stand = try await Stand()
-        stand.options.bodyBytesMax = 64
+        var server = try await TestServer()
+        server.options.bodyBytesMax = 64
         let chunk = String(repeating: " ", count: 128)
         let answer = try await exchange(
-            stand,
+            server,
             [
                 lines(
                     "POST /v1/registration HTTP/1.1", "Host: x",
-                    "Authorization: Basic \(credentials(stand.ios.uuid, Stand.secret))", "Connection: close",
+                    "Authorization: Basic \(credentials(server.ios.uuid, TestServer.secret))", "Connection: close",
                     "Transfer-Encoding: chunked", "", "80", chunk, "0", "", "")
             ])[0]
         #expect(answer.hasPrefix("HTTP/1.1 413 "), "\(answer)")

@@ -11,144 +11,146 @@ import Testing
     private static let hello = #"{"message":{"body":"Hello"},"target":{"platform":"all"}}"#
     private static let other = #"{"message":{"body":"Other"},"target":{"platform":"all"}}"#
 
-    private func push(_ stand: Stand, _ body: String = hello, key: String) async throws -> Reply {
-        try await stand.send(.post, "/v1/push", as: .sender, body, headers: [.idempotencyKey: key])
+    private func push(_ server: TestServer, _ body: String = hello, key: String) async throws -> TestAnswer {
+        try await server.send(.post, "/v1/push", as: .sender, body, headers: [.idempotencyKey: key])
     }
 
     @Test func `a push that is sent again under its key is answered again and sent once`() async throws {
-        let stand = try await Stand()
-        let first = try await push(stand, key: "a")
-        let second = try await push(stand, key: "a")
+        let server = try await TestServer()
+        let first = try await push(server, key: "a")
+        let second = try await push(server, key: "a")
         #expect(first.status == 200)
         #expect(second.text == first.text)
         #expect(second.status == 200)
         #expect(second.headers[.contentType] == first.headers[.contentType])
         #expect(first.headers[.idempotencyReplayed] == nil)
         #expect(second.headers[.idempotencyReplayed] == "true")
-        #expect(await stand.store.pushes.count == 1)
+        #expect(await server.store.pushes.count == 1)
     }
 
     @Test func `of a long answer the status is kept, and its repetition has no second effect`() async throws {
-        let stand = try await Stand()
+        let server = try await TestServer()
         let topics = (0..<1_000).map { #"{"name":"a topic of some length, number \#($0)"}"# }.joined(separator: ",")
-        func create() async throws -> Reply {
-            try await stand.send(
+        func create() async throws -> TestAnswer {
+            try await server.send(
                 .post, "/v2/topics/batch", as: .sender, #"{"topics":[\#(topics)],"returnTopics":true}"#,
                 headers: [.idempotencyKey: "a"])
         }
         let first = try await create()
         let second = try await create()
         #expect(first.status == 201)
-        #expect(first.text.utf8.count > Once.keptBytesMax)
+        #expect(first.text.utf8.count > IdempotencyMiddleware.keptBytesMax)
         #expect(second.status == 201)
         #expect(second.headers[.idempotencyReplayed] == "true")
         #expect(second.text.contains("is not kept"))
     }
 
     @Test func `another body, path or query under the key is a 409`() async throws {
-        let stand = try await Stand()
-        #expect(try await push(stand, key: "a").status == 200)
-        #expect(try await push(stand, Self.other, key: "a").status == 409)
-        let elsewhere = try await stand.send(
+        let server = try await TestServer()
+        #expect(try await push(server, key: "a").status == 200)
+        #expect(try await push(server, Self.other, key: "a").status == 409)
+        let elsewhere = try await server.send(
             .post, "/v1/push?x=1", as: .sender, Self.hello, headers: [.idempotencyKey: "a"])
         #expect(elsewhere.status == 409)
-        #expect(await stand.store.pushes.count == 1)
-        #expect(try await push(stand, Self.other, key: "b").status == 200)
+        #expect(await server.store.pushes.count == 1)
+        #expect(try await push(server, Self.other, key: "b").status == 200)
     }
 
     @Test func `after a day the key is free again`() async throws {
-        let stand = try await Stand()
-        let first = try await push(stand, key: "a")
-        stand.store.answerClock.advance(by: .seconds(86_399))
-        #expect(try await push(stand, key: "a").text == first.text)
-        stand.store.answerClock.advance(by: .seconds(1))
-        let second = try await push(stand, key: "a")
+        let server = try await TestServer()
+        let first = try await push(server, key: "a")
+        server.store.answerClock.advance(by: .seconds(86_399))
+        #expect(try await push(server, key: "a").text == first.text)
+        server.store.answerClock.advance(by: .seconds(1))
+        let second = try await push(server, key: "a")
         #expect(second.status == 200)
         #expect(second.text != first.text)
-        #expect(await stand.store.pushes.count == 2)
+        #expect(await server.store.pushes.count == 2)
     }
 
     @Test func `what was refused may be corrected under the same key`() async throws {
-        let stand = try await Stand()
-        #expect(try await push(stand, "{}", key: "a").status == 400)
-        #expect(try await push(stand, key: "a").status == 200)
+        let server = try await TestServer()
+        #expect(try await push(server, "{}", key: "a").status == 400)
+        #expect(try await push(server, key: "a").status == 200)
     }
 
     @Test(arguments: ["", String(repeating: "x", count: 256), "\u{7F}"])
     func `a key is 1 to 255 printable characters`(key: String) async throws {
-        let stand = try await Stand()
-        let status = try await push(stand, key: key).status
+        let server = try await TestServer()
+        let status = try await push(server, key: key).status
         #expect(status == 400)
-        #expect(await stand.store.pushes.isEmpty)
-        #expect(try await push(stand, key: String(repeating: "x", count: 255)).status == 200)
+        #expect(await server.store.pushes.isEmpty)
+        #expect(try await push(server, key: String(repeating: "x", count: 255)).status == 200)
     }
 
     @Test func `a push that was accepted before a crash is not sent twice`() async throws {
-        let stand = try await Stand()
-        stand.store.crash(true)
-        let first = try await push(stand, key: "a")
-        stand.store.crash(false)
-        #expect(try await push(stand, key: "a").status == 409, "the name is still held by the request that was cut off")
-        stand.store.answerClock.advance(by: .seconds(35))
-        let second = try await push(stand, key: "a")
+        let server = try await TestServer()
+        server.store.crash(true)
+        let first = try await push(server, key: "a")
+        server.store.crash(false)
+        #expect(
+            try await push(server, key: "a").status == 409, "the name is still held by the request that was cut off")
+        server.store.answerClock.advance(by: .seconds(35))
+        let second = try await push(server, key: "a")
         #expect(second.status == 200)
         #expect(second["receipt_id"] == first["receipt_id"])
-        #expect(await stand.store.pushes.count == 1)
-        #expect(try await push(stand, key: "a").headers[.idempotencyReplayed] == "true")
+        #expect(await server.store.pushes.count == 1)
+        #expect(try await push(server, key: "a").headers[.idempotencyReplayed] == "true")
     }
 
     @Test func `while a request is in hand its repetition waits`() async throws {
-        let stand = try await Stand()
-        stand.store.crash(true)
-        _ = try await push(stand, key: "a")
-        let busy = try await push(stand, key: "a")
+        let server = try await TestServer()
+        server.store.crash(true)
+        _ = try await push(server, key: "a")
+        let busy = try await push(server, key: "a")
         #expect(busy.status == 409)
         #expect(busy.headers[.retryAfter] == "1")
-        #expect(try await push(stand, Self.other, key: "a").headers[.retryAfter] == nil)
+        #expect(try await push(server, Self.other, key: "a").headers[.retryAfter] == nil)
     }
 
     @Test func `a request that cannot be repeated is not run again once nobody knows what became of it`() async throws {
-        let stand = try await Stand()
-        let once = Once(store: stand.store, vault: stand.vault, bodyBytesMax: 1_000)
-        stand.store.crash(true)
-        #expect(try await stand.once(once, isRepeatable: false).status == 201)
-        stand.store.crash(false)
-        stand.store.answerClock.advance(by: .seconds(35))
+        let server = try await TestServer()
+        let middleware = IdempotencyMiddleware(store: server.store, vault: server.vault, bodyBytesMax: 1_000)
+        server.store.crash(true)
+        #expect(try await server.middleware(middleware, isRepeatable: false).status == 201)
+        server.store.crash(false)
+        server.store.answerClock.advance(by: .seconds(35))
         for _ in 0..<2 {
-            let again = try await stand.once(once, isRepeatable: false)
+            let again = try await server.middleware(middleware, isRepeatable: false)
             #expect(again.status == 409)
             #expect(again.text.contains("take a new key"))
         }
     }
 
-    @Test func `the answer rests sealed`() async throws {
-        let stand = try await Stand()
-        let reply = try await push(stand, key: "a")
-        let kept = try #require(stand.store.keptAnswers.first)
+    @Test func `the answer is stored sealed`() async throws {
+        let server = try await TestServer()
+        let reply = try await push(server, key: "a")
+        let kept = try #require(server.store.keptAnswers.first)
         #expect(kept.status == 200)
         #expect(kept.content.bytes.starts(with: Array("answer/".utf8)))
         #expect(String(decoding: kept.content.bytes, as: UTF8.self).hasSuffix(reply.text))
     }
 
     @Test func `another caller's key is another key`() async throws {
-        let stand = try await Stand()
-        let once = Once(store: stand.store, vault: stand.vault, bodyBytesMax: 1_000)
-        #expect(try await stand.once(once, by: Principal(.admin, 1)).headers[.idempotencyReplayed] == nil)
-        #expect(try await stand.once(once, by: Principal(.admin, 2)).headers[.idempotencyReplayed] == nil)
-        #expect(try await stand.once(once, by: Principal(.sender, 1)).headers[.idempotencyReplayed] == nil)
-        #expect(try await stand.once(once, by: Principal(.admin, 1)).headers[.idempotencyReplayed] == "true")
+        let server = try await TestServer()
+        let middleware = IdempotencyMiddleware(store: server.store, vault: server.vault, bodyBytesMax: 1_000)
+        #expect(try await server.middleware(middleware, by: Principal(.admin, 1)).headers[.idempotencyReplayed] == nil)
+        #expect(try await server.middleware(middleware, by: Principal(.admin, 2)).headers[.idempotencyReplayed] == nil)
+        #expect(try await server.middleware(middleware, by: Principal(.sender, 1)).headers[.idempotencyReplayed] == nil)
+        #expect(
+            try await server.middleware(middleware, by: Principal(.admin, 1)).headers[.idempotencyReplayed] == "true")
     }
 }
 
-extension Stand {
-    /// One request through `once` alone, to a handler that makes something and tells where.
-    fileprivate func once(
-        _ once: Once, by principal: Principal = Principal(.admin, 1), isRepeatable: Bool = true
-    ) async throws -> Reply {
-        let router = FrontDoor.router(clock: clock)
+extension TestServer {
+    /// One request through `middleware` alone, to a handler that makes something and tells where.
+    fileprivate func middleware(
+        _ middleware: IdempotencyMiddleware, by principal: Principal = Principal(.admin, 1), isRepeatable: Bool = true
+    ) async throws -> TestAnswer {
+        let router = ResponseMiddleware.router(clock: clock)
         router.post("things") { request, context in
-            try await once.run(request, context, by: principal, isRepeatable: isRepeatable) { _ in
-                Response(status: .created, headers: [.location: "/things/\(Seed.make())"])
+            try await middleware.run(request, context, by: principal, isRepeatable: isRepeatable) { _ in
+                Response(status: .created, headers: [.location: "/things/\(IdempotentID.make())"])
             }
         }
         return try await send(.post, "/things", through: router, headers: [.idempotencyKey: "a"])

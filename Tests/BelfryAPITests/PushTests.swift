@@ -9,15 +9,15 @@ import Testing
 /// Whom a push reaches, what is refused, and what the sender is told.
 @Suite struct PushTests {
     @Test func `a push is accepted and answered with a receipt and nothing else`() async throws {
-        let stand = try await Stand()
-        let reply = try await stand.push(#"{"message":{"body":"Hi"},"target":{"platform":"all"}}"#)
-        let push = try #require(await stand.store.pushes.first)
+        let server = try await TestServer()
+        let reply = try await server.push(#"{"message":{"body":"Hi"},"target":{"platform":"all"}}"#)
+        let push = try #require(await server.store.pushes.first)
         #expect(reply.status == 200)
         #expect(reply.json == .object(["receipt_id": .string(push.receiptID.uuidString.lowercased())]))
-        #expect(push.applicationKey == stand.application.key)
+        #expect(push.applicationKey == server.application.key)
         #expect(push.content == Push.Content(body: "Hi"))
         #expect(push.audience == .list(.active))
-        #expect(push.platformKeys == [stand.ios.key, stand.fcm.key])
+        #expect(push.platformKeys == [server.ios.key, server.fcm.key])
         #expect(push.lane == .normal)
         #expect(push.expiresAt == nil)
     }
@@ -26,16 +26,16 @@ import Testing
     func `a message over its limit is refused, whatever platform it is for, at once or scheduled`(
         when: String
     ) async throws {
-        let stand = try await Stand()
-        func send(_ count: Int) async throws -> Reply {
+        let server = try await TestServer()
+        func send(_ count: Int) async throws -> TestAnswer {
             let numbers = Array(repeating: "1e18", count: count).joined(separator: ",")
-            return try await stand.push(
+            return try await server.push(
                 #"{\#(when)"message":{"body":"Hi","custom":{"nobody":[\#(numbers)]}},"target":{"platform":"all"}}"#)
         }
         let refused = try await send(11_000)
         #expect(refused.status == 400)
         #expect(refused.text.contains("message is 66035 bytes as it is stored, the limit is 65536"), "\(refused)")
-        #expect(await stand.store.pushes.isEmpty)
+        #expect(await server.store.pushes.isEmpty)
         #expect(try await send(10_000).status == 200)
     }
 
@@ -76,73 +76,73 @@ import Testing
         (#"{"platform":"all","unknown key":[{"a":1}]}"#, ["i1", "i2", "a1", "a2"]),
     ])
     func `a target reaches these devices`(target: String, expected: [String]) async throws {
-        var stand = try await Stand()
-        stand.options.verifiesCustomUserIDs = false
-        let devices = try await crowd(on: stand)
+        var server = try await TestServer()
+        server.options.verifiesCustomUserIDs = false
+        let devices = try await crowd(on: server)
         var body = #"{"message":{"body":"Hi"},"target":\#(target)}"#
         for (name, uuid) in devices {
             body = body.split(separator: "\"\(name)\"", omittingEmptySubsequences: false).joined(
                 separator: "\"\(uuid)\"")
         }
-        let reply = try await stand.push(body)
+        let reply = try await server.push(body)
         #expect(reply.status == 200, "\(reply)")
-        let push = try #require(await stand.store.pushes.first)
-        let reached = try await stand.store.reached(by: push)
+        let push = try #require(await server.store.pushes.first)
+        let reached = try await server.store.reached(by: push)
         #expect(Set(devices.filter { reached.contains($0.value) }.keys) == Set(expected))
     }
 
-    private func crowd(on stand: Stand) async throws -> [String: UUID] {
-        var stranger = try await Stand()
-        stranger = stand
-        let other = try await stand.store.create(
-            NewPlatform.test(.ios, of: try await stand.store.create(.test(stand.vault, key: "another"))))
-        let dead = try await stand.device("dead", on: .android, #","tags":["news"],"custom_user_id":"Ann""#)
+    private func crowd(on server: TestServer) async throws -> [String: UUID] {
+        var stranger = try await TestServer()
+        stranger = server
+        let other = try await server.store.create(
+            NewPlatform.test(.ios, of: try await server.store.create(.test(server.vault, key: "another"))))
+        let dead = try await server.device("dead", on: .android, #","tags":["news"],"custom_user_id":"Ann""#)
         _ = try await stranger.send(.delete, "/v1/registration/\(dead)", as: .android)
         return [
-            "i1": try await stand.device("a1", on: .iPhone, #","tags":["news"],"os_version":"8.0""#),
-            "i2": try await stand.device("a2", on: .iPhone, #","custom_user_id":"Ann","os_version":"7.1""#),
-            "a1": try await stand.device("t1", on: .android, #","tags":["News"],"os_version":"4.1.1""#),
-            "a2": try await stand.device("t2", on: .android, #","tags":["sport"],"custom_user_id":"Ann""#),
+            "i1": try await server.device("a1", on: .iPhone, #","tags":["news"],"os_version":"8.0""#),
+            "i2": try await server.device("a2", on: .iPhone, #","custom_user_id":"Ann","os_version":"7.1""#),
+            "a1": try await server.device("t1", on: .android, #","tags":["News"],"os_version":"4.1.1""#),
+            "a2": try await server.device("t2", on: .android, #","tags":["sport"],"custom_user_id":"Ann""#),
             "dead": dead,
-            "other": try await stand.device(
-                "a3", on: .raw(Stand.User.basic(other.uuid.uuidString, Stand.secret)), #","tags":["news"]"#),
+            "other": try await server.device(
+                "a3", on: .raw(TestServer.User.basic(other.uuid.uuidString, TestServer.secret)), #","tags":["news"]"#),
         ]
     }
 
     @Test func `android means GCM alone where there is a GCM platform`() async throws {
-        let stand = try await Stand()
-        let gcm = try await stand.store.create(NewPlatform.test(.android, of: stand.application))
-        _ = try await stand.push(#"{"message":{"body":"Hi"},"target":{"platforms":["android"]}}"#)
-        #expect(await stand.store.pushes.first?.platformKeys == [gcm.key])
+        let server = try await TestServer()
+        let gcm = try await server.store.create(NewPlatform.test(.android, of: server.application))
+        _ = try await server.push(#"{"message":{"body":"Hi"},"target":{"platforms":["android"]}}"#)
+        #expect(await server.store.pushes.first?.platformKeys == [gcm.key])
     }
 
     @Test func `a push to a few names goes before the broadcasts`() async throws {
-        let stand = try await Stand()
-        _ = try await stand.push(#"{"message":{"body":"Hi"},"target":{"custom_user_ids":["Ann"]}}"#)
-        _ = try await stand.push(#"{"message":{"body":"Hi"},"target":{"devices":["\#(UUID())"]}}"#)
-        #expect(await stand.store.pushes.map(\.lane) == [.urgent, .urgent])
+        let server = try await TestServer()
+        _ = try await server.push(#"{"message":{"body":"Hi"},"target":{"custom_user_ids":["Ann"]}}"#)
+        _ = try await server.push(#"{"message":{"body":"Hi"},"target":{"devices":["\#(UUID())"]}}"#)
+        #expect(await server.store.pushes.map(\.lane) == [.urgent, .urgent])
     }
 
     @Test func `device keys go to the store ascending, each once`() async throws {
-        let stand = try await Stand()
-        let first = try await stand.device("01")
-        let second = try await stand.device("02")
-        _ = try await stand.push(
+        let server = try await TestServer()
+        let first = try await server.device("01")
+        let second = try await server.device("02")
+        _ = try await server.push(
             #"{"message":{"body":"Hi"},"target":{"devices":["\#(second)","\#(first)","\#(second)"]}}"#)
-        let keys = await stand.store.devices.map(\.key)
+        let keys = await server.store.devices.map(\.key)
         #expect(keys.count == 2)
-        #expect(await stand.store.pushes.first?.audience == .all([.list(.devices(keys)), .list(.registered)]))
+        #expect(await server.store.pushes.first?.audience == .all([.list(.devices(keys)), .list(.registered)]))
     }
 
     @Test func `the parts of a platform are kept as they were sent`() async throws {
-        let stand = try await Stand()
-        let reply = try await stand.push(
+        let server = try await TestServer()
+        let reply = try await server.push(
             """
             {"message":{"body":"","custom":{"ios":{"alert":{"body":"b"},"badge":1,"extra":{"deep":[1,2.5,{"x":null}]}},
             "android":{"collapse_key":"k","n":9007199254740993},"windows8":null,"bb10":"text"}},"target":{"platform":"all"}}
             """)
         #expect(reply.status == 200, "\(reply)")
-        let content = try #require(await stand.store.pushes.first?.content)
+        let content = try #require(await server.store.pushes.first?.content)
         #expect(content.body == nil)
         #expect(content.custom["bb10"] == .string("text"))
         #expect(content.custom["windows8"] == nil)
@@ -159,11 +159,11 @@ import Testing
     ])
     func `an expiry time is taken as a number or a string, in the past too`(sent: String, expected: Int64?) async throws
     {
-        let stand = try await Stand()
-        let reply = try await stand.push(
+        let server = try await TestServer()
+        let reply = try await server.push(
             #"{"message":{"body":"Hi"},"target":{"platform":"all"},"expiryTime":\#(sent)}"#)
         #expect(reply.status == 200, "\(reply)")
-        #expect(await stand.store.pushes.first?.expiresAt == expected.map(Instant.init(milliseconds:)))
+        #expect(await server.store.pushes.first?.expiresAt == expected.map(Instant.init(milliseconds:)))
     }
 
     /// The clock stands at 1500000000000.
@@ -181,12 +181,12 @@ import Testing
     func `what is due soon or was due goes at once, the rest waits for its time`(times: String, dueAt: Int64?)
         async throws
     {
-        let stand = try await Stand()
-        let reply = try await stand.push(#"{"message":{"body":"Hi"},"target":{"platform":"all"},\#(times)}"#)
+        let server = try await TestServer()
+        let reply = try await server.push(#"{"message":{"body":"Hi"},"target":{"platform":"all"},\#(times)}"#)
         #expect(reply.status == 200, "\(reply)")
-        let schedules = try await stand.store.schedules(of: stand.application.key, after: nil, limit: 9)
+        let schedules = try await server.store.schedules(of: server.application.key, after: nil, limit: 9)
         #expect(schedules.map(\.dueAt) == (dueAt.map { [Instant(milliseconds: $0)] } ?? []))
-        #expect(await stand.store.pushes.count == (dueAt == nil ? 1 : 0))
+        #expect(await server.store.pushes.count == (dueAt == nil ? 1 : 0))
         #expect((reply["schedule_id"] != nil) == (dueAt != nil))
         #expect((reply["receipt_id"] != nil) == (dueAt == nil))
     }
@@ -254,31 +254,31 @@ import Testing
         (#"{\#(hello),\#(all)"#, "body is not valid JSON: expected ',' or '}' at byte"),
     ])
     func `a push that cannot be meant is a 400 that names the field`(body: String, message: String) async throws {
-        let stand = try await Stand()
-        let reply = try await stand.push(body)
+        let server = try await TestServer()
+        let reply = try await server.push(body)
         #expect(reply.status == 400)
         #expect(reply.message?.hasPrefix(message) == true, "\(reply)")
-        #expect(await stand.store.pushes.isEmpty)
+        #expect(await server.store.pushes.isEmpty)
     }
 
     @Test(arguments: [("devices", 4_096, "devices"), ("topics", 1_024, "topics"), ("custom_user_ids", 4_096, "ids")])
     func `a push names so many and no more`(field: String, limit: Int, noun: String) async throws {
-        let stand = try await Stand()
+        let server = try await TestServer()
         func body(_ count: Int) -> String {
             let names = (1...count).map { "\"\(field == "devices" ? UUID().uuidString : "\($0)")\"" }.joined(
                 separator: ",")
             return #"{\#(Self.hello),"target":{"\#(field)":[\#(names)]}}"#
         }
-        #expect(try await stand.push(body(limit)).status == 200)
-        let reply = try await stand.push(body(limit + 1))
+        #expect(try await server.push(body(limit)).status == 200)
+        let reply = try await server.push(body(limit + 1))
         #expect(reply.status == 400)
         #expect(reply.message == "target.\(field) has \(limit + 1) \(noun), the limit is \(limit)")
     }
 
     @Test func `limits hold for names that devices override, and for devices that are none`() async throws {
-        let stand = try await Stand()
+        let server = try await TestServer()
         let post = { (target: String) in
-            try await stand.send(.post, "/v1/push", as: .sender, #"{"message":{"body":"Hi"},"target":{\#(target)}}"#)
+            try await server.send(.post, "/v1/push", as: .sender, #"{"message":{"body":"Hi"},"target":{\#(target)}}"#)
         }
         let names = { (count: Int) in Array(repeating: #""x""#, count: count).joined(separator: ",") }
         let topics = try await post(#""devices":["x"],"topics":[\#(names(1_025))]"#)
@@ -290,16 +290,16 @@ import Testing
     @Test func `a payload over 4,096 bytes is refused where a provider would refuse it, and taken elsewhere`()
         async throws
     {
-        let stand = try await Stand()
+        let server = try await TestServer()
         let text = String(repeating: "x", count: 4_100)
-        let refused = try await stand.push(#"{"message":{"body":"\#(text)"},"target":{"platforms":["ios"]}}"#)
+        let refused = try await server.push(#"{"message":{"body":"\#(text)"},"target":{"platforms":["ios"]}}"#)
         #expect(refused.status == 400)
         #expect(refused.message?.hasPrefix("message makes an iOS payload of 4") == true, "\(refused)")
         #expect(refused.message?.hasSuffix("APNs takes 4096") == true, "\(refused)")
-        let android = try await stand.push(#"{"message":{"body":"\#(text)"},"target":{"platforms":["android-fcm"]}}"#)
+        let android = try await server.push(#"{"message":{"body":"\#(text)"},"target":{"platforms":["android-fcm"]}}"#)
         #expect(android.status == 400)
         #expect(android.message?.hasPrefix("message makes an android-fcm payload of 4") == true, "\(android)")
-        let taken = try await stand.push(#"{"message":{"body":"\#(text)"},"target":{"platforms":["bb10"]}}"#)
+        let taken = try await server.push(#"{"message":{"body":"\#(text)"},"target":{"platforms":["bb10"]}}"#)
         #expect(taken.status == 200)
     }
 }

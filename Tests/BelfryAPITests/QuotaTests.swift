@@ -8,34 +8,34 @@ import Testing
 
 /// What a caller reads when it has as much as it may have.
 @Suite struct QuotaTests {
-    private func stand(_ quotas: Quotas) async throws -> Stand {
-        try await Stand(over: MemoryStore(clock: StoppedClock(), quotas: quotas))
+    private func server(_ quotas: Quotas) async throws -> TestServer {
+        try await TestServer(over: MemoryStore(clock: StoppedClock(), quotas: quotas))
     }
 
     @Test func `a device too many gets a 409 that names quota and setting`() async throws {
-        let stand = try await stand(Quotas([.devices: 1]))
-        _ = try await stand.device("a", on: .android)
-        let reply = try await stand.register(#"{"registration_token":"b"}"#, on: .android)
+        let server = try await server(Quotas([.devices: 1]))
+        _ = try await server.device("a", on: .android)
+        let reply = try await server.register(#"{"registration_token":"b"}"#, on: .android)
         #expect(reply.status == 409)
         #expect(reply.message == "This application has 1 devices, which is its quota (quota.devices)")
         #expect(reply.headers[.retryAfter] == nil)
-        #expect(try await stand.register(#"{"registration_token":"a"}"#, on: .android).status == 200)
+        #expect(try await server.register(#"{"registration_token":"a"}"#, on: .android).status == 200)
     }
 
     @Test func `content beyond the quota gets a 429, and says when to come again`() async throws {
-        let stand = try await stand(Quotas([.content: 10]))
-        let reply = try await stand.push(#"{"message":{"body":"hello"},"target":{"platform":"all"}}"#)
+        let server = try await server(Quotas([.content: 10]))
+        let reply = try await server.push(#"{"message":{"body":"hello"},"target":{"platform":"all"}}"#)
         #expect(reply.status == 429)
         #expect(reply.message == "This application stores 0 MiB of content, its quota is 0 MiB (quota.content.mib)")
         #expect(reply.headers[.retryAfter] == "3600")
     }
 
     @Test func `a batch with more tags than one request may bring is a bad request`() async throws {
-        let stand = try await stand(Quotas())
+        let server = try await server(Quotas())
         let tags = (0..<1_000).map { "\"t\($0)\"" }.joined(separator: ",")
         let item = #"{"device_uuid":"\#(UUID().uuidString)","tags":[\#(tags)]}"#
         let body = "[\(Array(repeating: item, count: 33).joined(separator: ","))]"
-        let reply = try await stand.send(.post, "/v1/tags/batch", as: .sender, body)
+        let reply = try await server.send(.post, "/v1/tags/batch", as: .sender, body)
         #expect(reply.status == 400)
         #expect(reply.message?.contains("more than 32768 tags altogether") == true)
     }
@@ -43,11 +43,11 @@ import Testing
 
 @Suite struct AdminQuotaTests {
     @Test func `an application's quotas are shown with their use`() async throws {
-        let stand = try await AdminStand(quotas: Quotas([.topics: 5]))
-        let application = try await stand.store.create(.test(OpenVault()))
-        let topic = try NewTopic(name: "t", now: stand.clock.now)
-        _ = try await stand.store.create([topic], of: application.key)
-        let reply = try await stand.send(.get, "apps/\(application.uuid)/quotas")
+        let server = try await TestAdminServer(quotas: Quotas([.topics: 5]))
+        let application = try await server.store.create(.test(OpenVault()))
+        let topic = try NewTopic(name: "t", now: server.clock.now)
+        _ = try await server.store.create([topic], of: application.key)
+        let reply = try await server.send(.get, "apps/\(application.uuid)/quotas")
         #expect(reply.status == 200)
         guard case .array(let quotas)? = reply["quotas"] else { return #expect(Bool(false), "\(reply)") }
         #expect(quotas.count == Quota.allCases.count)

@@ -11,7 +11,7 @@ import Testing
 /// Any sequence of registrations ends with the devices that a small model says.
 @Suite struct RegistrationPropertyTests {
     @Test(arguments: [41, 42, 43, 44] as [UInt64])
-    func `in memory`(seed: UInt64) async throws { try await play(on: try await Stand(), seed: seed, steps: 150) }
+    func `in memory`(seed: UInt64) async throws { try await play(on: try await TestServer(), seed: seed, steps: 150) }
 
     @Test(arguments: [51, 52] as [UInt64])
     func `in SQLite`(seed: UInt64) async throws {
@@ -19,16 +19,16 @@ import Testing
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
         let store = try SQLiteStore.open(
-            at: directory.appendingPathComponent("belfry.sqlite").path, clock: HandClock(),
+            at: directory.appendingPathComponent("belfry.sqlite").path, clock: ManualClock(),
             logger: Logger(label: "test"), migrate: true)
-        try await play(on: try await Stand(over: store), seed: seed, steps: 150)
+        try await play(on: try await TestServer(over: store), seed: seed, steps: 150)
         try await store.close()
     }
 
-    private func play(on stand: Stand, seed: UInt64, steps: Int) async throws {
-        var stand = stand
-        stand.options.verifiesCustomUserIDs = false
-        var caller = Caller(stand: stand, dice: SplitMix64(seed: seed))
+    private func play(on server: TestServer, seed: UInt64, steps: Int) async throws {
+        var server = server
+        server.options.verifiesCustomUserIDs = false
+        var caller = Caller(server: server, dice: SplitMix64(seed: seed))
         for _ in 0..<steps { try await caller.step() }
         try await caller.compare()
     }
@@ -36,7 +36,7 @@ import Testing
 
 /// Sends requests drawn by lot, and does the same to a model of its own.
 private struct Caller {
-    let stand: Stand
+    let server: TestServer
     var dice: SplitMix64
     /// In the order they came.
     private var devices: [Entry] = []
@@ -51,27 +51,27 @@ private struct Caller {
         var alias: String?
     }
 
-    init(stand: Stand, dice: SplitMix64) {
-        self.stand = stand
+    init(server: TestServer, dice: SplitMix64) {
+        self.server = server
         self.dice = dice
     }
 
     mutating func step() async throws {
         let isPhone = dice.chance(0.5)
-        let user: Stand.User = isPhone ? .iPhone : .android
+        let user: TestServer.User = isPhone ? .iPhone : .android
         switch Int.random(in: 0..<10, using: &dice) {
         case 0..<4:
             let body = draw(isNew: true)
-            let reply = try await stand.send(.post, "/v1/registration", as: user, body.json(isPhone: isPhone))
+            let reply = try await server.send(.post, "/v1/registration", as: user, body.json(isPhone: isPhone))
             try note(body, as: nil, isPhone: isPhone, reply)
         case 4..<8:
             let body = draw(isNew: false)
             let uuid = drawUUID()
-            let reply = try await stand.send(.put, "/v1/registration/\(uuid)", as: user, body.json(isPhone: isPhone))
+            let reply = try await server.send(.put, "/v1/registration/\(uuid)", as: user, body.json(isPhone: isPhone))
             try note(body, as: uuid, isPhone: isPhone, reply)
         default:
             let uuid = drawUUID()
-            let reply = try await stand.send(.delete, "/v1/registration/\(uuid)", as: user)
+            let reply = try await server.send(.delete, "/v1/registration/\(uuid)", as: user)
             #expect(reply.status == 204)
             if let index = devices.firstIndex(where: { $0.uuid == uuid && $0.isPhone == isPhone }) {
                 devices[index].isActive = false
@@ -138,7 +138,7 @@ private struct Caller {
 
     // MARK: The model
 
-    private mutating func note(_ body: Body, as uuid: String?, isPhone: Bool, _ reply: Reply) throws {
+    private mutating func note(_ body: Body, as uuid: String?, isPhone: Bool, _ reply: TestAnswer) throws {
         #expect(reply.status == 200, "\(reply)")
         let answered = try #require(reply["device_uuid"]?.stringValue)
         let token = body.kept(isPhone: isPhone)
@@ -171,18 +171,18 @@ private struct Caller {
 
     func compare() async throws {
         for entry in devices {
-            let user: Stand.User = entry.isPhone ? .iPhone : .android
-            let reply = try await stand.send(.get, "/v1/registration/\(entry.uuid)", as: user)
+            let user: TestServer.User = entry.isPhone ? .iPhone : .android
+            let reply = try await server.send(.get, "/v1/registration/\(entry.uuid)", as: user)
             expect(reply.json, is: entry)
         }
-        let list = try await stand.send(.get, "/v2/registrations?size=50", as: .sender)
+        let list = try await server.send(.get, "/v2/registrations?size=50", as: .sender)
         #expect(list["totalRegistrations"] == .integer(Int64(devices.count)))
         #expect(list["registrations"]?.elements.compactMap { $0["device_uuid"]?.stringValue } == devices.map(\.uuid))
         for tag in ["a", "b", "c", "d"] {
-            let count = try await stand.send(.get, "/v1/tags/count/\(tag)", as: .sender)
+            let count = try await server.send(.get, "/v1/tags/count/\(tag)", as: .sender)
             #expect(count.text == String(devices.count { $0.isActive && $0.tags.contains(tag) }), "\(tag)")
         }
-        let ids = try await stand.send(.get, "/v2/custom_user_ids", as: .sender)
+        let ids = try await server.send(.get, "/v2/custom_user_ids", as: .sender)
         let expected = Set(devices.filter(\.isActive).compactMap(\.user))
         #expect(Set(ids["custom_user_ids"]?.elements.compactMap(\.stringValue) ?? []) == expected)
     }

@@ -14,8 +14,8 @@ import Testing
         """
 
     @Test func `an android device registers and reads itself back`() async throws {
-        let stand = try await Stand()
-        let reply = try await stand.register(Self.androidPost, on: .android)
+        let server = try await TestServer()
+        let reply = try await server.register(Self.androidPost, on: .android)
         let uuid = try #require(reply["device_uuid"]?.stringValue)
         #expect(reply.status == 200)
         #expect(reply.headers[.contentType] == "application/json;charset=UTF-8")
@@ -29,13 +29,13 @@ import Testing
                     "active": .bool(true), "custom_user_id": .null,
                     "tags": .array([.object(["text": .string("alpha")]), .object(["text": .string("beta")])]),
                 ]))
-        let read = try await stand.send(.get, "/v1/registration/\(uuid)", as: .android)
+        let read = try await server.send(.get, "/v1/registration/\(uuid)", as: .android)
         #expect(read.status == 200)
         #expect(read.json == reply.json)
     }
 
     @Test func `an iPhone that leaves out what is unset gets nulls, never objects`() async throws {
-        let reply = try await Stand().register(#"{"registration_token":"\#(Self.token)","os_version":"12.1"}"#)
+        let reply = try await TestServer().register(#"{"registration_token":"\#(Self.token)","os_version":"12.1"}"#)
         #expect(reply.status == 200)
         #expect(reply["custom_user_id"] == .null && reply["device_alias"] == .null)
         #expect(reply["os"] == .string("ios"))
@@ -43,21 +43,21 @@ import Testing
     }
 
     @Test func `the same APNs token in either case is one device`() async throws {
-        let stand = try await Stand()
-        let upper = try await stand.device(Self.token.uppercased())
-        let lower = try await stand.device(Self.token)
+        let server = try await TestServer()
+        let upper = try await server.device(Self.token.uppercased())
+        let lower = try await server.device(Self.token)
         #expect(upper == lower)
-        #expect(try await stand.send(.get, "/v1/registration/count", as: .iPhone).text == "1")
+        #expect(try await server.send(.get, "/v1/registration/count", as: .iPhone).text == "1")
     }
 
     @Test func `POST replaces the tags, and none given is none`() async throws {
-        let stand = try await Stand()
-        let uuid = try await stand.device("t", on: .android, #","tags":["a","b"]"#)
-        #expect(try await topics(of: uuid, on: stand) == ["a", "b"])
-        _ = try await stand.device("t", on: .android, #","tags":["C"]"#)
-        #expect(try await topics(of: uuid, on: stand) == ["c"])
-        _ = try await stand.device("t", on: .android)
-        #expect(try await topics(of: uuid, on: stand) == [])
+        let server = try await TestServer()
+        let uuid = try await server.device("t", on: .android, #","tags":["a","b"]"#)
+        #expect(try await topics(of: uuid, on: server) == ["a", "b"])
+        _ = try await server.device("t", on: .android, #","tags":["C"]"#)
+        #expect(try await topics(of: uuid, on: server) == ["c"])
+        _ = try await server.device("t", on: .android)
+        #expect(try await topics(of: uuid, on: server) == [])
     }
 
     @Test(arguments: [
@@ -70,18 +70,18 @@ import Testing
         (#"null"#, ["keep", "old"]),
     ])
     func `PUT takes deltas, or a plain array as the full set`(tags: String, expected: [String]) async throws {
-        let stand = try await Stand()
-        let uuid = try await stand.device("t", on: .android, #","tags":["keep","old"]"#)
-        let reply = try await stand.send(
+        let server = try await TestServer()
+        let uuid = try await server.device("t", on: .android, #","tags":["keep","old"]"#)
+        let reply = try await server.send(
             .put, "/v1/registration/\(uuid)", as: .android, #"{"registration_token":"t","tags":\#(tags)}"#)
         #expect(reply.status == 200)
-        #expect(try await topics(of: uuid, on: stand) == expected)
+        #expect(try await topics(of: uuid, on: server) == expected)
     }
 
     @Test func `PUT without tags keeps them, and does not change the os`() async throws {
-        let stand = try await Stand()
-        let uuid = try await stand.device("t", on: .android, #","tags":["keep"],"os":"android-fcm""#)
-        let reply = try await stand.send(
+        let server = try await TestServer()
+        let uuid = try await server.device("t", on: .android, #","tags":["keep"],"os":"android-fcm""#)
+        let reply = try await server.send(
             .put, "/v1/registration/\(uuid)", as: .android, #"{"registration_token":"t2","os":"ios"}"#)
         #expect(reply["tags"] == .array([.object(["text": .string("keep")])]))
         #expect(reply["os"] == .string("android-fcm"))
@@ -90,36 +90,36 @@ import Testing
 
     @Test(arguments: ["00000000-0000-0000-0000-000000000000", "not-a-uuid"])
     func `PUT of an unknown uuid registers the token and answers 200 with a good uuid`(path: String) async throws {
-        let stand = try await Stand()
-        let reply = try await stand.send(
+        let server = try await TestServer()
+        let reply = try await server.send(
             .put, "/v1/registration/\(path)", as: .iPhone,
             #"{"registration_token":"\#(Self.token)","custom_user_id":"","tags":{"subscribe":["a"]}}"#)
         #expect(reply.status == 200)
         let uuid = try #require(reply["device_uuid"]?.stringValue)
-        #expect(try await stand.send(.get, "/v1/registration/\(uuid)", as: .iPhone).status == 200)
+        #expect(try await server.send(.get, "/v1/registration/\(uuid)", as: .iPhone).status == 200)
     }
 
     @Test func `PUT with another platform's uuid leaves that device alone`() async throws {
-        let stand = try await Stand()
-        let android = try await stand.device("t", on: .android)
-        let reply = try await stand.send(
+        let server = try await TestServer()
+        let android = try await server.device("t", on: .android)
+        let reply = try await server.send(
             .put, "/v1/registration/\(android)", as: .iPhone, #"{"registration_token":"\#(Self.token)"}"#)
         #expect(reply.status == 200)
         #expect(reply["device_uuid"] != .string(android.uuidString.lowercased()))
-        let untouched = try await stand.send(.get, "/v1/registration/\(android)", as: .android)
+        let untouched = try await server.send(.get, "/v1/registration/\(android)", as: .android)
         #expect(untouched["registration_token"] == .string("t"))
     }
 
     @Test func `DELETE deactivates and may be repeated, and a PUT brings the device back`() async throws {
-        let stand = try await Stand()
-        let uuid = try await stand.device("t", on: .android)
+        let server = try await TestServer()
+        let uuid = try await server.device("t", on: .android)
         for _ in 1...2 {
-            let reply = try await stand.send(.delete, "/v1/registration/\(uuid)", as: .android)
+            let reply = try await server.send(.delete, "/v1/registration/\(uuid)", as: .android)
             #expect(reply.status == 204)
             #expect(reply.text.isEmpty)
         }
-        #expect(try await stand.send(.get, "/v1/registration/\(uuid)", as: .android)["active"] == .bool(false))
-        let back = try await stand.send(
+        #expect(try await server.send(.get, "/v1/registration/\(uuid)", as: .android)["active"] == .bool(false))
+        let back = try await server.send(
             .put, "/v1/registration/\(uuid)", as: .android, #"{"registration_token":"t"}"#)
         #expect(back["active"] == .bool(true))
         #expect(back["device_uuid"] == .string(uuid.uuidString.lowercased()))
@@ -127,33 +127,34 @@ import Testing
 
     @Test(arguments: ["00000000-0000-0000-0000-000000000000", "not-a-uuid"])
     func `an unknown uuid is 204 to DELETE and 404 to GET`(path: String) async throws {
-        let stand = try await Stand()
-        #expect(try await stand.send(.delete, "/v1/registration/\(path)", as: .iPhone).status == 204)
-        #expect(try await stand.send(.get, "/v1/registration/\(path)", as: .iPhone).status == 404)
+        let server = try await TestServer()
+        #expect(try await server.send(.delete, "/v1/registration/\(path)", as: .iPhone).status == 204)
+        #expect(try await server.send(.get, "/v1/registration/\(path)", as: .iPhone).status == 404)
     }
 
     @Test func `another platform's device is unknown`() async throws {
-        let stand = try await Stand()
-        let uuid = try await stand.device("t", on: .android)
-        #expect(try await stand.send(.get, "/v1/registration/\(uuid)", as: .iPhone).status == 404)
-        #expect(try await stand.send(.delete, "/v1/registration/\(uuid)", as: .iPhone).status == 204)
-        #expect(try await stand.send(.get, "/v1/registration/\(uuid)", as: .android)["active"] == .bool(true))
+        let server = try await TestServer()
+        let uuid = try await server.device("t", on: .android)
+        #expect(try await server.send(.get, "/v1/registration/\(uuid)", as: .iPhone).status == 404)
+        #expect(try await server.send(.delete, "/v1/registration/\(uuid)", as: .iPhone).status == 204)
+        #expect(try await server.send(.get, "/v1/registration/\(uuid)", as: .android)["active"] == .bool(true))
     }
 
     @Test(arguments: ["/v1/registration/count", "/v1/registration/count/"])
     func `the count is a bare integer, dead devices counted`(path: String) async throws {
-        let stand = try await Stand()
-        let uuid = try await stand.device("t1", on: .android)
-        _ = try await stand.device("t2", on: .android)
-        _ = try await stand.send(.delete, "/v1/registration/\(uuid)", as: .android)
-        let reply = try await stand.send(.get, path, as: .android)
+        let server = try await TestServer()
+        let uuid = try await server.device("t1", on: .android)
+        _ = try await server.device("t2", on: .android)
+        _ = try await server.send(.delete, "/v1/registration/\(uuid)", as: .android)
+        let reply = try await server.send(.get, path, as: .android)
         #expect(reply.status == 200)
         #expect(reply.text == "2")
     }
 
     @Test func `text that JSON has to escape comes back as it was sent`() async throws {
         let alias = #""quote\" slash\\ tab\t nul-free \u0001 ünï 🎉 \ud83c\udf89""#
-        let reply = try await Stand().register(#"{"registration_token":"t","device_alias":\#(alias)}"#, on: .android)
+        let reply = try await TestServer().register(
+            #"{"registration_token":"t","device_alias":\#(alias)}"#, on: .android)
         #expect(reply["device_alias"] == .string("quote\" slash\\ tab\t nul-free \u{1} ünï 🎉 🎉"))
     }
 
@@ -197,7 +198,7 @@ import Testing
         (#"{"os":"ios"#, "body is not valid JSON: the text ends inside a string at byte 10"),
     ])
     func `a POST that cannot be meant is a 400 that names the field`(body: String, message: String) async throws {
-        let reply = try await Stand().register(body)
+        let reply = try await TestServer().register(body)
         #expect(reply.status == 400)
         #expect(reply.message?.hasPrefix(message) == true, "\(reply)")
     }
@@ -210,23 +211,23 @@ import Testing
         (#"{"registration_token":"ab","tags":7}"#, "tags has to be an array of strings, it is a number"),
     ])
     func `a PUT that cannot be meant is a 400 that names the field`(body: String, message: String) async throws {
-        let reply = try await Stand().send(.put, "/v1/registration/\(UUID())", as: .iPhone, body)
+        let reply = try await TestServer().send(.put, "/v1/registration/\(UUID())", as: .iPhone, body)
         #expect(reply.status == 400)
         #expect(reply.message?.hasPrefix(message) == true, "\(reply)")
     }
 
     @Test func `a device takes 1,024 topics and no more`() async throws {
-        let stand = try await Stand()
+        let server = try await TestServer()
         func body(_ count: Int) -> String {
             let tags = (1...count).map { "\"t\($0)\"" }.joined(separator: ",")
             return #"{"registration_token":"ab","tags":[\#(tags)]}"#
         }
-        #expect(try await stand.register(body(1_024)).status == 200)
-        #expect(try await stand.register(body(1_025)).message == "tags has 1025 topics, the limit is 1024")
+        #expect(try await server.register(body(1_024)).status == 200)
+        #expect(try await server.register(body(1_025)).message == "tags has 1025 topics, the limit is 1024")
     }
 
-    private func topics(of uuid: UUID, on stand: Stand) async throws -> [String] {
-        let reply = try await stand.send(.get, "/v1/registration/\(uuid)", as: .android)
+    private func topics(of uuid: UUID, on server: TestServer) async throws -> [String] {
+        let reply = try await server.send(.get, "/v1/registration/\(uuid)", as: .android)
         guard case .array(let tags) = reply["tags"] else { return ["no tags: \(reply)"] }
         return tags.compactMap { $0["text"]?.stringValue }
     }

@@ -34,7 +34,7 @@ import Testing
         for _ in 0..<2_000 {
             let bytes = Self.mutated(Self.corpus[Int(random.next() % 3)], &random)
             let registration = Result { try PCFv1.RegistrationRequest.parse(bytes) }
-            let push = Result { try PCFv1.PushRequest.parse(bytes) }
+            let push = Result { try PCFv1.PushBody.parse(bytes) }
             if case .failure(let error) = registration { #expect(error is InvalidInput) }
             if case .failure(let error) = push { #expect(error is InvalidInput) }
             // Whatever we take, a second reader has to take too.

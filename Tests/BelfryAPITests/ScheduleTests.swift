@@ -8,20 +8,22 @@ import Testing
 
 /// Pushes that wait, as their senders see them. The clock stands at 1500000000000.
 @Suite struct ScheduleTests {
-    private func schedule(_ stand: Stand, _ more: String = #""target":{"topics":["News"]}"#) async throws -> String {
-        let reply = try await stand.push(#"{"message":{"body":"Hi"},"scheduleAt":1500000900000,\#(more)}"#)
+    private func schedule(_ server: TestServer, _ more: String = #""target":{"topics":["News"]}"#) async throws
+        -> String
+    {
+        let reply = try await server.push(#"{"message":{"body":"Hi"},"scheduleAt":1500000900000,\#(more)}"#)
         return try #require(reply["schedule_id"]?.stringValue, "\(reply)")
     }
 
     private func send(
-        _ method: HTTPRequest.Method, _ id: String, of stand: Stand, _ body: String? = nil
-    ) async throws -> Reply {
-        try await stand.send(method, "/v1/schedules/\(id)", as: .sender, body)
+        _ method: HTTPRequest.Method, _ id: String, of server: TestServer, _ body: String? = nil
+    ) async throws -> TestAnswer {
+        try await server.send(method, "/v1/schedules/\(id)", as: .sender, body)
     }
 
     @Test func `a schedule shows its push as the documentation has it`() async throws {
-        let stand = try await Stand()
-        let reply = try await stand.push(
+        let server = try await TestServer()
+        let reply = try await server.push(
             """
             {"message":{"body":"Hi \\"you\\"","custom":{"ios":{"badge":1,"extra":{"deep":[1,2.5,null,true,{"a":"b"}]}}}},
             "target":{"topics":["News"],"platforms":["ios"],"custom_user_ids":["Ann"],"interactive-only":true},
@@ -30,7 +32,7 @@ import Testing
         let id = try #require(reply["schedule_id"]?.stringValue)
         #expect(reply.json == .object(["schedule_id": .string(id)]))
         #expect(id.count == 16 && id.allSatisfy(\.isHexDigit))
-        let shown = try await send(.get, id, of: stand)
+        let shown = try await send(.get, id, of: server)
         #expect(shown.status == 200)
         let expected = try JSONValue(
             json: """
@@ -40,18 +42,18 @@ import Testing
                 "devices":[],"custom_user_ids":["Ann"],"interactive-only":true,"platform":""}}}
                 """.utf8)
         #expect(shown.json == expected)
-        #expect(try await stand.send(.get, "/v1/schedules", as: .sender).json == .array([expected]))
+        #expect(try await server.send(.get, "/v1/schedules", as: .sender).json == .array([expected]))
     }
 
     @Test func `the list is a bare array by due times, of any length`() async throws {
-        let stand = try await Stand()
-        #expect(try await stand.send(.get, "/v1/schedules/", as: .sender).text == "[]")
+        let server = try await TestServer()
+        #expect(try await server.send(.get, "/v1/schedules/", as: .sender).text == "[]")
         for number in (1...70).reversed() {
             let body = #"{"message":{"body":"Hi"},"target":{"platform":"all"},"scheduleIn":\#(100 + number)}"#
-            #expect(try await stand.push(body).status == 200)
+            #expect(try await server.push(body).status == 200)
         }
         for path in ["/v1/schedules", "/v1/schedule", "//v1/schedules/"] {
-            let reply = try await stand.send(.get, path, as: .sender)
+            let reply = try await server.send(.get, path, as: .sender)
             #expect(reply.status == 200)
             #expect(reply.headers[.contentType] == "application/json;charset=UTF-8")
             guard case .array(let list) = reply.json else {
@@ -62,7 +64,7 @@ import Testing
             #expect(list.compactMap { $0["scheduled_for"] } == times)
             #expect(list.first?["push"]?["target"]?["platform"] == .string("all"))
         }
-        #expect(try await stand.send(.head, "/v1/schedules", as: .sender).status == 200)
+        #expect(try await server.send(.head, "/v1/schedules", as: .sender).status == 200)
     }
 
     @Test(arguments: [
@@ -80,12 +82,12 @@ import Testing
         (#"{"message":null,"target":null,"scheduleAt":null,"unknown":1}"#, "scheduled_for", "1500000900000"),
     ])
     func `an update changes what it names and nothing else`(body: String, key: String, value: String) async throws {
-        let stand = try await Stand()
-        let id = try await schedule(stand)
-        let before = try await send(.get, id, of: stand)
-        let reply = try await send(.put, id, of: stand, body)
+        let server = try await TestServer()
+        let id = try await schedule(server)
+        let before = try await send(.get, id, of: server)
+        let reply = try await send(.put, id, of: server, body)
         #expect(reply.status == 200, "\(reply)")
-        #expect(try await send(.get, id, of: stand).json == reply.json)
+        #expect(try await send(.get, id, of: server).json == reply.json)
         let expected = try JSONValue(json: value.utf8)
         #expect((reply[key] ?? reply["push"]?[key]) == expected)
         #expect(reply["push"]?["scheduleAt"] == reply["scheduled_for"])
@@ -104,55 +106,55 @@ import Testing
         (#"{"scheduleAt":-1}"#, "scheduleAt is -1"), ("[]", "body has to be an object"),
     ])
     func `an update that cannot be meant is a 400 and changes nothing`(body: String, message: String) async throws {
-        let stand = try await Stand()
-        let id = try await schedule(stand)
-        let before = try await send(.get, id, of: stand).json
-        let reply = try await send(.put, id, of: stand, body)
+        let server = try await TestServer()
+        let id = try await schedule(server)
+        let before = try await send(.get, id, of: server).json
+        let reply = try await send(.put, id, of: server, body)
         #expect(reply.status == 400)
         #expect(reply.message?.hasPrefix(message) == true, "\(reply)")
-        #expect(try await send(.get, id, of: stand).json == before)
+        #expect(try await send(.get, id, of: server).json == before)
     }
 
     @Test func `a cancelled schedule is gone`() async throws {
-        let stand = try await Stand()
-        let id = try await schedule(stand)
-        #expect(try await send(.delete, id, of: stand).status == 204)
+        let server = try await TestServer()
+        let id = try await schedule(server)
+        #expect(try await send(.delete, id, of: server).status == 204)
         for method in [HTTPRequest.Method.get, .put, .delete] {
-            #expect(try await send(method, id, of: stand, "{}").status == 404)
+            #expect(try await send(method, id, of: server, "{}").status == 404)
         }
-        #expect(try await stand.send(.get, "/v1/schedules", as: .sender).json == .array([]))
+        #expect(try await server.send(.get, "/v1/schedules", as: .sender).json == .array([]))
     }
 
     @Test(arguments: ["fc226fbc1443ebfe", "1", "null", "0000000000000000"])
     func `an unknown id is a 404`(id: String) async throws {
-        let stand = try await Stand()
+        let server = try await TestServer()
         for method in [HTTPRequest.Method.get, .put, .delete] {
-            let reply = try await send(method, id, of: stand, "{}")
+            let reply = try await send(method, id, of: server, "{}")
             #expect(reply.status == 404)
             #expect(reply.message?.hasPrefix("No push waits under this id") == true, "\(reply)")
         }
     }
 
     @Test func `another application's schedules are unknown, and devices see none`() async throws {
-        let stand = try await Stand()
-        let id = try await schedule(stand)
-        let other = try await stand.store.create(NewApplication.test(stand.vault, key: "another"))
-        let stranger = Stand.User.raw(Stand.User.basic(other.uuid.uuidString, "another"))
+        let server = try await TestServer()
+        let id = try await schedule(server)
+        let other = try await server.store.create(NewApplication.test(server.vault, key: "another"))
+        let stranger = TestServer.User.raw(TestServer.User.basic(other.uuid.uuidString, "another"))
         for method in [HTTPRequest.Method.get, .put, .delete] {
-            #expect(try await stand.send(method, "/v1/schedules/\(id)", as: stranger, "{}").status == 404)
-            #expect(try await stand.send(method, "/v1/schedules/\(id)", as: .iPhone, "{}").status == 401)
+            #expect(try await server.send(method, "/v1/schedules/\(id)", as: stranger, "{}").status == 404)
+            #expect(try await server.send(method, "/v1/schedules/\(id)", as: .iPhone, "{}").status == 401)
         }
-        #expect(try await stand.send(.get, "/v1/schedules", as: stranger).json == .array([]))
-        #expect(try await send(.get, id, of: stand).status == 200)
+        #expect(try await server.send(.get, "/v1/schedules", as: stranger).json == .array([]))
+        #expect(try await send(.get, id, of: server).status == 200)
     }
 
     @Test func `content that a platform cannot take is refused when it is scheduled`() async throws {
-        let stand = try await Stand()
+        let server = try await TestServer()
         let text = String(repeating: "x", count: 4_100)
-        let reply = try await stand.push(
+        let reply = try await server.push(
             #"{"message":{"body":"\#(text)"},"target":{"platforms":["ios"]},"scheduleIn":900}"#)
         #expect(reply.status == 400)
-        let id = try await schedule(stand, #""target":{"platforms":["ios"]}"#)
-        #expect(try await send(.put, id, of: stand, #"{"message":{"body":"\#(text)"}}"#).status == 400)
+        let id = try await schedule(server, #""target":{"platforms":["ios"]}"#)
+        #expect(try await send(.put, id, of: server, #"{"message":{"body":"\#(text)"}}"#).status == 400)
     }
 }

@@ -19,40 +19,40 @@ import Testing
     }
 
     @Test func `one key's event streams leave room for others, and come back when nobody reads`() async throws {
-        let stand = try await EventStand(ShareLimit(each: 2, total: 8))
-        let (own, other) = (try await stand.key(), try await stand.key())
-        var responses = [try await stand.follow(own), try await stand.follow(own)]
-        let refused = await refusal { _ = try await stand.follow(own) }
+        let server = try await TestEventServer(ShareLimit(each: 2, total: 8))
+        let (own, other) = (try await server.key(), try await server.key())
+        var responses = [try await server.follow(own), try await server.follow(own)]
+        let refused = await refusal { _ = try await server.follow(own) }
         #expect(refused?.status == .tooManyRequests)
         #expect(refused?.headers[.retryAfter] == "10")
         #expect(refused?.message.contains("share.streams.max") == true, "\(refused?.message ?? "")")
-        let stranger = try await stand.stranger()
-        responses.append(try await stand.follow(stranger.key, stranger.application))
-        #expect(stand.shares.used(of: .streams) == 3)
+        let stranger = try await server.stranger()
+        responses.append(try await server.follow(stranger.key, stranger.application))
+        #expect(server.shares.used(of: .streams) == 3)
         // Its application has its part as well, whatever the key.
-        let sameApplication = await refusal { _ = try await stand.follow(other) }
+        let sameApplication = await refusal { _ = try await server.follow(other) }
         #expect(sameApplication?.status == .tooManyRequests)
         responses.removeAll()
-        #expect(stand.shares.used(of: .streams) == 0)
-        _ = try await stand.follow(own)
+        #expect(server.shares.used(of: .streams) == 0)
+        _ = try await server.follow(own)
     }
 
     @Test func `a list that is written as it is read counts until its end`() async throws {
-        let shares = ShareLimiter([.walks: ShareLimit(each: 1, total: 4)])
+        let shares = ShareLimiter([.exports: ShareLimit(each: 1, total: 4)])
         let holder = ShareHolder(application: Key(1))
-        let response = try await shares.streaming(.walks, for: holder) {
+        let response = try await shares.streaming(.exports, for: holder) {
             Response(status: .ok, body: ResponseBody { try await $0.finish(nil) })
         }
-        #expect(shares.used(of: .walks) == 1)
-        #expect(await refusal { _ = try shares.take(.walks, for: holder) }?.status == .tooManyRequests)
+        #expect(shares.used(of: .exports) == 1)
+        #expect(await refusal { _ = try shares.take(.exports, for: holder) }?.status == .tooManyRequests)
         try await response.body.write(NoWriter())
-        #expect(shares.used(of: .walks) == 0)
+        #expect(shares.used(of: .exports) == 0)
         // A writer whose reader has gone throws, and that is an end too.
-        let broken = try await shares.streaming(.walks, for: holder) {
+        let broken = try await shares.streaming(.exports, for: holder) {
             Response(status: .ok, body: ResponseBody { try await $0.write(ByteBuffer(string: "[")) })
         }
         await #expect(throws: NoWriter.Gone.self) { try await broken.body.write(NoWriter()) }
-        #expect(shares.used(of: .walks) == 0)
+        #expect(shares.used(of: .exports) == 0)
     }
 
     @Test func `what fails gives its part back`() async throws {
@@ -80,7 +80,7 @@ import Testing
         let flooder = try await store.base.create(.test(OpenVault()))
         let neighbour = try await store.base.create(.test(OpenVault()))
         let shares = ShareLimiter([.searches: ShareLimit(each: 2, total: 16)])
-        let router = FrontDoor.router(clock: StoppedClock())
+        let router = ResponseMiddleware.router(clock: StoppedClock())
         PCFRoutes(store: store, vault: OpenVault(), clock: StoppedClock(), shares: shares) {
             PCFv1.Health(
                 database: .init(isHealthy: true, message: ""), queue: .init(isHealthy: true, message: ""),
@@ -90,7 +90,7 @@ import Testing
             router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
         try await app.test(.router) { client in
             @Sendable func ask(_ application: BelfryCore.Application) async throws -> Int {
-                let credentials = Stand.User.basic(application.uuid.uuidString, Stand.apiKey)
+                let credentials = TestServer.User.basic(application.uuid.uuidString, TestServer.apiKey)
                 return try await client.execute(
                     uri: "/v2/registrations?q=zz", method: .get, headers: [.authorization: credentials]
                 ).status.code
@@ -148,39 +148,39 @@ private struct NoWriter: ResponseBodyWriter {
 }
 
 /// The routes of the event streams, without a server.
-private struct EventStand {
-    let store = MemoryStore(clock: HandClock())
+private struct TestEventServer {
+    let store = MemoryStore(clock: ManualClock())
     let shares: ShareLimiter
     let admin: AdminService
     let application: BelfryCore.Application
     private let route: Admin.Route
 
     init(_ limit: ShareLimit) async throws {
-        let vault = GlassVault()
-        let credentials = GlassCredentials(vault: vault, end: nil)
+        let vault = PlaintextVault()
+        let credentials = PlaintextCredentials(vault: vault, end: nil)
         shares = ShareLimiter([.streams: limit])
         admin = AdminService(
-            store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: HandClock())
-        let hub = EventHub(store: store, clock: HandClock(), logger: LogBook().logger)
+            store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: ManualClock())
+        let hub = EventHub(store: store, clock: ManualClock(), logger: CapturedLog().logger)
         let routes = AdminRoutes(
-            store: store, vault: vault, clock: HandClock(), credentials: credentials, shares: shares, events: hub)
+            store: store, vault: vault, clock: ManualClock(), credentials: credentials, shares: shares, events: hub)
         route = try #require(routes.routes.first { $0.path.hasSuffix("events") })
         application = try await store.create(.test(vault))
     }
 
     func key() async throws -> AdminKey {
         try await admin.createKey(
-            name: try Name("k"), scope: .readOnly, bounds: .tenant(Tenant.first), by: AdminStand.author
+            name: try Name("k"), scope: .readOnly, bounds: .tenant(Tenant.first), by: TestAdminServer.author
         ).key
     }
 
     func stranger() async throws -> (key: AdminKey, application: BelfryCore.Application) {
         let tenant = try await store.create(NewTenant(uuid: UUID(), name: try Name("other")))
         let application = try await admin.createApplication(
-            name: try Name("other"), of: tenant.key, by: AdminStand.author
+            name: try Name("other"), of: tenant.key, by: TestAdminServer.author
         ).application
         let key = try await admin.createKey(
-            name: try Name("k"), scope: .readOnly, bounds: .tenant(tenant.key), by: AdminStand.author
+            name: try Name("k"), scope: .readOnly, bounds: .tenant(tenant.key), by: TestAdminServer.author
         ).key
         return (key, application)
     }

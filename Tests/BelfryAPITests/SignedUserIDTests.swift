@@ -83,46 +83,47 @@ import Testing
     }
 
     @Test func `a device is registered under the id that was signed`() async throws {
-        let reply = try await Stand().register(#"{"registration_token":"ab","custom_user_id":"\#(Self.first.token)"}"#)
+        let reply = try await TestServer().register(
+            #"{"registration_token":"ab","custom_user_id":"\#(Self.first.token)"}"#)
         #expect(reply.status == 200)
         #expect(reply["custom_user_id"] == .string("bond007"))
     }
 
     @Test func `a plain id is a 400 while ids are verified, and taken when they are not`() async throws {
-        var stand = try await Stand()
+        var server = try await TestServer()
         let body = #"{"registration_token":"ab","custom_user_id":"Bond007"}"#
-        let refused = try await stand.register(body)
+        let refused = try await server.register(body)
         #expect(refused.status == 400)
         #expect(refused.message?.hasPrefix("custom_user_id has to be signed") == true)
-        stand.options.verifiesCustomUserIDs = false
-        #expect(try await stand.register(body)["custom_user_id"] == .string("Bond007"))
+        server.options.verifiesCustomUserIDs = false
+        #expect(try await server.register(body)["custom_user_id"] == .string("Bond007"))
     }
 
     @Test func `an empty id clears without a signature, and a missing or null one keeps`() async throws {
-        let stand = try await Stand()
-        _ = try await stand.register(#"{"registration_token":"ab","custom_user_id":"\#(Self.first.token)"}"#)
+        let server = try await TestServer()
+        _ = try await server.register(#"{"registration_token":"ab","custom_user_id":"\#(Self.first.token)"}"#)
         for kept in [#"{"registration_token":"ab"}"#, #"{"registration_token":"ab","custom_user_id":null}"#] {
-            #expect(try await stand.register(kept)["custom_user_id"] == .string("bond007"))
+            #expect(try await server.register(kept)["custom_user_id"] == .string("bond007"))
         }
         #expect(
-            try await stand.register(#"{"registration_token":"ab","custom_user_id":""}"#)["custom_user_id"] == .null)
+            try await server.register(#"{"registration_token":"ab","custom_user_id":""}"#)["custom_user_id"] == .null)
     }
 
     @Test func `a regenerated shared secret counts at once`() async throws {
-        let stand = try await Stand()
-        let found = try await stand.app().test(.router) { client in
+        let server = try await TestServer()
+        let found = try await server.app().test(.router) { client in
             func status(_ token: String) async throws -> Int {
                 try await client.execute(
                     uri: "/v1/registration", method: .post,
-                    headers: [.authorization: Stand.User.iPhone.header(stand) ?? ""],
+                    headers: [.authorization: TestServer.User.iPhone.header(server) ?? ""],
                     body: ByteBuffer(string: #"{"registration_token":"ab","custom_user_id":"\#(token)"}"#)
                 ).status.code
             }
             let before = [try await status(Self.first.token), try await status(Self.second.token)]
             let secret = try #require([UInt8](hex: Self.second.secret.utf8))
-            await stand.store.replaceSharedSecret(
-                of: stand.application.key,
-                with: stand.vault.seal(secret, for: VaultPurpose.sharedSecret(of: stand.application.uuid)))
+            await server.store.replaceSharedSecret(
+                of: server.application.key,
+                with: server.vault.seal(secret, for: VaultPurpose.sharedSecret(of: server.application.uuid)))
             return before + [try await status(Self.first.token), try await status(Self.second.token)]
         }
         #expect(found == [200, 400, 400, 200])
@@ -130,10 +131,10 @@ import Testing
 
     @Test(arguments: [(255, 200), (256, 400)])
     func `an id has 255 characters at most, counted as sent`(length: Int, status: Int) async throws {
-        var stand = try await Stand()
-        stand.options.verifiesCustomUserIDs = false
+        var server = try await TestServer()
+        server.options.verifiesCustomUserIDs = false
         let id = String(repeating: "ü", count: length)
-        let reply = try await stand.register(#"{"registration_token":"ab","custom_user_id":"\#(id)"}"#)
+        let reply = try await server.register(#"{"registration_token":"ab","custom_user_id":"\#(id)"}"#)
         #expect(reply.status == status)
         if status == 400 { #expect(reply.message == "custom_user_id is 256 characters, the limit is 255") }
     }

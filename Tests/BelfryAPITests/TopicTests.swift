@@ -8,39 +8,39 @@ import Testing
 @Suite struct TopicTests {
     private let now = StoppedClock().now.milliseconds
 
-    private func post(_ stand: Stand, _ path: String, _ body: String) async throws -> Reply {
-        try await stand.send(.post, path, as: .sender, body)
+    private func post(_ server: TestServer, _ path: String, _ body: String) async throws -> TestAnswer {
+        try await server.send(.post, path, as: .sender, body)
     }
 
-    private func names(_ stand: Stand, _ query: String = "") async throws -> [String] {
-        let reply = try await stand.send(.get, "/v2/topics\(query)", as: .sender)
+    private func names(_ server: TestServer, _ query: String = "") async throws -> [String] {
+        let reply = try await server.send(.get, "/v2/topics\(query)", as: .sender)
         return reply["topics"]?.elements.compactMap { $0["name"]?.stringValue } ?? ["none: \(reply)"]
     }
 
     @Test(arguments: ["/v2/topics", "/v2/topics/", "//v2/topics", "/v1/topics/"])
     func `a topic is created once, in lower case, and without expireAt where it stays`(path: String) async throws {
-        let stand = try await Stand()
-        let first = try await post(stand, path, #"{"name":"News"}"#)
+        let server = try await TestServer()
+        let first = try await post(server, path, #"{"name":"News"}"#)
         #expect(first.status == 201)
         guard case .object(let members) = first.json, case .integer? = members["id"] else {
             Issue.record("\(first)")
             return
         }
         #expect(members.keys.sorted() == ["id", "name"] && members["name"] == .string("news"))
-        let again = try await post(stand, path, #"{"name":"NEWS","timeToLive":60,"expireAt":null}"#)
+        let again = try await post(server, path, #"{"name":"NEWS","timeToLive":60,"expireAt":null}"#)
         #expect(again.status == 201 && again.json == first.json)
     }
 
     @Test func `a topic ends at a moment or after a time`() async throws {
-        let stand = try await Stand()
-        let at = try await post(stand, "/v2/topics", #"{"name":"a","expireAt":"\#(now + 5)"}"#)
+        let server = try await TestServer()
+        let at = try await post(server, "/v2/topics", #"{"name":"a","expireAt":"\#(now + 5)"}"#)
         #expect(at["expireAt"] == .integer(now + 5))
-        let after = try await post(stand, "/v2/topics", #"{"name":"b","timeToLive":60}"#)
+        let after = try await post(server, "/v2/topics", #"{"name":"b","timeToLive":60}"#)
         #expect(after["expireAt"] == .integer(now + 60_000))
-        _ = try await post(stand, "/v2/topics", #"{"name":"c"}"#)
-        #expect(try await names(stand, "?hasExpiry=true") == ["a", "b"])
-        #expect(try await names(stand, "?hasExpiry=false") == ["c"])
-        #expect(try await names(stand) == ["a", "b", "c"])
+        _ = try await post(server, "/v2/topics", #"{"name":"c"}"#)
+        #expect(try await names(server, "?hasExpiry=true") == ["a", "b"])
+        #expect(try await names(server, "?hasExpiry=false") == ["c"])
+        #expect(try await names(server) == ["a", "b", "c"])
     }
 
     @Test(arguments: [
@@ -54,114 +54,114 @@ import Testing
         (#"[]"#, "body has to be an object, it is an array"),
     ])
     func `a topic that cannot be meant is a 400`(body: String, message: String) async throws {
-        let reply = try await post(try await Stand(), "/v2/topics", body)
+        let reply = try await post(try await TestServer(), "/v2/topics", body)
         #expect(reply.status == 400)
         #expect(reply.message?.hasPrefix(message) == true, "\(reply)")
     }
 
     @Test func `the list has its page and totals`() async throws {
-        let stand = try await Stand()
-        for name in ["a1", "a2", "a3", "b1"] { _ = try await post(stand, "/v2/topics", #"{"name":"\#(name)"}"#) }
-        let reply = try await stand.send(.get, "/v2/topics/?q=A&size=2&page=2", as: .sender)
+        let server = try await TestServer()
+        for name in ["a1", "a2", "a3", "b1"] { _ = try await post(server, "/v2/topics", #"{"name":"\#(name)"}"#) }
+        let reply = try await server.send(.get, "/v2/topics/?q=A&size=2&page=2", as: .sender)
         #expect(reply["topics"]?.elements.compactMap { $0["name"]?.stringValue } == ["a3"])
         #expect(reply["totalTopics"] == .integer(3) && reply["totalPages"] == .integer(2))
         #expect(reply["page"] == .integer(2) && reply["size"] == .integer(2))
         for query in ["?size=0", "?page=0", "?hasExpiry=perhaps"] {
-            #expect(try await stand.send(.get, "/v2/topics\(query)", as: .sender).status == 400)
+            #expect(try await server.send(.get, "/v2/topics\(query)", as: .sender).status == 400)
         }
     }
 
     @Test func `a deleted topic is a 404, and reaches nobody`() async throws {
-        let stand = try await Stand()
-        _ = try await stand.device("t", on: .android, #","tags":["news"]"#)
-        let topic = try await post(stand, "/v2/topics", #"{"name":"news"}"#)
+        let server = try await TestServer()
+        _ = try await server.device("t", on: .android, #","tags":["news"]"#)
+        let topic = try await post(server, "/v2/topics", #"{"name":"news"}"#)
         guard case .integer(let id)? = topic["id"] else { throw InvalidInput(field: "id", "is missing") }
-        let stranger = try await stand.store.create(.test(stand.vault, key: "another"))
-        let theirs = Stand.User.raw(Stand.User.basic(stranger.uuid.uuidString, "another"))
-        #expect(try await stand.send(.delete, "/v2/topics/\(id)", as: theirs).status == 404)
-        #expect(try await stand.send(.delete, "/v2/topics/\(id)", as: .sender).status == 204)
-        #expect(try await stand.send(.delete, "/v2/topics/\(id)", as: .sender).status == 404)
-        #expect(try await stand.send(.delete, "/v2/topics/news", as: .sender).status == 404)
-        _ = try await stand.push(#"{"message":{"body":"Hi"},"target":{"topics":["news"]}}"#)
-        let push = try #require(await stand.store.pushes.last)
-        #expect(try await stand.store.reached(by: push).isEmpty)
+        let stranger = try await server.store.create(.test(server.vault, key: "another"))
+        let theirs = TestServer.User.raw(TestServer.User.basic(stranger.uuid.uuidString, "another"))
+        #expect(try await server.send(.delete, "/v2/topics/\(id)", as: theirs).status == 404)
+        #expect(try await server.send(.delete, "/v2/topics/\(id)", as: .sender).status == 204)
+        #expect(try await server.send(.delete, "/v2/topics/\(id)", as: .sender).status == 404)
+        #expect(try await server.send(.delete, "/v2/topics/news", as: .sender).status == 404)
+        _ = try await server.push(#"{"message":{"body":"Hi"},"target":{"topics":["news"]}}"#)
+        let push = try #require(await server.store.pushes.last)
+        #expect(try await server.store.reached(by: push).isEmpty)
     }
 
     @Test func `a batch is created and deleted`() async throws {
-        let stand = try await Stand()
-        _ = try await post(stand, "/v2/topics", #"{"name":"a"}"#)
+        let server = try await TestServer()
+        _ = try await post(server, "/v2/topics", #"{"name":"a"}"#)
         let body = #"{"topics":[{"name":"A"},{"name":"b","timeToLive":60},{"name":"c"},{"name":"C"}]"#
-        let silent = try await post(stand, "/v2/topics/batch/", body + "}")
+        let silent = try await post(server, "/v2/topics/batch/", body + "}")
         #expect(silent.status == 201)
         #expect(silent.json == .object(["numTopicsCreated": .integer(2), "numTopicsExisted": .integer(2)]))
-        let told = try await post(stand, "/v2/topics/batch", body + #","returnTopics":true}"#)
+        let told = try await post(server, "/v2/topics/batch", body + #","returnTopics":true}"#)
         #expect(told["numTopicsCreated"] == .integer(0) && told["numTopicsExisted"] == .integer(4))
         let topics = try #require(told["topics"]?.elements)
         #expect(topics.compactMap { $0["name"]?.stringValue } == ["a", "b", "c", "c"])
         #expect(topics[1]["expireAt"] == .integer(now + 60_000))
         let ids = topics.compactMap { if case .integer(let id)? = $0["id"] { String(id) } else { nil } }
-        let deleted = try await stand.send(
+        let deleted = try await server.send(
             .delete, "/v2/topics/batch", as: .sender, #"{"topicIds":[\#(ids.joined(separator: ",")),999999]}"#)
         #expect(deleted.status == 200)
         #expect(deleted.json == .object(["numTopicsDeleted": .integer(3)]))
-        #expect(try await names(stand).isEmpty)
+        #expect(try await names(server).isEmpty)
     }
 
     @Test func `a batch has a limit, and one bad topic spoils it`() async throws {
-        let stand = try await Stand()
+        let server = try await TestServer()
         let many = (1...1_025).map { #"{"name":"t\#($0)"}"# }.joined(separator: ",")
         #expect(
-            try await post(stand, "/v2/topics/batch", #"{"topics":[\#(many)]}"#).message
+            try await post(server, "/v2/topics/batch", #"{"topics":[\#(many)]}"#).message
                 == "topics has 1025 topics, the limit is 1024")
-        let bad = try await post(stand, "/v2/topics/batch", #"{"topics":[{"name":"a"},{"name":"b","timeToLive":1}]}"#)
+        let bad = try await post(server, "/v2/topics/batch", #"{"topics":[{"name":"a"},{"name":"b","timeToLive":1}]}"#)
         #expect(bad.message == "topics[1].timeToLive is 1 s, the least is 60 s")
-        #expect(try await stand.send(.delete, "/v2/topics/batch", as: .sender, "{}").message == "topicIds is missing")
-        #expect(try await names(stand).isEmpty)
+        #expect(try await server.send(.delete, "/v2/topics/batch", as: .sender, "{}").message == "topicIds is missing")
+        #expect(try await names(server).isEmpty)
     }
 
     // MARK: Tags
 
     @Test func `tags are made, counted, listed and deleted`() async throws {
-        let stand = try await Stand()
-        _ = try await stand.device("t1", on: .android, #","tags":["two words"]"#)
-        _ = try await stand.device("01", #","tags":["two words","b/c"]"#)
-        let made = try await stand.send(.post, "/v1/tags/Caf%C3%A9", as: .sender)
+        let server = try await TestServer()
+        _ = try await server.device("t1", on: .android, #","tags":["two words"]"#)
+        _ = try await server.device("01", #","tags":["two words","b/c"]"#)
+        let made = try await server.send(.post, "/v1/tags/Caf%C3%A9", as: .sender)
         #expect(made.status == 200 && made.json == .object(["text": .string("café")]))
-        let tags = try await stand.send(.get, "/v1/tags", as: .sender)
+        let tags = try await server.send(.get, "/v1/tags", as: .sender)
         #expect(tags["tags"]?.elements.compactMap(\.stringValue) == ["b/c", "café", "two words"])
         let path = "two%20words"
-        #expect(try await stand.send(.get, "/v1/tags/count/\(path)", as: .sender).text == "2")
-        #expect(try await stand.send(.get, "/v1/tags/count/\(stand.ios.uuid)/\(path)", as: .sender).text == "1")
-        #expect(try await stand.send(.get, "/v1/tags/count/\(UUID())/\(path)", as: .sender).status == 404)
-        #expect(try await stand.send(.get, "/v1/tags/count/nobody", as: .sender).text == "0")
-        let devices = try await stand.send(.get, "/v1/tags/all/b%2Fc", as: .sender)
+        #expect(try await server.send(.get, "/v1/tags/count/\(path)", as: .sender).text == "2")
+        #expect(try await server.send(.get, "/v1/tags/count/\(server.ios.uuid)/\(path)", as: .sender).text == "1")
+        #expect(try await server.send(.get, "/v1/tags/count/\(UUID())/\(path)", as: .sender).status == 404)
+        #expect(try await server.send(.get, "/v1/tags/count/nobody", as: .sender).text == "0")
+        let devices = try await server.send(.get, "/v1/tags/all/b%2Fc", as: .sender)
         #expect(devices.json.elements.compactMap { $0["registration_token"]?.stringValue } == ["01"])
-        #expect(try await stand.send(.delete, "/v1/tags/\(path)", as: .sender).status == 204)
-        #expect(try await stand.send(.delete, "/v1/tags/\(path)", as: .sender).status == 404)
-        #expect(try await stand.send(.get, "/v1/tags/count/\(path)", as: .sender).text == "0")
+        #expect(try await server.send(.delete, "/v1/tags/\(path)", as: .sender).status == 204)
+        #expect(try await server.send(.delete, "/v1/tags/\(path)", as: .sender).status == 404)
+        #expect(try await server.send(.get, "/v1/tags/count/\(path)", as: .sender).text == "0")
     }
 
     @Test func `a batch adds tags to devices by uuid and by token`() async throws {
-        let stand = try await Stand()
-        let uuid = try await stand.device("t1", on: .android, #","tags":["old"]"#)
-        _ = try await stand.device("0a")
+        let server = try await TestServer()
+        let uuid = try await server.device("t1", on: .android, #","tags":["old"]"#)
+        _ = try await server.device("0a")
         let reply = try await post(
-            stand, "/v1/tags/batch",
+            server, "/v1/tags/batch",
             #"[{"device_uuid":"\#(uuid)","tags":["New"]},{"registration_token":"0A","tags":["new","x"]}]"#)
         #expect(reply.status == 200)
         #expect(reply["device_uuid"] == .array([.string("\(uuid)")]))
         #expect(reply["registration_token"] == .array([.string("0A")]))
-        #expect(try await stand.send(.get, "/v1/tags/count/new", as: .sender).text == "2")
-        let device = try await stand.send(.get, "/v1/registration/\(uuid)", as: .android)
+        #expect(try await server.send(.get, "/v1/tags/count/new", as: .sender).text == "2")
+        let device = try await server.send(.get, "/v1/registration/\(uuid)", as: .android)
         #expect(device["tags"]?.elements.compactMap { $0["text"]?.stringValue } == ["new", "old"])
     }
 
     @Test func `a batch with one that is refused is refused whole, and says which`() async throws {
-        let stand = try await Stand()
-        _ = try await stand.device("0a")
+        let server = try await TestServer()
+        _ = try await server.device("0a")
         let good = #"{"registration_token":"0a","tags":["new"]}"#
         let unknown = try await post(
-            stand, "/v1/tags/batch", #"[\#(good),{"registration_token":"0b","tags":["new"]}]"#)
+            server, "/v1/tags/batch", #"[\#(good),{"registration_token":"0b","tags":["new"]}]"#)
         #expect(unknown.status == 400)
         #expect(
             unknown.json
@@ -171,7 +171,7 @@ import Testing
                     ])
                 ]))
         let faulty = try await post(
-            stand, "/v1/tags/batch",
+            server, "/v1/tags/batch",
             #"[\#(good),{"tags":["a"]},{"device_uuid":"x","tags":[]},{"registration_token":"0a","tags":[""]}]"#)
         #expect(faulty.status == 400)
         #expect(
@@ -179,8 +179,8 @@ import Testing
                 "Name either a registration_token or a device_uuid", "device_uuid is no UUID",
                 "tags[0] is an empty topic name",
             ])
-        #expect(try await stand.send(.get, "/v1/tags/count/new", as: .sender).text == "0")
-        #expect(try await post(stand, "/v1/tags/batch", "{}").message == "body has to be an array, it is an object")
-        #expect(try await post(stand, "/v1/tags/batch", "[]").json["device_uuid"] == .array([]))
+        #expect(try await server.send(.get, "/v1/tags/count/new", as: .sender).text == "0")
+        #expect(try await post(server, "/v1/tags/batch", "{}").message == "body has to be an array, it is an object")
+        #expect(try await post(server, "/v1/tags/batch", "[]").json["device_uuid"] == .array([]))
     }
 }

@@ -54,10 +54,11 @@ import Testing
     func `whoever brings the other kind of credentials reads where to go`(
         path: String, kind: String, hint: String
     ) async throws {
-        try await Stage.open { stage in
-            let credentials = kind == "platform" ? try stage.device(.ios) : stage.sender
+        try await RecordedServer.open { server in
+            let credentials = kind == "platform" ? try server.device(.ios) : server.sender
             let method = path == "/v1/registration" ? "POST" : "GET"
-            let answer = try await stage.exchange(Page.sent("\(method) \(path)", credentials, "{}"), 401, .error)
+            let answer = try await server.exchange(
+                ExampleRequest.sent("\(method) \(path)", credentials, "{}"), 401, .error)
             #expect(answer?["message"]?.string?.contains(hint) == true)
         }
     }

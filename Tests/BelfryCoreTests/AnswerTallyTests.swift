@@ -2,13 +2,13 @@ import BelfryCore
 import Testing
 
 @Suite struct AnswerTallyTests {
-    private static func tally(_ pages: [UInt8]...) -> AnswerTally {
+    private static func tally(_ batches: [UInt8]...) -> AnswerTally {
         var tally = AnswerTally()
-        for page in pages { page.withUnsafeBytes { tally.add($0) } }
+        for batch in batches { batch.withUnsafeBytes { tally.add($0) } }
         return tally
     }
 
-    @Test func `devices are counted by their answers, and those that rest wait`() throws {
+    @Test func `devices are counted by their answers, and those that wait are pending`() throws {
         let tally = Self.tally([1, 0, 2], [1, 200])
         #expect(tally.devices == 5)
         #expect(try tally.counts() == [.accepted: 2, .gone: 1, .pending: 2])

@@ -16,7 +16,7 @@ import Testing
         for code in UInt8.min...UInt8.max where !codes.contains(code) { #expect(Answer(code: code) == nil) }
     }
 
-    /// Pages written by an older version are read by a newer one.
+    /// Batches written by an older version are read by a newer one.
     @Test func `codes never change`() {
         #expect(Self.all.map(\.code) == [0, 1, 2, 3, 4, 16, 17, 18] + Array(64...77) + [90, 127])
     }

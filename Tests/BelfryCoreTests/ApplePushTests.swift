@@ -281,7 +281,7 @@ import Testing
         let policy = RetryPolicy()
         #expect(policy.end(of: push(call, nil)) == .zero + .seconds(60))
         #expect(policy.end(of: push(call, .zero + .seconds(90))) == .zero + .seconds(90))
-        #expect(policy.end(of: push(nil, nil)) == Instant.zero + policy.patience)
+        #expect(policy.end(of: push(nil, nil)) == Instant.zero + policy.window)
     }
 
     @Test func `the kinds of platform keep their names where they are kept`() throws {

@@ -25,8 +25,8 @@ import Testing
             ([1, 2, 3, 4, 5, 6], 3, [1, 2, 3]), ([-1, -2, -3, 4, 5], 2, [4, 5]), ([1, -2, 3, -4], 5, [1, 3]),
             ([-1, -2], 2, []), ([], 4, []), ([1], 0, []),
         ] as [([Int], Int, [Int])])
-    func `a stretch of a list goes on behind what cannot be read`(rows: [Int], limit: Int, expected: [Int]) {
-        let found = DamagedRows.stretch(of: limit, after: 0) { (start: Int, limit: Int) in
+    func `a slice of a list goes on behind what cannot be read`(rows: [Int], limit: Int, expected: [Int]) {
+        let found = DamagedRows.slice(of: limit, after: 0) { (start: Int, limit: Int) in
             rows.enumerated().dropFirst(start).prefix(limit).map { (position: $0 + 1, value: $1 > 0 ? $1 : nil) }
         }
         #expect(found == expected)

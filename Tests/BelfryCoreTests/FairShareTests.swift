@@ -42,10 +42,10 @@ import Testing
             let bidders = (0..<random.draw(1...12)).map { platform in
                 Self.bidder(Int64(random.draw(1...4)), Int64(platform), room: random.draw(0...10))
             }
-            let pagesMax = random.draw(0...60)
-            let shares = FairShare.divide(pagesMax, among: bidders, turn: random.below(1_000))
+            let batchesMax = random.draw(0...60)
+            let shares = FairShare.divide(batchesMax, among: bidders, turn: random.below(1_000))
             let room = bidders.map(\.room).reduce(0, +)
-            #expect(shares.values.reduce(0, +) == min(pagesMax, room), "seed \(seed)")
+            #expect(shares.values.reduce(0, +) == min(batchesMax, room), "seed \(seed)")
             for bidder in bidders { #expect(shares[bidder.platform, default: 0] <= bidder.room, "seed \(seed)") }
             checkFairness(shares, among: bidders, seed: seed)
         }

@@ -9,25 +9,26 @@ import Testing
     private static let parking = Parking(cause: .credentials, detail: "403", since: .zero)
 
     private static func receipt(
-        _ counts: [Answer: Int] = [:], isSpread: Bool = false, isParked: Bool = false, isSettled: Bool = false
+        _ counts: [Answer: Int] = [:], isFannedOut: Bool = false, isParked: Bool = false, isSettled: Bool = false
     ) -> Receipt {
         Receipt(
-            push: push, isSpread: isSpread, counts: counts, settledAt: isSettled ? .zero : nil, firstAnswerAt: nil,
+            push: push, isFannedOut: isFannedOut, counts: counts, settledAt: isSettled ? .zero : nil,
+            firstAnswerAt: nil,
             parked: isParked ? [parking] : [])
     }
 
     @Test(
         arguments: [
             (nil, receipt(), [.accepted]),
-            (nil, receipt([.accepted: 1], isSpread: true, isSettled: true), [.accepted, .settled]),
+            (nil, receipt([.accepted: 1], isFannedOut: true, isSettled: true), [.accepted, .settled]),
             (nil, receipt(isParked: true), [.accepted, .parked]),
             (receipt(), receipt(), []),
             (receipt(), receipt([.pending: 5]), [.progress]),
-            (receipt([.pending: 5]), receipt([.pending: 5], isSpread: true), [.progress]),
+            (receipt([.pending: 5]), receipt([.pending: 5], isFannedOut: true), [.progress]),
             (receipt([.pending: 5]), receipt([.pending: 5], isParked: true), [.parked]),
             (receipt([.pending: 5], isParked: true), receipt([.pending: 4, .gone: 1]), [.resumed]),
             (receipt([.pending: 5], isParked: true), receipt([.gone: 5], isSettled: true), [.settled]),
-            (receipt([.pending: 5]), receipt([.accepted: 5], isSpread: true, isSettled: true), [.settled]),
+            (receipt([.pending: 5]), receipt([.accepted: 5], isFannedOut: true, isSettled: true), [.settled]),
             (receipt([.accepted: 5], isSettled: true), receipt([.accepted: 5], isSettled: true), []),
         ] as [(Receipt?, Receipt, [PushEvent.Kind])])
     func `what differs between two receipts is what happened`(old: Receipt?, new: Receipt, kinds: [PushEvent.Kind]) {

@@ -61,7 +61,7 @@ import Testing
     }
 }
 
-@Suite struct QuotaBookTests {
+@Suite struct QuotaCountsTests {
     private static let topics = QuotaAccount(.topics, of: Key<Application>(7))
 
     private func changes(_ count: Int) -> QuotaChanges {
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test func `what was counted once follows what is committed`() {
-        let book = QuotaBook(.standard)
+        let book = QuotaCounts(.standard)
         book.apply(changes(5))
         #expect(book.use(Self.topics) == nil)
         book.learn(10, of: Self.topics)
@@ -85,13 +85,13 @@ import Testing
     }
 
     @Test func `what is near its limit is counted again sooner`() {
-        let book = QuotaBook(Quotas([.topics: 10]))
+        let book = QuotaCounts(Quotas([.topics: 10]))
         let now = ContinuousClock.now
         book.learn(4, of: Self.topics)
-        #expect(book.stale(at: now + QuotaBook.ageNearLimit + .seconds(1)).isEmpty)
-        #expect(book.stale(at: now + QuotaBook.age + .seconds(1)) == [Self.topics])
+        #expect(book.stale(at: now + QuotaCounts.ageNearLimit + .seconds(1)).isEmpty)
+        #expect(book.stale(at: now + QuotaCounts.age + .seconds(1)) == [Self.topics])
         book.learn(5, of: Self.topics)
-        #expect(book.stale(at: now + QuotaBook.ageNearLimit + .seconds(1)) == [Self.topics])
+        #expect(book.stale(at: now + QuotaCounts.ageNearLimit + .seconds(1)) == [Self.topics])
     }
 }
 

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Testing
 
 @Suite struct RetryPolicyTests {
-    private let policy = RetryPolicy(firstDelay: .seconds(2), longestDelay: .seconds(60), patience: .seconds(3_600))
+    private let policy = RetryPolicy(firstDelay: .seconds(2), longestDelay: .seconds(60), window: .seconds(3_600))
 
     @Test(arguments: [
         (1, 2), (2, 4), (3, 8), (4, 16), (5, 32), (6, 60), (7, 60), (1_000, 60), (Int64.max, 60), (0, 2), (-3, 2),
@@ -29,7 +29,7 @@ import Testing
         #expect(Instant(milliseconds: 1_700_000_000_000) + wait == .distantFuture)
     }
 
-    @Test func `a push ends at its expiry, or when patience does`() {
+    @Test func `a push ends at its expiry, or when its retry window does`() {
         let accepted = Instant(milliseconds: 1_000)
         #expect(
             policy.end(of: .sample(acceptedAt: accepted, expiresAt: Instant(milliseconds: 5)))

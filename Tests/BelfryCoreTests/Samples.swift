@@ -18,12 +18,12 @@ extension Platform {
         secretHash: [], credentials: Sealed(bytes: []), credentialsVersion: 1, parked: nil, createdAt: .zero)
 }
 
-extension Page {
+extension Batch {
     /// Devices 1, 2, 3, ... with these answers.
-    static func sample(_ answers: [Answer], attempt: Int64 = 1, rests: [Int: Instant] = [:]) -> Page {
-        Page(
+    static func sample(_ answers: [Answer], attempt: Int64 = 1, retryTimes: [Int: Instant] = [:]) -> Batch {
+        Batch(
             key: Key(1), pushKey: Key(1), platformKey: Key(1), lane: .normal,
             devices: answers.indices.map { Key(Int64($0 + 1)) }, answers: answers, attempt: attempt, isLapsed: false,
-            rests: rests)
+            retryTimes: retryTimes)
     }
 }

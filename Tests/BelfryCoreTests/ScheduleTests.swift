@@ -22,22 +22,23 @@ import Testing
     }
 
     @Test func `a change leaves what it does not name`() throws {
-        let order = Order(
+        let pushRequest = PushRequest(
             content: Push.Content(body: "a"), target: try Target(topics: ["news"]), lane: .bulk,
             guarantee: .atMostOnce, expiresAt: Instant(milliseconds: 90))
         let schedule = Schedule(
-            key: Key(1), applicationKey: Key(2), order: order, dueAt: Instant(milliseconds: 50), createdAt: .zero,
+            key: Key(1), applicationKey: Key(2), pushRequest: pushRequest, dueAt: Instant(milliseconds: 50),
+            createdAt: .zero,
             version: 1, ending: nil)
         let later = schedule.changed(by: Schedule.Change(dueAt: Instant(milliseconds: 60)))
-        #expect(later.order == order)
+        #expect(later.pushRequest == pushRequest)
         #expect(later.dueAt == Instant(milliseconds: 60))
         #expect(later.version == 2)
         let other = schedule.changed(
             by: Schedule.Change(
                 content: Push.Content(body: "b"), target: .everyone, expiresAt: Instant(milliseconds: 99)))
         #expect(other.dueAt == schedule.dueAt)
-        #expect(other.order.content.body == "b" && other.order.target == .everyone)
-        #expect(other.order.lane == .bulk && other.order.guarantee == .atMostOnce)
-        #expect(other.order.expiresAt == Instant(milliseconds: 99))
+        #expect(other.pushRequest.content.body == "b" && other.pushRequest.target == .everyone)
+        #expect(other.pushRequest.lane == .bulk && other.pushRequest.guarantee == .atMostOnce)
+        #expect(other.pushRequest.expiresAt == Instant(milliseconds: 99))
     }
 }

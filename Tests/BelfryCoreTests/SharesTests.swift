@@ -13,7 +13,7 @@ import Testing
         let flood = (0..<10).map { _ in counts.take(1, of: .searches, for: holder(1), under: limit) }
         #expect(flood == [nil, nil] + Array(repeating: .application, count: 8))
         #expect(counts.take(1, of: .searches, for: holder(2, tenant: 2), under: limit) == nil)
-        #expect(counts.take(1, of: .walks, for: holder(1), under: limit) == nil, "another share")
+        #expect(counts.take(1, of: .exports, for: holder(1), under: limit) == nil, "another share")
     }
 
     @Test func `a key has its part over all applications`() {

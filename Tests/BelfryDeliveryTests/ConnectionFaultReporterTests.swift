@@ -7,9 +7,9 @@ import Testing
 
 /// A provider that cannot be connected to is told to people, and not too often.
 @Suite struct ConnectionFaultReporterTests {
-    private let clock = HandClock()
+    private let clock = ManualClock()
     private let store: MemoryStore
-    private let log = LogBook()
+    private let log = CapturedLog()
 
     init() { store = MemoryStore(clock: clock) }
 
@@ -52,21 +52,23 @@ import Testing
         let (platform, push) = try await claimed()
         let reporter = ConnectionFaultReporter(store: store, clock: clock, logger: log.logger)
         try await reporter.report(
-            [.accepted, .failed(retryAfter: nil), .unanswered, .barred("no"), .throttled(retryAfter: nil)], of: platform
+            [.accepted, .failed(retryAfter: nil), .unanswered, .credentialsRefused("no"), .throttled(retryAfter: nil)],
+            of: platform
         )
         #expect(try await store.connectionFaults(of: push.key).isEmpty)
         #expect(log.lines(atLeast: .warning).isEmpty)
     }
 
-    /// A push whose one page is being carried.
+    /// A push whose one batch is being sent.
     private func claimed() async throws -> (Platform, Push) {
         let application = try await store.create(.numbered(1))
         let platform = try await store.create(.numbered(1, of: application.key))
         _ = try await store.register(.sample(1), as: nil, on: platform)
         let push = try await store.accept(.sample(1, to: platform))
-        let walk = try #require(try await store.claimWalks(atMost: 1, lanes: Lane.allCases, for: .seconds(60)).first)
-        let found = try await store.devices(in: walk, after: nil, limit: 10)
-        #expect(try await store.advance(WalkStep(walk: walk, pages: [found], isLast: true)))
+        let fanOut = try #require(
+            try await store.claimFanOuts(atMost: 1, lanes: Lane.allCases, for: .seconds(60)).first)
+        let found = try await store.devices(in: fanOut, after: nil, limit: 10)
+        #expect(try await store.advance(FanOutStep(fanOut: fanOut, batches: [found], isLast: true)))
         return (platform, push)
     }
 }

@@ -2,11 +2,11 @@ import BelfryCore
 import BelfryTesting
 import Testing
 
-/// Claim, lapse, settle and fence: every state of three couriers with one page, whatever dies or dawdles when.
+/// Claim, lapse, settle and fence: every state of three delivery workers with one batch, whatever dies or dawdles when.
 @Suite struct LeaseModelTests {
     @Test(arguments: [Push.Guarantee.atLeastOnce, .atMostOnce])
     func `no state is wrong, and each leads to an end`(guarantee: Push.Guarantee) {
-        let states = LeaseModel(couriers: 3, mishaps: 2, failures: 1, guarantee: guarantee).reachable().keys
+        let states = LeaseModel(workers: 3, mishaps: 2, failures: 1, guarantee: guarantee).reachable().keys
         #expect(states.count > 400, "\(states.count)")
         #expect(Self.faults(of: Set(states)) == [])
     }
@@ -14,7 +14,7 @@ import Testing
     @Test(arguments: LeaseModel.Fault.allCases)
     func `a protocol with a fault is found out`(fault: LeaseModel.Fault) {
         let guarantee: Push.Guarantee = fault == .tellsTwiceAtMostOnce ? .atMostOnce : .atLeastOnce
-        let model = LeaseModel(couriers: 2, mishaps: 1, failures: 1, guarantee: guarantee, fault: fault)
+        let model = LeaseModel(workers: 2, mishaps: 1, failures: 1, guarantee: guarantee, fault: fault)
         #expect(Self.faults(of: Set(model.reachable().keys)) != [])
     }
 

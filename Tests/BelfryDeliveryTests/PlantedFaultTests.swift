@@ -5,9 +5,9 @@ import Testing
 /// The harness proves something only if it notices what is wrong.
 @Suite struct PlantedFaultTests {
     /// Seeds until the fault is noticed; then what was said.
-    private func firstViolation(of fault: Sabotage.Fault) -> String? {
+    private func firstViolation(of fault: FaultyStore.Fault) -> String? {
         for seed in 1...400 as ClosedRange<UInt64> {
-            let simulation = Simulation(delivering: World(smallWithSeed: seed)) { Sabotage($0, fault) }
+            let simulation = Simulation(delivering: World(smallWithSeed: seed)) { FaultyStore($0, fault) }
             if let violation = simulation.run().first { return violation }
         }
         return nil
@@ -16,13 +16,15 @@ import Testing
     @Test(
         arguments: [
             (.settlesWithoutFence, "had"), (.forgetsSettlements, "hang"), (.leasesNothing, "was told"),
-            (.forgetsLapses, "times, not once"), (.losesDevices, "is lost"), (.writesPagesTwice, "stand in two places"),
-            (.believesEveryDeath, "is inactive"), (.killsTheBarred, "is inactive"), (.skipsTheReachable, "was skipped"),
+            (.forgetsLapses, "times, not once"), (.losesDevices, "is lost"),
+            (.writesBatchesTwice, "stand in two places"),
+            (.believesEveryDeadToken, "is inactive"), (.deactivatesOnRefusedCredentials, "is inactive"),
+            (.skipsTheReachable, "was skipped"),
             (.refusesToAdvance, "hang"), (.sendsSchedulesTwice, "nobody asked for it"),
             (.cancelsInVain, "was cancelled, and is sent"), (.forgetsSchedules, "hang"),
-            (.forgetsRests, "before the time"), (.prolongsRests, "rests until"),
-        ] as [(Sabotage.Fault, String)])
-    func `a planted fault is noticed`(fault: Sabotage.Fault, words: String) throws {
+            (.forgetsRetryTimes, "before the time"), (.prolongsRetryTimes, "waits until"),
+        ] as [(FaultyStore.Fault, String)])
+    func `a planted fault is noticed`(fault: FaultyStore.Fault, words: String) throws {
         let violation = try #require(firstViolation(of: fault))
         #expect(violation.contains(words))
     }
@@ -38,7 +40,7 @@ import Testing
             try await Simulation.deliver(process)
             await stubborn
         }
-        #expect(simulation.run().first?.hasPrefix("hang: the house did not end") ?? false)
+        #expect(simulation.run().first?.hasPrefix("hang: the server did not end") ?? false)
     }
 
     @Test func `a process that fails is named`() {

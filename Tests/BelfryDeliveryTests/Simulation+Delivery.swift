@@ -19,8 +19,8 @@ extension Simulation {
 extension DeliveryOptions {
     fileprivate init(_ limits: World.Limits) {
         self.init(
-            pagesInAirMax: limits.pagesInAirMax, urgentPagesInAirMax: limits.urgentPagesInAirMax,
-            pagesInAirOfPlatformMax: limits.pagesInAirOfPlatformMax, pagesPerStep: limits.pagesPerStep,
-            lease: limits.lease, poll: limits.poll, deathWatch: limits.deathWatch)
+            batchesInFlightMax: limits.batchesInFlightMax, urgentBatchesInFlightMax: limits.urgentBatchesInFlightMax,
+            batchesInFlightOfPlatformMax: limits.batchesInFlightOfPlatformMax, batchesPerStep: limits.batchesPerStep,
+            lease: limits.lease, poll: limits.poll, deadTokenBreaker: limits.deadTokenBreaker)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ViolationTests {
     /// Three devices of one push, two of them answered.
     private func contents() async throws -> Contents {
-        let clock = HandClock()
+        let clock = ManualClock()
         let store = MemoryStore(clock: clock)
         let application = try await store.create(.numbered(1))
         let platform = try await store.create(.numbered(1, of: application.key))
@@ -15,13 +15,14 @@ import Testing
             _ = try await store.register(.sample(number), as: nil, on: platform)
         }
         _ = try await store.accept(.sample(to: platform))
-        let walk = try #require(try await store.claimWalks(atMost: 1, lanes: Lane.allCases, for: .seconds(60)).first)
-        let devices = try await store.devices(in: walk, after: nil, limit: 10)
-        #expect(try await store.advance(WalkStep(walk: walk, pages: [devices], isLast: true)))
-        let page = try #require(
-            try await store.claimPages(PageClaim(pagesMax: 1, roomElsewhere: 1, lease: .seconds(60))).first)
+        let fanOut = try #require(
+            try await store.claimFanOuts(atMost: 1, lanes: Lane.allCases, for: .seconds(60)).first)
+        let devices = try await store.devices(in: fanOut, after: nil, limit: 10)
+        #expect(try await store.advance(FanOutStep(fanOut: fanOut, batches: [devices], isLast: true)))
+        let batch = try #require(
+            try await store.claimBatches(BatchClaim(batchesMax: 1, roomElsewhere: 1, lease: .seconds(60))).first)
         #expect(
-            try await store.settle(Settlement(page: page, answers: [.accepted, .gone, .pending], retryAt: clock.now)))
+            try await store.settle(Settlement(batch: batch, answers: [.accepted, .gone, .pending], retryAt: clock.now)))
         try store.check()
         return store.contents
     }
@@ -48,7 +49,7 @@ import Testing
         #expect(contents.violations.contains { $0.contains("no device waits, and it is not settled") })
     }
 
-    @Test func `a page that waits and never falls due is noticed`() async throws {
+    @Test func `a batch that waits and never falls due is noticed`() async throws {
         var contents = try await contents()
         contents.answer([.accepted, .gone, .pending], dueAt: nil)
         #expect(contents.violations.contains { $0.contains("is due exactly while devices wait") })
@@ -56,17 +57,17 @@ import Testing
 
     @Test func `devices out of order, or twice, are noticed`() async throws {
         var contents = try await contents()
-        contents.changePage { page in
-            let devices = [page.devices[1], page.devices[0], page.devices[1]]
-            return page.with(devices: devices, answers: page.answers)
+        contents.changeBatch { batch in
+            let devices = [batch.devices[1], batch.devices[0], batch.devices[1]]
+            return batch.with(devices: devices, answers: batch.answers)
         }
         #expect(contents.violations.contains { $0.contains("do not ascend") })
         #expect(contents.violations.contains { $0.contains("stand in two places") })
     }
 
-    @Test func `a page without an answer for each device is noticed`() async throws {
+    @Test func `a batch without an answer for each device is noticed`() async throws {
         var contents = try await contents()
-        contents.changePage { $0.with(devices: $0.devices, answers: [.pending]) }
+        contents.changeBatch { $0.with(devices: $0.devices, answers: [.pending]) }
         #expect(contents.violations.contains { $0.contains("1 answers for 3 devices") })
     }
 
@@ -84,35 +85,35 @@ import Testing
     }
 
     @Test func `an answer that changes is noticed`() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let store = MemoryStore(clock: clock, contents: try await contents())
         clock.advance(by: .seconds(1))
-        let page = try #require(
-            try await store.claimPages(PageClaim(pagesMax: 1, roomElsewhere: 1, lease: .seconds(60))).first)
-        _ = try await store.settle(Settlement(page: page, answers: [.gone, .gone, .gone], retryAt: nil))
+        let batch = try #require(
+            try await store.claimBatches(BatchClaim(batchesMax: 1, roomElsewhere: 1, lease: .seconds(60))).first)
+        _ = try await store.settle(Settlement(batch: batch, answers: [.gone, .gone, .gone], retryAt: nil))
         #expect(throws: Violations.self) { try store.check() }
         #expect(store.violations().contains { $0.contains("had accepted, now gone") })
     }
 }
 
 extension Contents {
-    fileprivate mutating func changePage(_ change: (Page) -> Page) {
-        for (key, row) in pages { pages[key]?.page = change(row.page) }
+    fileprivate mutating func changeBatch(_ change: (Batch) -> Batch) {
+        for (key, row) in batches { batches[key]?.batch = change(row.batch) }
     }
 
     /// Writes answers and their counts, and nothing else.
     fileprivate mutating func answer(_ answers: [Answer], dueAt: Instant?) {
-        for (key, row) in pages {
-            pages[key]?.page = row.page.with(devices: row.page.devices, answers: answers)
-            pages[key]?.lease = Lease(dueAt: dueAt)
+        for (key, row) in batches {
+            batches[key]?.batch = row.batch.with(devices: row.batch.devices, answers: answers)
+            batches[key]?.lease = Lease(dueAt: dueAt)
         }
         for key in pushes.keys { pushes[key]?.counts = answers.reduce(into: [:]) { $0[$1, default: 0] += 1 } }
     }
 }
 
-extension Page {
-    fileprivate func with(devices: [Key<Device>], answers: [Answer]) -> Page {
-        Page(
+extension Batch {
+    fileprivate func with(devices: [Key<Device>], answers: [Answer]) -> Batch {
+        Batch(
             key: key, pushKey: pushKey, platformKey: platformKey, lane: lane, devices: devices, answers: answers,
             attempt: attempt, isLapsed: isLapsed)
     }

@@ -99,10 +99,11 @@ import Testing
         let entered = ["app_id": "1", "app_secret": "s", "endpoint": "https://10.0.0.1"].mapValues {
             JSONValue.string($0)
         }
-        try await PostedStand.run { stand in
-            let intake = CredentialsService(means: stand.means)
+        try await TestProviders.run { providers in
+            let credentialsService = CredentialsService(dependencies: providers.dependencies)
             func seal(by author: CredentialsAuthor) throws {
-                _ = try intake.sealed(entered, kind: .huawei, mode: .production, platform: UUID(), by: author)
+                _ = try credentialsService.sealed(
+                    entered, kind: .huawei, mode: .production, platform: UUID(), by: author)
             }
             try seal(by: .operator)
             let refusal = #expect(throws: InvalidInput.self) { try seal(by: .tenant) }

@@ -11,7 +11,7 @@ import Testing
         deadline: Duration = .seconds(20), simulate: (inout FCMConfiguration) -> Void = { _ in },
         account: (FCMSimulator) throws -> String = { $0.serviceAccountJSON },
         change: (inout ProviderOptions) -> Void = { _ in },
-        _ body: (FCMSimulator, Rehearsal) async throws -> Void
+        _ body: (FCMSimulator, TestProvider) async throws -> Void
     ) async throws {
         var configuration = FCMConfiguration()
         configuration.listening.ledgerDetail = .payloads
@@ -20,7 +20,7 @@ import Testing
         do {
             let credentials = FCMPlatformCredentials(
                 serviceAccount: try account(simulator), endpoint: simulator.url, trustRootsPEM: simulator.trustRootPEM)
-            try await Rehearsal.with(.androidFCM, credentials, deadline: deadline, change: change) {
+            try await TestProvider.with(.androidFCM, credentials, deadline: deadline, change: change) {
                 try await body(simulator, $0)
             }
         } catch {
@@ -48,9 +48,9 @@ import Testing
         (ScriptedAnswer("INTERNAL"), .failed(retryAfter: nil)),
         (ScriptedAnswer("UNSPECIFIED_ERROR"), .failed(retryAfter: nil)),
         (ScriptedAnswer("BAD_GATEWAY"), .failed(retryAfter: nil)),
-        (ScriptedAnswer("PERMISSION_DENIED"), .barred("FCM answered 403 PERMISSION_DENIED")),
-        (ScriptedAnswer("UNAUTHENTICATED"), .barred("FCM answered 401 UNAUTHENTICATED")),
-        (ScriptedAnswer("NOT_FOUND"), .barred("FCM answered 404 NOT_FOUND")),
+        (ScriptedAnswer("PERMISSION_DENIED"), .credentialsRefused("FCM answered 403 PERMISSION_DENIED")),
+        (ScriptedAnswer("UNAUTHENTICATED"), .credentialsRefused("FCM answered 401 UNAUTHENTICATED")),
+        (ScriptedAnswer("NOT_FOUND"), .credentialsRefused("FCM answered 404 NOT_FOUND")),
         (
             ScriptedAnswer(status: 401, body: #"{"error":{"details":[{"errorCode":"APNS_AUTH_ERROR"}]}}"#),
             .refused(.forbidden)
@@ -59,30 +59,30 @@ import Testing
         (ScriptedAnswer(status: 429, retryAfter: "8"), .throttled(retryAfter: .seconds(8))),
         (
             ScriptedAnswer(status: 403, body: #"{"error":{"status":"BRAND_NEW"}}"#),
-            .barred("FCM answered 403 BRAND_NEW")
+            .credentialsRefused("FCM answered 403 BRAND_NEW")
         ),
         (ScriptedAnswer(status: 504), .failed(retryAfter: nil)),
         (ScriptedAnswer(status: 503, retryAfter: "Wed, 21 Oct 2015 07:28:00 GMT"), .failed(retryAfter: .zero)),
     ]
 
-    @Test func `each answer has its outcome, and a page's other devices are not touched by it`() async throws {
-        try await Self.with { simulator, rehearsal in
+    @Test func `each answer has its outcome, and a batch's other devices are not touched by it`() async throws {
+        try await Self.with { simulator, fixture in
             let tokens = Self.rows.indices.map { "token-\($0)" }
             for (token, row) in zip(tokens, Self.rows) {
                 if let answer = row.answer { simulator.script.answer(answer, for: [token]) }
             }
-            let outcomes = await rehearsal.send(tokens)
+            let outcomes = await fixture.send(tokens)
             #expect(outcomes == Self.rows.map(\.expected))
             #expect(simulator.ledger.totals().accepted == 1)
         }
     }
 
-    @Test func `a page arrives as it was meant, with one token for all`() async throws {
-        try await Self.with { simulator, rehearsal in
+    @Test func `a batch arrives as it was meant, with one token for all`() async throws {
+        try await Self.with { simulator, fixture in
             let tokens = (0..<500).map { "token-\($0)" }
             let content = Push.Content(
                 body: "Fresh bread", custom: ["android": .object(["n": .integer(7), "collapse_key": .string("oven")])])
-            let outcomes = await rehearsal.send(tokens, content: content, expiresIn: .seconds(90))
+            let outcomes = await fixture.send(tokens, content: content, expiresIn: .seconds(90))
             #expect(outcomes == Array(repeating: .accepted, count: 500))
             #expect(simulator.service.accessTokens.issued == 1)
             let payload = try #require(simulator.ledger.token(Array("token-499".utf8))?.lastRequest?.payload)
@@ -95,8 +95,8 @@ import Testing
     }
 
     @Test func `a word to the SDK goes as data alone`() async throws {
-        try await Self.with { simulator, rehearsal in
-            #expect(await rehearsal.send(["t"], content: .geofenceUpdate) == [.accepted])
+        try await Self.with { simulator, fixture in
+            #expect(await fixture.send(["t"], content: .geofenceUpdate) == [.accepted])
             let payload = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
             #expect(!payload.contains("notification"))
             #expect(payload.contains(#""pivotal.push.geofence_update_available":"true""#))
@@ -104,39 +104,39 @@ import Testing
     }
 
     @Test func `a token that ended before its time is replaced, once, and nothing is lost`() async throws {
-        try await Self.with { simulator, rehearsal in
-            #expect(await rehearsal.send(["a"]) == [.accepted])
+        try await Self.with { simulator, fixture in
+            #expect(await fixture.send(["a"]) == [.accepted])
             simulator.service.accessTokens.expireAll()
-            #expect(await rehearsal.send(["b", "c", "d"]) == [.accepted, .accepted, .accepted])
+            #expect(await fixture.send(["b", "c", "d"]) == [.accepted, .accepted, .accepted])
             #expect(simulator.service.accessTokens.issued == 2)
         }
     }
 
     @Test func `streams that were not processed are sent again`() async throws {
-        try await Self.with { simulator, rehearsal in
+        try await Self.with { simulator, fixture in
             simulator.script.add(ServiceFault(when: .init(token: "b"), times: 1, then: .reset()))
-            #expect(await rehearsal.send(["a", "b", "c"]) == [.accepted, .accepted, .accepted])
+            #expect(await fixture.send(["a", "b", "c"]) == [.accepted, .accepted, .accepted])
             #expect(simulator.ledger.totals().told == 3)
         }
     }
 
     @Test func `a connection that dies with the request leaves it unanswered`() async throws {
-        try await Self.with { simulator, rehearsal in
+        try await Self.with { simulator, fixture in
             simulator.script.add(ServiceFault(when: .init(token: "a"), times: 1, then: .close(told: true)))
-            #expect(await rehearsal.send(["a"]) == [.unanswered])
-            #expect(await rehearsal.send(["b"]) == [.accepted])
+            #expect(await fixture.send(["a"]) == [.unanswered])
+            #expect(await fixture.send(["b"]) == [.accepted])
         }
     }
 
     @Test func `the quota's end is waited for, and nothing leaves meanwhile`() async throws {
-        try await Self.with(simulate: { $0.messagesPerMinute = 10 }) { simulator, rehearsal in
-            let outcomes = await rehearsal.send((0..<40).map { "t\($0)" })
+        try await Self.with(simulate: { $0.messagesPerMinute = 10 }) { simulator, fixture in
+            let outcomes = await fixture.send((0..<40).map { "t\($0)" })
             let taken = outcomes.filter { $0 == .accepted }
             #expect(taken.count == 10)
             let waits = outcomes.compactMap { if case .throttled(let wait?) = $0 { wait } else { nil } }
             #expect(waits.count == 30 && waits.allSatisfy { .seconds(1)...Duration.seconds(60) ~= $0 })
-            #expect(rehearsal.provider.room == 0)
-            guard case .throttled? = await rehearsal.send(["later"]).first else {
+            #expect(fixture.provider.room == 0)
+            guard case .throttled? = await fixture.send(["later"]).first else {
                 Issue.record("it was sent")
                 return
             }
@@ -144,9 +144,9 @@ import Testing
         }
     }
 
-    @Test func `a page beyond the project's own rate is not sent, and told how long to wait`() async throws {
-        try await Self.with(change: { $0.fcm.messagesPerMinute = 60 }) { simulator, rehearsal in
-            guard case .throttled(let wait?)? = await rehearsal.send((0..<100).map { "t\($0)" }).first else {
+    @Test func `a batch beyond the project's own rate is not sent, and told how long to wait`() async throws {
+        try await Self.with(change: { $0.fcm.messagesPerMinute = 60 }) { simulator, fixture in
+            guard case .throttled(let wait?)? = await fixture.send((0..<100).map { "t\($0)" }).first else {
                 Issue.record("it was sent")
                 return
             }
@@ -156,12 +156,12 @@ import Testing
     }
 
     @Test func `credentials are tried without a word to a device`() async throws {
-        try await Self.with(deadline: .seconds(3)) { simulator, rehearsal in
-            #expect(await rehearsal.provider.test() == .works)
-            #expect(await rehearsal.intake.test(rehearsal.platform, devices: []) == .works)
+        try await Self.with(deadline: .seconds(3)) { simulator, fixture in
+            #expect(await fixture.provider.test() == .works)
+            #expect(await fixture.credentialsService.test(fixture.platform, devices: []) == .works)
             #expect(simulator.ledger.totals().told == 0)
             try await simulator.stopListening()
-            guard case .unknown = await rehearsal.intake.test(rehearsal.platform, devices: []) else {
+            guard case .unknown = await fixture.credentialsService.test(fixture.platform, devices: []) else {
                 Issue.record("nobody could be asked")
                 return
             }
@@ -173,13 +173,13 @@ import Testing
         (ScriptedAnswer(status: 408), false), (ScriptedAnswer(status: 429, retryAfter: "9"), false),
         (ScriptedAnswer(status: 500), false), (ScriptedAnswer(status: 200, body: "{}"), false),
     ])
-    func `a token server that refuses bars the platform, one in trouble is failure`(
+    func `a token server that refuses parks the platform, one in trouble is failure`(
         answer: ScriptedAnswer, isRefusal: Bool
     ) async throws {
-        try await Self.with { simulator, rehearsal in
+        try await Self.with { simulator, fixture in
             simulator.script.add(ServiceFault(when: .init(path: "/token"), then: .answer(answer)))
-            switch await rehearsal.send(["a"]).first {
-            case .barred?: #expect(isRefusal)
+            switch await fixture.send(["a"]).first {
+            case .credentialsRefused?: #expect(isRefusal)
             case .failed(let wait)?:
                 #expect(!isRefusal)
                 #expect(wait == (answer.retryAfter == nil ? nil : .seconds(9)))
@@ -189,18 +189,18 @@ import Testing
         }
     }
 
-    @Test func `a key that Google does not know bars the platform`() async throws {
+    @Test func `a key that Google does not know parks the platform`() async throws {
         let stranger = try ServiceAccount(projectID: "belfry-simulated", ownKey: true)
-        try await Self.with(account: { stranger.json(tokenURL: "\($0.url)/token") }) { simulator, rehearsal in
-            let outcomes = await rehearsal.send(["a", "b"])
+        try await Self.with(account: { stranger.json(tokenURL: "\($0.url)/token") }) { simulator, fixture in
+            let outcomes = await fixture.send(["a", "b"])
             for outcome in outcomes {
-                guard case .barred(let words) = outcome else {
+                guard case .credentialsRefused(let words) = outcome else {
                     Issue.record("\(outcome)")
                     return
                 }
                 #expect(words.contains("invalid_grant"))
             }
-            guard case .refused = await rehearsal.provider.test() else {
+            guard case .refused = await fixture.provider.test() else {
                 Issue.record("it works")
                 return
             }
@@ -208,10 +208,10 @@ import Testing
         }
     }
 
-    @Test func `a handshake that is refused bars the platform, a door that is shut is failure`() async throws {
-        try await Self.with(deadline: .seconds(3)) { simulator, rehearsal in
+    @Test func `a handshake that is refused parks the platform, a closed port is a failure`() async throws {
+        try await Self.with(deadline: .seconds(3)) { simulator, fixture in
             try await simulator.stopListening()
-            let outcomes = await rehearsal.send(["a"])
+            let outcomes = await fixture.send(["a"])
             #expect(outcomes.first?.connectionFault?.kind == .connect, "\(outcomes)")
         }
         let stranger = try CertificateAuthority()
@@ -219,13 +219,13 @@ import Testing
         let credentials = FCMPlatformCredentials(
             serviceAccount: simulator.serviceAccountJSON, endpoint: simulator.url,
             trustRootsPEM: stranger.certificatePEM)
-        try await Rehearsal.with(.androidFCM, credentials) { rehearsal in
-            guard case .barred(let words)? = await rehearsal.send(["a"]).first else {
+        try await TestProvider.with(.androidFCM, credentials) { fixture in
+            guard case .credentialsRefused(let words)? = await fixture.send(["a"]).first else {
                 Issue.record("it trusts a stranger")
                 return
             }
             #expect(words.contains("certificate is not trusted"), "\(words)")
-            let test = await rehearsal.intake.test(rehearsal.platform, devices: [])
+            let test = await fixture.credentialsService.test(fixture.platform, devices: [])
             #expect(test.name == "refused" && test.detail?.contains("certificate is not trusted") == true, "\(test)")
         }
         try await simulator.shutdown()

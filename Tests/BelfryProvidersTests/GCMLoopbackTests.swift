@@ -8,7 +8,7 @@ import Testing
 @Suite struct GCMLoopbackTests {
     private static func with(
         key: String? = nil, path: String = "/gcm/send", deadline: Duration = .seconds(20),
-        _ body: (GCMSimulator, Rehearsal) async throws -> Void
+        _ body: (GCMSimulator, TestProvider) async throws -> Void
     ) async throws {
         var configuration = GCMConfiguration()
         configuration.listening.ledgerDetail = .payloads
@@ -17,7 +17,7 @@ import Testing
             let credentials = GCMPlatformCredentials(
                 key: key ?? configuration.serverKey, endpoint: simulator.url + path,
                 trustRootsPEM: simulator.trustRootPEM)
-            try await Rehearsal.with(.android, AndroidPlatformCredentials.gcm(credentials), deadline: deadline) {
+            try await TestProvider.with(.android, AndroidPlatformCredentials.gcm(credentials), deadline: deadline) {
                 try await body(simulator, $0)
             }
         } catch {
@@ -40,23 +40,23 @@ import Testing
         ("Canonical", .moved(to: DeviceToken(bytes: Array("new".utf8)))),
     ]
 
-    @Test func `each result has its outcome, in the order of the page`() async throws {
-        try await Self.with { simulator, rehearsal in
+    @Test func `each result has its outcome, in the order of the batch`() async throws {
+        try await Self.with { simulator, fixture in
             let tokens = Self.rows.indices.map { "token-\($0)" }
             for (token, row) in zip(tokens, Self.rows) {
                 if let reason = row.reason {
                     simulator.script.answer(ScriptedAnswer(reason, body: "new"), for: [token])
                 }
             }
-            #expect(await rehearsal.send(tokens, expiresIn: .seconds(60)) == Self.rows.map(\.expected))
+            #expect(await fixture.send(tokens, expiresIn: .seconds(60)) == Self.rows.map(\.expected))
             let payload = try #require(simulator.ledger.token(Array("token-0".utf8))?.lastRequest?.payload)
             #expect(payload.contains(#""time_to_live":60"#) && payload.contains(#""message":"hello""#))
         }
     }
 
-    @Test func `a page beyond a thousand devices goes in parts`() async throws {
-        try await Self.with { simulator, rehearsal in
-            let outcomes = await rehearsal.send((0..<1_500).map { "t\($0)" })
+    @Test func `a batch beyond a thousand devices goes in parts`() async throws {
+        try await Self.with { simulator, fixture in
+            let outcomes = await fixture.send((0..<1_500).map { "t\($0)" })
             #expect(outcomes == Array(repeating: .accepted, count: 1_500))
             #expect(simulator.ledger.totals().told == 1_500)
         }
@@ -64,42 +64,43 @@ import Testing
 
     @Test(arguments: [
         (ScriptedAnswer("BadRequest"), Outcome.refused(.other)),
-        (ScriptedAnswer("NotFound"), .barred("GCM answered 404")),
-        (ScriptedAnswer(status: 302), .barred("GCM answered 302")),
+        (ScriptedAnswer("NotFound"), .credentialsRefused("GCM answered 404")),
+        (ScriptedAnswer(status: 302), .credentialsRefused("GCM answered 302")),
         (ScriptedAnswer("Unavailable", retryAfter: "9"), .failed(retryAfter: .seconds(9))),
         (ScriptedAnswer("InternalServerError"), .failed(retryAfter: nil)),
         (ScriptedAnswer(status: 429, retryAfter: "9"), .throttled(retryAfter: .seconds(9))),
         (ScriptedAnswer(status: 413), .refused(.payloadTooLarge)),
-        (ScriptedAnswer(status: 401), .barred("GCM answered 401")),
-        (ScriptedAnswer(status: 403), .barred("GCM answered 403")), (ScriptedAnswer(status: 418), .refused(.other)),
+        (ScriptedAnswer(status: 401), .credentialsRefused("GCM answered 401")),
+        (ScriptedAnswer(status: 403), .credentialsRefused("GCM answered 403")),
+        (ScriptedAnswer(status: 418), .refused(.other)),
         (ScriptedAnswer(status: 200, body: "{}"), .unanswered),
     ])
     func `a request that is refused is so for all its devices`(answer: ScriptedAnswer, expected: Outcome) async throws {
-        try await Self.with { simulator, rehearsal in
+        try await Self.with { simulator, fixture in
             simulator.script.add(ServiceFault(then: .answer(answer)))
-            #expect(await rehearsal.send(["a", "b"]) == [expected, expected])
+            #expect(await fixture.send(["a", "b"]) == [expected, expected])
         }
     }
 
-    @Test func `a key that is wrong bars the platform, and is found so without a device`() async throws {
-        try await Self.with(key: "AIzaWrong") { simulator, rehearsal in
-            #expect(await rehearsal.send(["a"]) == [.barred("GCM answered 401")])
-            #expect(await rehearsal.provider.test() == .refused("GCM answered 401"))
+    @Test func `a key that is wrong parks the platform, and is found so without a device`() async throws {
+        try await Self.with(key: "AIzaWrong") { simulator, fixture in
+            #expect(await fixture.send(["a"]) == [.credentialsRefused("GCM answered 401")])
+            #expect(await fixture.provider.test() == .refused("GCM answered 401"))
         }
-        try await Self.with { simulator, rehearsal in
-            #expect(await rehearsal.provider.test() == .works)
+        try await Self.with { simulator, fixture in
+            #expect(await fixture.provider.test() == .works)
             #expect(simulator.ledger.totals().told == 0)
         }
     }
 
-    @Test func `silence leaves a page unanswered, a door that is shut is failure`() async throws {
-        try await Self.with { simulator, rehearsal in
+    @Test func `silence leaves a batch unanswered, a closed port is a failure`() async throws {
+        try await Self.with { simulator, fixture in
             simulator.script.add(ServiceFault(times: 1, then: .close(told: true)))
-            #expect(await rehearsal.send(["a"]) == [.unanswered])
+            #expect(await fixture.send(["a"]) == [.unanswered])
         }
-        try await Self.with(deadline: .seconds(3)) { simulator, rehearsal in
+        try await Self.with(deadline: .seconds(3)) { simulator, fixture in
             try await simulator.stopListening()
-            let outcomes = await rehearsal.send(["a"])
+            let outcomes = await fixture.send(["a"])
             #expect(outcomes.first?.connectionFault?.kind == .connect, "\(outcomes)")
         }
     }

@@ -13,14 +13,14 @@ import Testing
 
     private static func with(
         _ version: Version = .v1, secret: String? = nil, deadline: Duration = .seconds(20),
-        _ body: (HMSSimulator, Rehearsal) async throws -> Void
+        _ body: (HMSSimulator, TestProvider) async throws -> Void
     ) async throws {
         var configuration = HMSConfiguration()
         configuration.listening.ledgerDetail = .payloads
         let simulator = try await HMSSimulator.start(configuration)
         do {
             let credentials = try HMSPlatformCredentials(entered: entered(version, secret, simulator, configuration))
-            try await Rehearsal.with(.huawei, credentials, deadline: deadline) { try await body(simulator, $0) }
+            try await TestProvider.with(.huawei, credentials, deadline: deadline) { try await body(simulator, $0) }
         } catch {
             try await simulator.shutdown()
             throw error
@@ -50,20 +50,20 @@ import Testing
     }
 
     @Test(arguments: Version.allCases)
-    func `each interface takes a page, and refuses the illegal tokens`(version: Version) async throws {
-        try await Self.with(version) { simulator, rehearsal in
+    func `each interface takes a batch, and refuses the illegal tokens`(version: Version) async throws {
+        try await Self.with(version) { simulator, fixture in
             simulator.script.answer(ScriptedAnswer("illegal"), for: ["b"])
-            #expect(await rehearsal.send(["a", "b", "c"]) == [.accepted, .refused(.badToken), .accepted])
+            #expect(await fixture.send(["a", "b", "c"]) == [.accepted, .refused(.badToken), .accepted])
             #expect(simulator.service.accessTokens.issued == (version == .v3 ? 0 : 1))
         }
     }
 
     @Test func `over v3 a push with a title is shown by the system, and any other is for the app`() async throws {
-        try await Self.with(.v3) { simulator, rehearsal in
+        try await Self.with(.v3) { simulator, fixture in
             let titled = Push.Content(
                 body: "hello", custom: ["huawei": .object(["title": .string("News"), "category": .string("IM")])])
-            #expect(await rehearsal.send(["a"], content: titled, expiresIn: .seconds(60)) == [.accepted])
-            #expect(await rehearsal.send(["b"]) == [.accepted])
+            #expect(await fixture.send(["a"], content: titled, expiresIn: .seconds(60)) == [.accepted])
+            #expect(await fixture.send(["b"]) == [.accepted])
             let shown = try #require(simulator.ledger.token(Array("a".utf8))?.lastRequest?.payload)
             #expect(shown.contains(#""title":"News""#) && shown.contains(#""category":"IM""#), "\(shown)")
             #expect(shown.contains(#""pushOptions":{"ttl":60}"#), "\(shown)")
@@ -73,37 +73,38 @@ import Testing
     }
 
     @Test func `over v3 what Huawei refuses us bars, what it refuses a device is the device's`() async throws {
-        try await Self.with(.v3) { simulator, rehearsal in
+        try await Self.with(.v3) { simulator, fixture in
             for (cause, expected) in [
-                ("noRight", Outcome.barred("HMS answered noRight")),
-                ("noPushTypeRight", .barred("HMS answered noPushTypeRight")),
+                ("noRight", Outcome.credentialsRefused("HMS answered noRight")),
+                ("noPushTypeRight", .credentialsRefused("HMS answered noPushTypeRight")),
                 (
                     "noRightToSendThisLiveNotificationEvent",
-                    .barred("HMS answered noRightToSendThisLiveNotificationEvent")
-                ), ("appinfoError", .barred("HMS answered appinfoError")), ("tokenFormatError", .refused(.badToken)),
+                    .credentialsRefused("HMS answered noRightToSendThisLiveNotificationEvent")
+                ), ("appinfoError", .credentialsRefused("HMS answered appinfoError")),
+                ("tokenFormatError", .refused(.badToken)),
                 ("countryNotSupport", .refused(.forbidden)), ("tokenPlatformNotSupport", .refused(.forbidden)),
                 ("quiteNew", .refused(.badToken)),
             ] {
                 let body = #"{"code":"80100000","msg":"{\"illegal_tokens\":{\"\#(cause)\":[\"b\"]}}","requestId":"r"}"#
                 simulator.script.add(ServiceFault(times: 1, then: .answer(ScriptedAnswer(status: 200, body: body))))
-                #expect(await rehearsal.send(["a", "b"]) == [.accepted, expected])
+                #expect(await fixture.send(["a", "b"]) == [.accepted, expected])
             }
         }
     }
 
     @Test func `a service account is tried with a token that no device has`() async throws {
-        try await Self.with(.v3) { simulator, rehearsal in
+        try await Self.with(.v3) { simulator, fixture in
             simulator.script.answer(ScriptedAnswer("illegal"), for: ["belfry-credentials-test"])
-            #expect(await rehearsal.provider.test() == .works)
+            #expect(await fixture.provider.test() == .works)
             simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("80200001"))))
-            #expect(await rehearsal.provider.test() == .refused("HMS answered 80200001"))
+            #expect(await fixture.provider.test() == .refused("HMS answered 80200001"))
         }
     }
 
-    @Test func `a page arrives in one request, and its illegal tokens are refused`() async throws {
-        try await Self.with { simulator, rehearsal in
+    @Test func `a batch arrives in one request, and its illegal tokens are refused`() async throws {
+        try await Self.with { simulator, fixture in
             simulator.script.answer(ScriptedAnswer("illegal"), for: ["b"])
-            let outcomes = await rehearsal.send(["a", "b", "c"], expiresIn: .seconds(60))
+            let outcomes = await fixture.send(["a", "b", "c"], expiresIn: .seconds(60))
             #expect(outcomes == [.accepted, .refused(.badToken), .accepted])
             let payload = try #require(simulator.ledger.token(Array("a".utf8))?.lastRequest?.payload)
             #expect(payload.contains(#""ttl":"60s""#) && payload.contains(#"\"message\":\"hello\""#), "\(payload)")
@@ -116,16 +117,17 @@ import Testing
         (ScriptedAnswer("80100002"), .refused(.other)), (ScriptedAnswer("80100003"), .refused(.other)),
         (ScriptedAnswer("80100004"), .refused(.badExpiration)), (ScriptedAnswer("80100013"), .refused(.badCollapseID)),
         (ScriptedAnswer("80100016"), .refused(.forbidden)), (ScriptedAnswer("80100017"), .throttled(retryAfter: nil)),
-        (ScriptedAnswer("80100018"), .refused(.other)), (ScriptedAnswer("80200001"), .barred("HMS answered 80200001")),
-        (ScriptedAnswer("80200003"), .barred("HMS answered 80200003")),
-        (ScriptedAnswer("80300002"), .barred("HMS answered 80300002")),
+        (ScriptedAnswer("80100018"), .refused(.other)),
+        (ScriptedAnswer("80200001"), .credentialsRefused("HMS answered 80200001")),
+        (ScriptedAnswer("80200003"), .credentialsRefused("HMS answered 80200003")),
+        (ScriptedAnswer("80300002"), .credentialsRefused("HMS answered 80300002")),
         (ScriptedAnswer("80300008"), .refused(.payloadTooLarge)), (ScriptedAnswer("80300010"), .refused(.other)),
-        (ScriptedAnswer("80300011"), .barred("HMS answered 80300011")),
+        (ScriptedAnswer("80300011"), .credentialsRefused("HMS answered 80300011")),
         (ScriptedAnswer("80600003"), .failed(retryAfter: nil)), (ScriptedAnswer("81000001"), .failed(retryAfter: nil)),
-        (ScriptedAnswer("NotFound"), .barred("HMS answered 404")),
-        (ScriptedAnswer(status: 401), .barred("HMS answered 401")),
-        (ScriptedAnswer(status: 403), .barred("HMS answered 403")),
-        (ScriptedAnswer(status: 302), .barred("HMS answered 302")),
+        (ScriptedAnswer("NotFound"), .credentialsRefused("HMS answered 404")),
+        (ScriptedAnswer(status: 401), .credentialsRefused("HMS answered 401")),
+        (ScriptedAnswer(status: 403), .credentialsRefused("HMS answered 403")),
+        (ScriptedAnswer(status: 302), .credentialsRefused("HMS answered 302")),
         (ScriptedAnswer(status: 429, retryAfter: "9"), .throttled(retryAfter: .seconds(9))),
         (ScriptedAnswer(status: 500), .failed(retryAfter: nil)), (ScriptedAnswer(status: 418), .refused(.other)),
         (ScriptedAnswer(status: 400, body: #"{"code":"89999999"}"#), .refused(.other)),
@@ -135,46 +137,46 @@ import Testing
         (ScriptedAnswer(status: 200, body: "{}"), .unanswered),
     ])
     func `each code and status has its outcome`(answer: ScriptedAnswer, expected: Outcome) async throws {
-        try await Self.with { simulator, rehearsal in
+        try await Self.with { simulator, fixture in
             simulator.script.add(ServiceFault(when: .init(path: "/v1/"), then: .answer(answer)))
-            #expect(await rehearsal.send(["a", "b"]) == [expected, expected])
+            #expect(await fixture.send(["a", "b"]) == [expected, expected])
         }
     }
 
     @Test func `a token that ended before its time is replaced, once, and nothing is lost`() async throws {
-        try await Self.with { simulator, rehearsal in
-            #expect(await rehearsal.send(["a"]) == [.accepted])
+        try await Self.with { simulator, fixture in
+            #expect(await fixture.send(["a"]) == [.accepted])
             simulator.service.accessTokens.expireAll()
-            #expect(await rehearsal.send(["b", "c"]) == [.accepted, .accepted])
+            #expect(await fixture.send(["b", "c"]) == [.accepted, .accepted])
             #expect(simulator.service.accessTokens.issued == 2)
         }
     }
 
     @Test func `credentials are tried without a word to a device`() async throws {
-        try await Self.with { simulator, rehearsal in
-            #expect(await rehearsal.provider.test() == .works)
+        try await Self.with { simulator, fixture in
+            #expect(await fixture.provider.test() == .works)
             #expect(simulator.ledger.totals().told == 0)
         }
-        try await Self.with(secret: "wrong") { simulator, rehearsal in
-            guard case .refused = await rehearsal.provider.test() else {
+        try await Self.with(secret: "wrong") { simulator, fixture in
+            guard case .refused = await fixture.provider.test() else {
                 Issue.record("it works")
                 return
             }
-            guard case .barred? = await rehearsal.send(["a"]).first else {
+            guard case .credentialsRefused? = await fixture.send(["a"]).first else {
                 Issue.record("it was sent")
                 return
             }
         }
     }
 
-    @Test func `silence leaves a page unanswered, a door that is shut is failure`() async throws {
-        try await Self.with { simulator, rehearsal in
+    @Test func `silence leaves a batch unanswered, a closed port is a failure`() async throws {
+        try await Self.with { simulator, fixture in
             simulator.script.add(ServiceFault(when: .init(path: "/v1/"), then: .close(told: true)))
-            #expect(await rehearsal.send(["a"]) == [.unanswered])
+            #expect(await fixture.send(["a"]) == [.unanswered])
         }
-        try await Self.with(deadline: .seconds(3)) { simulator, rehearsal in
+        try await Self.with(deadline: .seconds(3)) { simulator, fixture in
             try await simulator.stopListening()
-            let outcomes = await rehearsal.send(["a"])
+            let outcomes = await fixture.send(["a"])
             #expect(outcomes.first?.connectionFault?.kind == .connect, "\(outcomes)")
         }
     }

@@ -22,10 +22,10 @@ import Testing
         (429, .quotaExceeded, .throttled(retryAfter: wait)), (429, .resourceExhausted, .throttled(retryAfter: wait)),
         (503, .unavailable, .failed(retryAfter: wait)), (500, .internal, .failed(retryAfter: wait)),
         (500, .unspecified, .failed(retryAfter: wait)),
-        (401, .unauthenticated, .barred("FCM answered 401 UNAUTHENTICATED")),
-        (403, .permissionDenied, .barred("FCM answered 403 PERMISSION_DENIED")),
-        (404, .notFound, .barred("FCM answered 404 NOT_FOUND")),
-        (403, FCMErrorCode("NEW"), .barred("FCM answered 403 NEW")),
+        (401, .unauthenticated, .credentialsRefused("FCM answered 401 UNAUTHENTICATED")),
+        (403, .permissionDenied, .credentialsRefused("FCM answered 403 PERMISSION_DENIED")),
+        (404, .notFound, .credentialsRefused("FCM answered 404 NOT_FOUND")),
+        (403, FCMErrorCode("NEW"), .credentialsRefused("FCM answered 403 NEW")),
         (429, FCMErrorCode("NEW"), .throttled(retryAfter: wait)), (599, .unstated, .failed(retryAfter: wait)),
         (418, .unstated, .refused(.other)),
     ])
@@ -53,7 +53,7 @@ import Testing
                 == .unreachable(fault))
         #expect(
             Outcome(APNsAnswer.credentialsRefused(unsent), sentAt: Self.sentAt, serverErrorWait: .zero, fault: fault)
-                == .barred("APNs: no SETTINGS within the connect deadline"))
+                == .credentialsRefused("APNs: no SETTINGS within the connect deadline"))
     }
 
     @Test func `FCM's silences`() {
@@ -61,13 +61,13 @@ import Testing
         let trouble = AccessTokenError(isRefusal: false, "down", retryAfter: Self.wait)
         let outcomes: [(FCMAnswer, Outcome)] = [
             (.held(retryAfter: Self.wait), .throttled(retryAfter: Self.wait)),
-            (.unauthorized(refusal), .barred("invalid_grant")),
+            (.unauthorized(refusal), .credentialsRefused("invalid_grant")),
             (.unauthorized(trouble), .failed(retryAfter: Self.wait)),
             (.unprocessed(HTTP2Fault(.goAway)), .failed(retryAfter: nil)),
             (.unknown(HTTP2Fault(.connectionLost)), .unanswered),
             (
                 .credentialsRefused(HTTP2Fault(.tlsRefused)),
-                .barred("FCM: TLS credentials refused")
+                .credentialsRefused("FCM: TLS credentials refused")
             ),
         ]
         for (answer, expected) in outcomes { #expect(Outcome(answer, sentAt: Self.sentAt) == expected) }
@@ -89,8 +89,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (400, Outcome.refused(.other)), (401, .barred("GCM answered 401")), (403, .barred("GCM answered 403")),
-        (404, .barred("GCM answered 404")), (302, .barred("GCM answered 302")), (413, .refused(.payloadTooLarge)),
+        (400, Outcome.refused(.other)), (401, .credentialsRefused("GCM answered 401")),
+        (403, .credentialsRefused("GCM answered 403")),
+        (404, .credentialsRefused("GCM answered 404")), (302, .credentialsRefused("GCM answered 302")),
+        (413, .refused(.payloadTooLarge)),
         (429, .throttled(retryAfter: wait)), (500, .failed(retryAfter: wait)), (503, .failed(retryAfter: wait)),
     ])
     func `GCM's refusals of a whole request`(status: Int, expected: Outcome) {
@@ -112,8 +114,8 @@ import Testing
     @Test func `GCM's and HMS's silences`() {
         let outcomes: [(OutboundFault.Code, Outcome)] = [
             (.connect, .unreachable(ConnectionFault(.connect, "x"))), (.deadline, .failed(retryAfter: nil)),
-            (.tls, .barred("GCM: x")),
-            (.addressRefused, .barred("GCM: the address is not public, see providers.addresses.allow")),
+            (.tls, .credentialsRefused("GCM: x")),
+            (.addressRefused, .credentialsRefused("GCM: the address is not public, see providers.addresses.allow")),
         ]
         for (code, expected) in outcomes {
             let answer = GCMAnswer.unprocessed(OutboundFault(code, "x"))
@@ -129,9 +131,11 @@ import Testing
         (.tooLarge, .refused(.payloadTooLarge)), (.badParameters, .refused(.other)), (.tokenCount, .refused(.other)),
         (.badStructure, .refused(.other)), (.badBody, .refused(.other)), (.tooManyTokens, .refused(.other)),
         (.tooManyTopicMessages, .throttled(retryAfter: wait)), (.tokenServer, .failed(retryAfter: wait)),
-        (.internalError, .failed(retryAfter: wait)), (.authenticationFailed, .barred("HMS answered 80200001")),
-        (.tokenExpired, .barred("HMS answered 80200003")), (.noPermission, .barred("HMS answered 80300002")),
-        (.noHighPriority, .barred("HMS answered 80300011")), (HMSCode("89999999"), .refused(.other)),
+        (.internalError, .failed(retryAfter: wait)),
+        (.authenticationFailed, .credentialsRefused("HMS answered 80200001")),
+        (.tokenExpired, .credentialsRefused("HMS answered 80200003")),
+        (.noPermission, .credentialsRefused("HMS answered 80300002")),
+        (.noHighPriority, .credentialsRefused("HMS answered 80300011")), (HMSCode("89999999"), .refused(.other)),
     ])
     func `Push Kit's codes, whatever the status`(code: HMSCode, expected: Outcome) {
         let rejection = HMSRejection(status: 200, code: code, retryAfter: Self.wait)
@@ -139,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (401, Outcome.barred("HMS answered 401")), (404, .barred("HMS answered 404")),
+        (401, Outcome.credentialsRefused("HMS answered 401")), (404, .credentialsRefused("HMS answered 404")),
         (429, .throttled(retryAfter: wait)), (503, .throttled(retryAfter: wait)), (500, .failed(retryAfter: wait)),
         (502, .failed(retryAfter: wait)), (400, .refused(.other)),
     ])
@@ -152,8 +156,9 @@ import Testing
         let causes: [(HMSCause, Outcome)] = [
             (.unstated, .refused(.badToken)), (.tokenFormat, .refused(.badToken)),
             (HMSCause("new"), .refused(.badToken)), (.country, .refused(.forbidden)), (.platform, .refused(.forbidden)),
-            (.noRight, .barred("HMS answered noRight")), (.noPushTypeRight, .barred("HMS answered noPushTypeRight")),
-            (.appInformation, .barred("HMS answered appinfoError")),
+            (.noRight, .credentialsRefused("HMS answered noRight")),
+            (.noPushTypeRight, .credentialsRefused("HMS answered noPushTypeRight")),
+            (.appInformation, .credentialsRefused("HMS answered appinfoError")),
         ]
         for (cause, expected) in causes { #expect(Outcome(HMSAnswer.illegalToken(cause)) == expected) }
         #expect(Outcome(HMSAnswer.unknown(OutboundFault(.connect, "x"))) == .unanswered)

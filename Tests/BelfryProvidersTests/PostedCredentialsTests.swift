@@ -7,7 +7,7 @@ import Testing
     private static let now = Instant(milliseconds: 1_750_000_000_000)
 
     /// Reads, checks, writes and reads again; throws what is wrong with them.
-    private func intake(_ kind: PlatformKind, _ entered: [String: String]) throws {
+    private func credentialsService(_ kind: PlatformKind, _ entered: [String: String]) throws {
         let type = try #require(kind.provider)
         let credentials = try type.init(entered: entered.mapValues { .string($0) })
         try credentials.check(mode: .production, now: Self.now)
@@ -30,7 +30,7 @@ import Testing
             (.webhook, ["url": "https://hooks.example/x?y", "secret": "0123456789abcdef01234567"]),
         ] as [(PlatformKind, [String: String])])
     func `what a provider needs is taken`(kind: PlatformKind, entered: [String: String]) throws {
-        try intake(kind, entered)
+        try credentialsService(kind, entered)
     }
 
     @Test(
@@ -55,7 +55,7 @@ import Testing
         ] as [(PlatformKind, [String: String], String)])
     func `what it cannot use is named`(kind: PlatformKind, entered: [String: String], field: String) {
         do {
-            try intake(kind, entered)
+            try credentialsService(kind, entered)
             Issue.record("it was taken")
         } catch {
             #expect((error as? InvalidInput)?.field == field)

@@ -45,13 +45,15 @@ import Webhook
 
     @Test func `only Apple's own word for a bad token parks a web platform`() {
         let answer = WebPushAnswer(Self.response(403, [], #"{"reason":"BadJwtToken"}"#))
-        guard case .barred = Outcome(answer, isApple: true, sentAt: Self.sentAt) else {
+        guard case .credentialsRefused = Outcome(answer, isApple: true, sentAt: Self.sentAt) else {
             Issue.record("it should bar")
             return
         }
         for status in 300..<600 where status != 403 {
             let answer = WebPushAnswer(Self.response(status, [], #"{"reason":"BadJwtToken"}"#))
-            if case .barred = Outcome(answer, isApple: true, sentAt: Self.sentAt) { Issue.record("\(status) bars") }
+            if case .credentialsRefused = Outcome(answer, isApple: true, sentAt: Self.sentAt) {
+                Issue.record("\(status) bars")
+            }
         }
     }
 
@@ -94,11 +96,14 @@ import Webhook
             ),
             (406, ["Retry-After": "7200"], .throttled(retryAfter: .seconds(7_200))),
             (412, ["Retry-After": "7200"], .throttled(retryAfter: .seconds(7_200))),
-            (400, [:], .refused(.other)), (401, [:], .barred("WNS refuses the access token: 401")),
+            (400, [:], .refused(.other)), (401, [:], .credentialsRefused("WNS refuses the access token: 401")),
             (403, [:], .refused(.tokenOfAnotherApplication)), (404, [:], .gone(since: sentAt)),
             (405, [:], .refused(.methodNotAllowed)), (406, [:], .throttled(retryAfter: .seconds(3_600))),
             (406, ["Retry-After": "30"], .throttled(retryAfter: .seconds(30))), (410, [:], .gone(since: sentAt)),
-            (410, ["X-WNS-Error-Description": "Domain Blocked"], .barred("WNS blocks this app: Domain Blocked")),
+            (
+                410, ["X-WNS-Error-Description": "Domain Blocked"],
+                .credentialsRefused("WNS blocks this app: Domain Blocked")
+            ),
             (412, [:], .throttled(retryAfter: .seconds(3_600))), (413, [:], .refused(.payloadTooLarge)),
             (429, [:], .throttled(retryAfter: .seconds(3_600))), (500, [:], .failed(retryAfter: nil)),
             (503, ["Retry-After": "5"], .failed(retryAfter: .seconds(5))),
@@ -116,7 +121,7 @@ import Webhook
             (MPNSVerdict(status: 200, notification: .dropped), .refused(.dropped)),
             (MPNSVerdict(status: 400), .refused(.other)), (MPNSVerdict(status: 405), .refused(.methodNotAllowed)),
             (MPNSVerdict(status: 401, notification: .dropped, subscription: .active), .refused(.forbidden)),
-            (MPNSVerdict(status: 403), .barred("MPNS refuses the certificate")),
+            (MPNSVerdict(status: 403), .credentialsRefused("MPNS refuses the certificate")),
             (MPNSVerdict(status: 404, notification: .dropped, subscription: .expired), .gone(since: sentAt)),
             (MPNSVerdict(status: 404, notification: .dropped, subscription: .active), .refused(.badToken)),
             (MPNSVerdict(status: 404), .refused(.badToken)),
@@ -151,8 +156,8 @@ import Webhook
             (400, #"{"reason":"InvalidData"}"#, .refused(.other)),
             (400, #"{"reason":"InvalidConsolidationKey"}"#, .refused(.badCollapseID)),
             (400, #"{"reason":"InvalidExpiration"}"#, .refused(.badExpiration)), (400, "", .refused(.other)),
-            (401, #"{"reason":"AccessTokenExpired"}"#, .barred("ADM refuses the access token")),
-            (401, "", .barred("ADM refuses the access token")), (403, "", .refused(.forbidden)),
+            (401, #"{"reason":"AccessTokenExpired"}"#, .credentialsRefused("ADM refuses the access token")),
+            (401, "", .credentialsRefused("ADM refuses the access token")), (403, "", .refused(.forbidden)),
             (413, #"{"reason":"MessageTooLarge"}"#, .refused(.payloadTooLarge)),
             (429, #"{"reason":"MaxRateExceeded"}"#, .throttled(retryAfter: nil)), (500, "", .failed(retryAfter: nil)),
             (503, "", .failed(retryAfter: nil)),
@@ -181,8 +186,9 @@ import Webhook
 
     @Test(
         arguments: [
-            (200, .unanswered), (401, .barred("the push gateway refuses the application's password")),
-            (403, .barred("the push gateway refuses the application's password")), (429, .throttled(retryAfter: nil)),
+            (200, .unanswered), (401, .credentialsRefused("the push gateway refuses the application's password")),
+            (403, .credentialsRefused("the push gateway refuses the application's password")),
+            (429, .throttled(retryAfter: nil)),
             (500, .failed(retryAfter: nil)), (400, .refused(.other)),
         ] as [(Int, Outcome)])
     func `an answer of the gateway without a code is judged by its status`(status: Int, outcome: Outcome) {
@@ -202,21 +208,22 @@ import Webhook
 
     @Test(
         arguments: [
-            (.unreadable, .unanswered), (.rejected(status: 301, retryAfter: nil), .barred("the webhook answered 301")),
-            (.rejected(status: 401, retryAfter: nil), .barred("the webhook answered 401")),
-            (.rejected(status: 403, retryAfter: nil), .barred("the webhook answered 403")),
-            (.rejected(status: 404, retryAfter: nil), .barred("the webhook answered 404")),
+            (.unreadable, .unanswered),
+            (.rejected(status: 301, retryAfter: nil), .credentialsRefused("the webhook answered 301")),
+            (.rejected(status: 401, retryAfter: nil), .credentialsRefused("the webhook answered 401")),
+            (.rejected(status: 403, retryAfter: nil), .credentialsRefused("the webhook answered 403")),
+            (.rejected(status: 404, retryAfter: nil), .credentialsRefused("the webhook answered 404")),
             (.rejected(status: 400, retryAfter: nil), .refused(.other)),
             (.rejected(status: 413, retryAfter: nil), .refused(.payloadTooLarge)),
             (.rejected(status: 429, retryAfter: .seconds(3)), .throttled(retryAfter: .seconds(3))),
             (.rejected(status: 500, retryAfter: nil), .failed(retryAfter: nil)),
         ] as [(WebhookAnswer, Outcome)])
-    func `any other answer of a webhook is one for the page`(answer: WebhookAnswer, outcome: Outcome) {
+    func `any other answer of a webhook is one for the batch`(answer: WebhookAnswer, outcome: Outcome) {
         #expect(Outcome.table(answer, devices: 2, sentAt: Self.sentAt) == [outcome, outcome])
     }
 
     @Test func `a refused client secret parks the platform, a token service in trouble does not`() {
-        #expect(Outcome(AccessTokenError(isRefusal: true, "no")) == .barred("no"))
+        #expect(Outcome(AccessTokenError(isRefusal: true, "no")) == .credentialsRefused("no"))
         let trouble = AccessTokenError(isRefusal: false, "down", retryAfter: .seconds(4))
         #expect(Outcome(trouble) == .failed(retryAfter: .seconds(4)))
         let lost = AccessTokenError(isRefusal: false, "down", fault: OutboundFault(.unresolved, "no such name"))

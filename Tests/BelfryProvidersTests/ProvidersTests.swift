@@ -18,7 +18,7 @@ import Testing
         func ask(_ providers: Providers) { asked.withLock { $0.providers = providers } }
 
         func seal(_ secret: [UInt8], for purpose: String) throws -> Sealed {
-            try GlassVault().seal(secret, for: purpose)
+            try PlaintextVault().seal(secret, for: purpose)
         }
 
         func open(_ sealed: Sealed, for purpose: String) throws -> [UInt8] {
@@ -27,40 +27,40 @@ import Testing
                 return $0.providers
             }
             _ = providers?.room()
-            return try GlassVault().open(sealed, for: purpose)
+            return try PlaintextVault().open(sealed, for: purpose)
         }
     }
 
-    private func platform(_ intake: CredentialsService, version: Int64) throws -> Platform {
+    private func platform(_ credentialsService: CredentialsService, version: Int64) throws -> Platform {
         let uuid = UUID(words: 1, 1)
         let entered: [String: JSONValue] = ["app_id": .string("1"), "app_secret": .string("s")]
         return Platform(
             key: Key(1), uuid: uuid, applicationKey: Key(1), kind: .huawei, mode: .production, name: "x",
             secretHash: [],
-            credentials: try intake.sealed(
+            credentials: try credentialsService.sealed(
                 entered, kind: .huawei, mode: .production, platform: uuid, by: .operator),
             credentialsVersion: version, parked: nil, createdAt: .zero)
     }
 
     @Test func `a provider is made while others are asked for, once for each version of its credentials`() async throws
     {
-        let (clock, vault) = (HandClock(), AskingVault())
+        let (clock, vault) = (ManualClock(), AskingVault())
         let logger = Logger(label: "providers") { _ in SwiftLogNoOpLogHandler() }
         let group = MultiThreadedEventLoopGroup.singleton
-        let exits = try await Exits.open(ProviderOptions(), clock: clock, on: group, logger: logger)
-        let means = ProviderMeans(
-            vault: vault, clock: clock, options: ProviderOptions(), eventLoopGroup: group, exits: exits,
+        let routes = try await OutboundRoutes.open(ProviderOptions(), clock: clock, on: group, logger: logger)
+        let dependencies = ProviderDependencies(
+            vault: vault, clock: clock, options: ProviderOptions(), eventLoopGroup: group, routes: routes,
             logger: logger)
-        let providers = Providers(means: means)
+        let providers = Providers(dependencies: dependencies)
         vault.ask(providers)
-        let intake = CredentialsService(means: means)
-        let first = try platform(intake, version: 1)
+        let credentialsService = CredentialsService(dependencies: dependencies)
+        let first = try platform(credentialsService, version: 1)
         for _ in 0..<3 { _ = try await providers.provider(for: first) }
         #expect(vault.timesOpened == 1)
-        _ = try await providers.provider(for: try platform(intake, version: 2))
+        _ = try await providers.provider(for: try platform(credentialsService, version: 2))
         #expect(vault.timesOpened == 2)
         #expect(providers.room().count == 1)
         await providers.shutdown(within: .seconds(1))
-        try await exits.close()
+        try await routes.close()
     }
 }

@@ -19,58 +19,58 @@ extension ServerTests.AuditedCommandTests {
     private static let serving: Set = ["serve", "demo"]
 
     @Test func `every command that changes something leaves a line with the system user's name`() async throws {
-        try await Estate.with { estate in
-            let walk = Walk(estate: estate)
-            let all = try await Self.commands(in: estate.scratch)
-            try await Self.change(everythingBy: walk)
-            let known = Self.reading.union(Self.serving).union(walk.done)
+        try await TestInstallation.with { installation in
+            let fanOut = FanOut(installation: installation)
+            let all = try await Self.commands(in: installation.scratch)
+            try await Self.change(everythingBy: fanOut)
+            let known = Self.reading.union(Self.serving).union(fanOut.done)
             #expect(all.subtracting(known).sorted() == [], "a new command: does it change something?")
             #expect(known.subtracting(all).sorted() == [], "no command any more")
         }
     }
 
     /// Runs each of the commands that change something, in an order in which they can be.
-    private static func change(everythingBy walk: Walk) async throws {
-        let estate = walk.estate
-        try await walk.run("tenant create", "--name", "Dairy", leaves: "tenant.create")
-        let app = try Estate.Created(
-            try await walk.run("app create", "--name", "Butcher", "--json", leaves: "app.create"))
-        let web = try Estate.CreatedPlatform(
-            try await walk.run(
+    private static func change(everythingBy fanOut: FanOut) async throws {
+        let installation = fanOut.installation
+        try await fanOut.run("tenant create", "--name", "Dairy", leaves: "tenant.create")
+        let app = try TestInstallation.Created(
+            try await fanOut.run("app create", "--name", "Butcher", "--json", leaves: "app.create"))
+        let web = try TestInstallation.CreatedPlatform(
+            try await fanOut.run(
                 "platform create", "--json", "--app", app.app_uuid, "--type", "web", "--mode", "production", "--name",
                 "Web", leaves: "platform.create")
         ).platform_uuid
-        try await walk.run(
+        try await fanOut.run(
             "platform credentials", web, "--credential", "subject=mailto:a@b.example",
             leaves: "platform.replace_credentials")
-        try await walk.run("platform test", web, leaves: "platform.test_credentials", endsWell: false)
-        try await walk.run("platform resume", web, leaves: "platform.resume")
-        try await channels(walk)
-        let push: [String: String] = try await walk.run(
+        try await fanOut.run("platform test", web, leaves: "platform.test_credentials", endsWell: false)
+        try await fanOut.run("platform resume", web, leaves: "platform.resume")
+        try await channels(fanOut)
+        let push: [String: String] = try await fanOut.run(
             "push", "--app", app.app_uuid, "--body", "Hello", "--json", leaves: "push.create"
         ).decoded()
-        try await walk.run("write-off", try #require(push["receipt_id"]), leaves: "push.write_off")
-        let key: [String: String] = try await walk.run("admin create", "--json", leaves: "key.create").decoded()
+        try await fanOut.run("write-off", try #require(push["receipt_id"]), leaves: "push.write_off")
+        let key: [String: String] = try await fanOut.run("admin create", "--json", leaves: "key.create").decoded()
         let keyID = try #require(key["key_id"])
-        try await walk.run("admin rotate", keyID, leaves: "key.rotate")
-        try await walk.run("admin revoke", keyID, leaves: "key.revoke")
-        try await walk.run("keys rotate", leaves: "sealing_key.rotate")
-        try await walk.run("keys drop", "1", leaves: "sealing_key.drop")
-        try await walk.run("app delete", app.app_uuid, "--force", leaves: "app.delete")
-        try await databases(walk, estate.scratch)
+        try await fanOut.run("admin rotate", keyID, leaves: "key.rotate")
+        try await fanOut.run("admin revoke", keyID, leaves: "key.revoke")
+        try await fanOut.run("keys rotate", leaves: "sealing_key.rotate")
+        try await fanOut.run("keys drop", "1", leaves: "sealing_key.drop")
+        try await fanOut.run("app delete", app.app_uuid, "--force", leaves: "app.delete")
+        try await databases(fanOut, installation.scratch)
     }
 
-    private static func channels(_ walk: Walk) async throws {
+    private static func channels(_ fanOut: FanOut) async throws {
         let key = APNsSimulator.IssuedKey()
         var management = APNsChannelsConfiguration()
         management.keys = [key.known]
         let apple = try await APNsChannelsSimulator.start(management)
         let result = await Result {
-            let platform = try await ServerTests.ChannelCommandTests.platform(key, apple, of: walk.estate)
-            let channel: [String: String] = try await walk.run(
+            let platform = try await ServerTests.ChannelCommandTests.platform(key, apple, of: fanOut.installation)
+            let channel: [String: String] = try await fanOut.run(
                 "channel create", "--platform", platform, "--storage", "latest", "--json", leaves: "channel.create"
             ).decoded()
-            try await walk.run(
+            try await fanOut.run(
                 "channel delete", try #require(channel["channel_id"]), "--platform", platform, leaves: "channel.delete")
         }
         try await apple.shutdown()
@@ -78,31 +78,32 @@ extension ServerTests.AuditedCommandTests {
     }
 
     /// Those that make a database.
-    private static func databases(_ walk: Walk, _ scratch: Scratch) async throws {
+    private static func databases(_ fanOut: FanOut, _ scratch: Scratch) async throws {
         let copy = scratch.file("copy")
-        #expect(try await walk.estate.run("backup", "--to", copy).status == 0)
+        #expect(try await fanOut.installation.run("backup", "--to", copy).status == 0)
         for (command, action, arguments) in [
             ("migrate", "database.migrate", []), ("restore", "database.restore", ["--from", copy]),
         ] {
             let directory = scratch.file(command)
             let ended = try await Program.run([command, "--data-directory", directory] + arguments, in: scratch)
             #expect(ended.status == 0, "\(command): \(ended.err)")
-            try await walk.expect(action, by: command, in: directory)
+            try await fanOut.expect(action, by: command, in: directory)
         }
         let again = try await Program.run(["migrate", "--data-directory", scratch.file("migrate")], in: scratch)
         #expect(again.status == 0)
-        #expect(try await walk.lines(in: scratch.file("migrate")).count == 1, "nothing was changed, nothing is told")
+        #expect(try await fanOut.lines(in: scratch.file("migrate")).count == 1, "nothing was changed, nothing is told")
 
         let directory = scratch.file("moved")
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        try FileManager.default.copyItem(atPath: walk.estate.data + "/key-ring", toPath: directory + "/key-ring")
+        try FileManager.default.copyItem(
+            atPath: fanOut.installation.data + "/key-ring", toPath: directory + "/key-ring")
         let ended = try await Program.run(
             [
-                "database", "copy", "--from", "sqlite:\(walk.estate.data)/belfry.sqlite", "--to",
+                "database", "copy", "--from", "sqlite:\(fanOut.installation.data)/belfry.sqlite", "--to",
                 "sqlite:\(directory)/belfry.sqlite",
             ], in: scratch)
         #expect(ended.status == 0, "\(ended.err)")
-        try await walk.expect("database.copy", by: "database copy", in: directory)
+        try await fanOut.expect("database.copy", by: "database copy", in: directory)
     }
 
     /// Every command that has none beneath it, as the program itself lists them; without those of `simulate` and `help`.
@@ -124,22 +125,22 @@ extension ServerTests.AuditedCommandTests {
 }
 
 /// Runs commands one after the other and looks at the line that each leaves.
-private final class Walk {
-    let estate: Estate
+private final class FanOut {
+    let installation: TestInstallation
     private(set) var done: Set<String> = []
 
-    init(estate: Estate) { self.estate = estate }
+    init(installation: TestInstallation) { self.installation = installation }
 
     /// Runs a command in the estate, which leaves a line.
     @discardableResult
     func run(
         _ command: String, _ arguments: String..., leaves action: String, endsWell: Bool = true
     ) async throws -> Program.Ended {
-        let before = try await lines(in: estate.data).count
-        let ended = try await estate.run(command.split(separator: " ").map(String.init) + arguments)
+        let before = try await lines(in: installation.data).count
+        let ended = try await installation.run(command.split(separator: " ").map(String.init) + arguments)
         if endsWell { #expect(ended.status == 0, "\(command): \(ended.err)") }
-        #expect(try await lines(in: estate.data).count == before + 1, "\(command)")
-        try await expect(action, by: command, in: estate.data)
+        #expect(try await lines(in: installation.data).count == before + 1, "\(command)")
+        try await expect(action, by: command, in: installation.data)
         return ended
     }
 
@@ -151,8 +152,8 @@ private final class Walk {
 
     /// The newest first.
     func lines(in directory: String) async throws -> [AuditedChange] {
-        try await Premises.with(["data.directory": directory]) { premises in
-            try await premises.store.auditLog(AuditQuery(bounds: .everything, limit: 200)).map(\.change)
+        try await ServerResources.with(["data.directory": directory]) { resources in
+            try await resources.store.auditLog(AuditQuery(bounds: .everything, limit: 200)).map(\.change)
         }
     }
 }

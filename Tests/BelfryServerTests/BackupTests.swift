@@ -11,72 +11,72 @@ extension ServerTests {
 
 extension ServerTests.BackupTests {
     @Test func `a backup made beside a running server brings everything back`() async throws {
-        try await Estate.with { estate in
-            let crowd = try await estate.crowd(50)
-            let server = try await estate.serve()
+        try await TestInstallation.with { installation in
+            let crowd = try await installation.crowd(50)
+            let server = try await installation.serve()
             defer { server.endAtOnce() }
             let base = try await server.addresses().http
-            let push = try await estate.sender(at: base).push("Hello", toTopic: "town")
-            let settled = try await estate.settled(push)
-            let copy = estate.scratch.file("copy")
-            let made: BackupManifest = try await estate.run("backup", "--to", copy, "--json").decoded()
+            let push = try await installation.sender(at: base).push("Hello", toTopic: "town")
+            let settled = try await installation.settled(push)
+            let copy = installation.scratch.file("copy")
+            let made: BackupManifest = try await installation.run("backup", "--to", copy, "--json").decoded()
             #expect(made.files.map(\.name) == ["belfry.sqlite", "key-ring"] && made.version == Release.version)
             for (path, mode) in [(copy, 0o700), (copy + "/belfry.sqlite", 0o600), (copy + "/key-ring", 0o600)] {
                 let attributes = try FileManager.default.attributesOfItem(atPath: path)
                 #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == mode, "\(path)")
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: copy).count == 3)
-            try await expectRefused(try await estate.run("backup", "--to", copy), "is there already")
+            try await expectRefused(try await installation.run("backup", "--to", copy), "is there already")
             // After the backup, so it is not in it.
-            let later = try await estate.sender(at: base).push("Hello", toTopic: "town")
-            _ = try await estate.settled(later)
+            let later = try await installation.sender(at: base).push("Hello", toTopic: "town")
+            _ = try await installation.settled(later)
 
-            try await expectRefused(try await estate.run("restore", "--from", copy), "--force")
-            try await expectRefused(try await estate.run("restore", "--from", copy, "--force"), "in use")
+            try await expectRefused(try await installation.run("restore", "--from", copy), "--force")
+            try await expectRefused(try await installation.run("restore", "--from", copy, "--force"), "in use")
             try await server.end(SIGTERM)
-            let ended = try await estate.run("restore", "--from", copy, "--force")
+            let ended = try await installation.run("restore", "--from", copy, "--force")
             #expect(ended.status == 0, "\(ended.err)")
             #expect(
-                try FileManager.default.contentsOfDirectory(atPath: estate.data).contains {
+                try FileManager.default.contentsOfDirectory(atPath: installation.data).contains {
                     $0.hasPrefix("before-restore-")
                 })
 
-            let second = try await estate.serve()
+            let second = try await installation.serve()
             defer { second.endAtOnce() }
             let baseAgain = try await second.addresses().http
-            #expect(try await estate.settled(push) == settled)
-            #expect(try await estate.run("receipt", later.lowercased).status != 0)
-            let again = try await estate.sender(at: baseAgain).push("Hello", toTopic: "town")
-            #expect(try await estate.settled(again).counts == ["accepted": crowd.count])
+            #expect(try await installation.settled(push) == settled)
+            #expect(try await installation.run("receipt", later.lowercased).status != 0)
+            let again = try await installation.sender(at: baseAgain).push("Hello", toTopic: "town")
+            #expect(try await installation.settled(again).counts == ["accepted": crowd.count])
             try await second.end(SIGTERM)
         }
     }
 
     @Test func `onto an empty machine a backup goes without force`() async throws {
-        try await Estate.with { estate in
-            let copy = estate.scratch.file("copy")
-            #expect(try await estate.run("backup", "--to", copy).status == 0)
-            let elsewhere = ["--data-directory", estate.scratch.file("elsewhere")]
-            let ended = try await Program.run(["restore", "--from", copy] + elsewhere, in: estate.scratch)
+        try await TestInstallation.with { installation in
+            let copy = installation.scratch.file("copy")
+            #expect(try await installation.run("backup", "--to", copy).status == 0)
+            let elsewhere = ["--data-directory", installation.scratch.file("elsewhere")]
+            let ended = try await Program.run(["restore", "--from", copy] + elsewhere, in: installation.scratch)
             #expect(ended.status == 0, "\(ended.err)")
-            let listed = try await Program.run(["app", "list", "--json"] + elsewhere, in: estate.scratch)
-            #expect(listed.out.contains(estate.application))
+            let listed = try await Program.run(["app", "list", "--json"] + elsewhere, in: installation.scratch)
+            #expect(listed.out.contains(installation.application))
         }
     }
 
     @Test func `a backup that is damaged, of a newer version, or without its keys is refused and nothing is changed`()
         async throws
     {
-        try await Estate.with { estate in
-            let copy = estate.scratch.file("copy")
-            #expect(try await estate.run("backup", "--to", copy).status == 0)
+        try await TestInstallation.with { installation in
+            let copy = installation.scratch.file("copy")
+            #expect(try await installation.run("backup", "--to", copy).status == 0)
             let files = FileManager.default
             let (database, ring, list) = (copy + "/belfry.sqlite", copy + "/key-ring", copy + "/manifest.json")
             let sound = try [database, ring, list].map { ($0, try Data(contentsOf: URL(filePath: $0))) }
             func expectRestoreRefused(_ words: String) async throws {
-                let target = estate.scratch.file("target")
+                let target = installation.scratch.file("target")
                 let ended = try await Program.run(
-                    ["restore", "--from", copy, "--data-directory", target], in: estate.scratch)
+                    ["restore", "--from", copy, "--data-directory", target], in: installation.scratch)
                 try await expectRefused(ended, words)
                 #expect(!files.fileExists(atPath: target))
                 for (path, data) in sound { try data.write(to: URL(filePath: path)) }
@@ -95,12 +95,12 @@ extension ServerTests.BackupTests {
     }
 
     @Test func `a database whose seals its ring does not open is not backed up`() async throws {
-        try await Estate.with { estate in
-            let ring = estate.data + "/key-ring"
+        try await TestInstallation.with { installation in
+            let ring = installation.data + "/key-ring"
             try FileManager.default.removeItem(atPath: ring)
             try Data("1:\(String(repeating: "ab", count: 32))\n".utf8).write(to: URL(filePath: ring))
-            let copy = estate.scratch.file("copy")
-            try await expectRefused(try await estate.run("backup", "--to", copy), "does not open")
+            let copy = installation.scratch.file("copy")
+            try await expectRefused(try await installation.run("backup", "--to", copy), "does not open")
             #expect(!FileManager.default.fileExists(atPath: copy))
             #expect(!FileManager.default.fileExists(atPath: copy + ".part"))
         }
@@ -115,17 +115,18 @@ extension ServerTests.BackupTests {
 extension ServerTests.BackupTests {
     @Test(.enabled(if: SmallDisk.canBeMounted, "mounting takes root"))
     func `on a disk that cannot be written the server does not start and says why, and nothing is lost`() async throws {
-        try await Estate.with { estate in
-            let crowd = try await estate.crowd(20)
+        try await TestInstallation.with { installation in
+            let crowd = try await installation.crowd(20)
             try await SmallDisk.with(megabytes: 64) { disk in
-                try FileManager.default.copyItem(atPath: estate.data, toPath: disk.file("data"))
+                try FileManager.default.copyItem(atPath: installation.data, toPath: disk.file("data"))
                 let data = ["--data-directory", disk.file("data")]
                 let push = try await Program.run(
-                    ["push", "--app", estate.application, "--body", "Hello", "--json"] + data, in: estate.scratch)
+                    ["push", "--app", installation.application, "--body", "Hello", "--json"] + data,
+                    in: installation.scratch)
                 #expect(push.status == 0, "\(push.err)")
                 try disk.forbidWriting(true)
                 let ended = try await Program.run(
-                    ["serve", "--port", "0", "--management-port", "0"] + data, in: estate.scratch)
+                    ["serve", "--port", "0", "--management-port", "0"] + data, in: installation.scratch)
                 #expect(ended.status != 0)
                 #expect(
                     ended.err.contains("cannot be written") || ended.err.contains("read-only")
@@ -134,9 +135,9 @@ extension ServerTests.BackupTests {
                 let server = try Program.start(
                     ["serve"] + data,
                     ["BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json"],
-                    log: estate.scratch.file("log"))
+                    log: installation.scratch.file("log"))
                 defer { server.endAtOnce() }
-                try await eventually("all are told") { estate.simulator.ledger.totals().told == crowd.count }
+                try await eventually("all are told") { installation.simulator.ledger.totals().told == crowd.count }
                 try await server.end(SIGTERM)
             }
         }

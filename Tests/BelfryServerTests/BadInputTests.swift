@@ -16,25 +16,25 @@ extension ServerTests {
 
 extension ServerTests.BadInputTests {
     @Test func `what is no push is refused with what is wrong`() async throws {
-        try await House.open { house in
-            _ = try await house.crowd(3, topics: ["town"])
+        try await TestServer.open { server in
+            _ = try await server.crowd(3, topics: ["town"])
             for body in Self.noPushes {
-                let reply = try await house.sender.send("POST", "/v1/push", body)
+                let reply = try await server.sender.send("POST", "/v1/push", body)
                 #expect(reply.status == 400, "\(body)")
                 #expect(reply.body.contains(#""message":""#), "\(body)")
             }
-            #expect(house.simulator.ledger.totals().told == 0)
+            #expect(server.simulator.ledger.totals().told == 0)
         }
     }
 
     @Test func `what is no registration is refused with what is wrong`() async throws {
-        try await House.open { house in
+        try await TestServer.open { server in
             for body in Self.noRegistrations {
-                let reply = try await house.app.send("POST", "/v1/registration", body)
+                let reply = try await server.app.send("POST", "/v1/registration", body)
                 #expect(reply.status == 400, "\(body)")
                 #expect(reply.body.contains(#""message":""#), "\(body)")
             }
-            #expect(try await house.store.deviceCount(on: house.platform.platform.key) == 0)
+            #expect(try await server.store.deviceCount(on: server.platform.platform.key) == 0)
         }
     }
 
@@ -70,12 +70,12 @@ extension ServerTests.BadInputTests {
     ]
 
     @Test func `a body over the limit is refused, whether it says so first or not`() async throws {
-        try await House.open(configure: { $0.pcf.bodyBytesMax = 4_096 }) { house in
+        try await TestServer.open(configure: { $0.pcf.bodyBytesMax = 4_096 }) { server in
             let long = String(repeating: "x", count: 100_000)
-            #expect(try await house.sender.send("POST", "/v1/push", long).status == 413)
-            let head = house.rawHead("POST /v1/push", of: house.sender)
+            #expect(try await server.sender.send("POST", "/v1/push", long).status == 413)
+            let head = server.rawHead("POST /v1/push", of: server.sender)
             let chunk = "400\r\n" + String(repeating: "x", count: 0x400) + "\r\n"
-            let connection = try await RawConnection.open(to: house.addresses.http)
+            let connection = try await RawConnection.open(to: server.addresses.http)
             try await connection.send(
                 head + "Transfer-Encoding: chunked\r\n\r\n" + chunk + chunk + chunk + chunk + chunk)
             try await eventually("it is refused") { connection.received.hasPrefix("HTTP/1.1 413 ") }
@@ -88,14 +88,14 @@ extension ServerTests.BadInputTests {
 
 extension ServerTests.BadInputTests {
     @Test func `wrong credentials get one and the same answer, whatever is wrong with them`() async throws {
-        try await House.open { house in
-            let known = house.sender
+        try await TestServer.open { server in
+            let known = server.sender
             let wrong = [
                 Caller(base: known.base, user: known.user, secret: "wrong"),
                 Caller(base: known.base, user: known.user, secret: ""),
                 Caller(base: known.base, user: UUID().lowercased, secret: known.secret),
                 Caller(base: known.base, user: "nobody", secret: known.secret),
-                Caller(base: known.base, user: "", secret: ""), house.app,
+                Caller(base: known.base, user: "", secret: ""), server.app,
             ]
             var shapes: Set<String> = []
             for caller in wrong {
@@ -111,28 +111,29 @@ extension ServerTests.BadInputTests {
     }
 
     @Test func `the devices of another application are out of reach`() async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(10, topics: ["town"])
-            let stranger = try await house.operatorService.createApplication(name: "Butcher")
-            let strange = try await house.operatorService.createPlatform(
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(10, topics: ["town"])
+            let stranger = try await server.operatorService.createApplication(name: "Butcher")
+            let strange = try await server.operatorService.createPlatform(
                 of: stranger.application, kind: .ios, mode: .development, name: "iOS",
-                credentials: House.credentials(house.key, of: house.simulator))
+                credentials: TestServer.credentials(server.key, of: server.simulator))
             let sender = Caller(
-                base: house.addresses.http, user: stranger.application.uuid.lowercased, secret: stranger.apiKey)
-            let app = Caller(base: house.addresses.http, user: strange.platform.uuid.lowercased, secret: strange.secret)
+                base: server.addresses.http, user: stranger.application.uuid.lowercased, secret: stranger.apiKey)
+            let app = Caller(
+                base: server.addresses.http, user: strange.platform.uuid.lowercased, secret: strange.secret)
             for id in [
                 try await sender.push("Hello", to: crowd.devices[0].uuid),
                 try await sender.push("Hello", toTopic: "town"),
                 try await sender.pushToAll("Hello"),
             ] {
-                #expect(try await house.settled(id).devices == 0)
+                #expect(try await server.settled(id).devices == 0)
             }
-            #expect(house.simulator.ledger.totals().told == 0)
+            #expect(server.simulator.ledger.totals().told == 0)
             for method in ["GET", "DELETE"] {
                 _ = try await app.send(method, "/v1/registration/\(crowd.devices[0].uuid.lowercased)")
             }
             #expect(try await app.send("GET", "/v1/registration/\(crowd.devices[0].uuid.lowercased)").status == 404)
-            try await house.expectAllActive(crowd)
+            try await server.expectAllActive(crowd)
         }
     }
 }
@@ -141,10 +142,10 @@ extension ServerTests.BadInputTests {
 
 extension ServerTests.BadInputTests {
     @Test func `garbage is refused or closed, and the next caller is served`() async throws {
-        try await House.open(configure: { $0.patience.idle = .seconds(1) }) { house in
+        try await TestServer.open(configure: { $0.timeouts.idle = .seconds(1) }) { server in
             var dice = SplitMix64(seed: 42)
             let noise = (0..<4_096).map { _ in UInt8(truncatingIfNeeded: dice.next()) }
-            let auth = house.rawHead("POST /v1/push", of: house.sender)
+            let auth = server.rawHead("POST /v1/push", of: server.sender)
             let garbage: [[UInt8]] = [
                 noise, Array("\0\0\0\0\r\n\r\n".utf8), Array("GET\r\n\r\n".utf8), Array("GET / HTTP/9.9\r\n\r\n".utf8),
                 Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8),
@@ -160,19 +161,19 @@ extension ServerTests.BadInputTests {
                 Array((auth + "Content-Length: 50\r\n\r\n{").utf8),
             ]
             for bytes in garbage {
-                let said = try await RawConnection.exchange(bytes, with: house.addresses.http)
+                let said = try await RawConnection.exchange(bytes, with: server.addresses.http)
                 let status = said.split(separator: " ").dropFirst().first ?? ""
                 #expect(
                     said.isEmpty || status.hasPrefix("4"),
                     "\(String(decoding: bytes.prefix(60), as: UTF8.self)): \(said)")
-                #expect(try await house.sender.send("GET", "/v1/version").status == 200)
+                #expect(try await server.sender.send("GET", "/v1/version").status == 200)
             }
         }
     }
 
     @Test func `requests in a row are answered in their order`() async throws {
-        try await House.open { house in
-            let connection = try await RawConnection.open(to: house.addresses.http)
+        try await TestServer.open { server in
+            let connection = try await RawConnection.open(to: server.addresses.http)
             let get = "GET /v1/version HTTP/1.1\r\nHost: a\r\n\r\n"
             let wrong = "GET /v1/nothing HTTP/1.1\r\nHost: a\r\n\r\n"
             try await connection.send(get + wrong + get + wrong)
@@ -184,9 +185,9 @@ extension ServerTests.BadInputTests {
     }
 
     @Test func `a caller of HTTP 1.0 is answered`() async throws {
-        try await House.open(configure: { $0.patience.idle = .seconds(1) }) { house in
+        try await TestServer.open(configure: { $0.timeouts.idle = .seconds(1) }) { server in
             let said = try await RawConnection.exchange(
-                Array("GET /v1/version HTTP/1.0\r\n\r\n".utf8), with: house.addresses.http)
+                Array("GET /v1/version HTTP/1.0\r\n\r\n".utf8), with: server.addresses.http)
             #expect(said.split(separator: "\r\n").first?.contains(" 200 ") == true)
         }
     }
@@ -195,8 +196,8 @@ extension ServerTests.BadInputTests {
         ("", "nothing"), ("G", "a head"), ("GET /v1/version HTTP/1.1\r\nHost: a\r\nx", "a head"),
     ])
     func `a client that sends nothing, or its head byte by byte, is closed`(start: String, what: String) async throws {
-        try await House.open(configure: { $0.patience.idle = .seconds(1) }) { house in
-            let connection = try await RawConnection.open(to: house.addresses.http)
+        try await TestServer.open(configure: { $0.timeouts.idle = .seconds(1) }) { server in
+            let connection = try await RawConnection.open(to: server.addresses.http)
             try await connection.send(start)
             try await eventually("the server closes", within: .seconds(20), every: .milliseconds(100)) {
                 if !start.isEmpty { try? await connection.send("x") }
@@ -206,10 +207,10 @@ extension ServerTests.BadInputTests {
     }
 
     @Test func `a client that sends its body byte by byte is closed`() async throws {
-        try await House.open(configure: { $0.patience.request = .seconds(1) }) { house in
-            let connection = try await RawConnection.open(to: house.addresses.http)
+        try await TestServer.open(configure: { $0.timeouts.request = .seconds(1) }) { server in
+            let connection = try await RawConnection.open(to: server.addresses.http)
             try await connection.send(
-                house.rawHead("POST /v1/push", of: house.sender) + "Content-Length: 4000\r\n\r\n{")
+                server.rawHead("POST /v1/push", of: server.sender) + "Content-Length: 4000\r\n\r\n{")
             try await eventually("the server closes", within: .seconds(20), every: .milliseconds(100)) {
                 try? await connection.send(" ")
                 return connection.isClosed
@@ -218,8 +219,8 @@ extension ServerTests.BadInputTests {
     }
 
     @Test func `a client that sends on what was refused is closed`() async throws {
-        try await House.open(configure: { $0.patience.request = .seconds(1) }) { house in
-            let connection = try await RawConnection.open(to: house.addresses.http)
+        try await TestServer.open(configure: { $0.timeouts.request = .seconds(1) }) { server in
+            let connection = try await RawConnection.open(to: server.addresses.http)
             try await connection.send("POST /v1/push HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n")
             try await eventually("it is refused") { connection.received.hasPrefix("HTTP/1.1 401 ") }
             try await eventually("the server closes", within: .seconds(20), every: .milliseconds(100)) {
@@ -230,8 +231,8 @@ extension ServerTests.BadInputTests {
     }
 
     @Test func `a connection that is used again and again outlives the deadline of each request`() async throws {
-        try await House.open(configure: { $0.patience.request = .seconds(1) }) { house in
-            let connection = try await RawConnection.open(to: house.addresses.http)
+        try await TestServer.open(configure: { $0.timeouts.request = .seconds(1) }) { server in
+            let connection = try await RawConnection.open(to: server.addresses.http)
             for count in 1...15 {
                 try await connection.send("GET /v1/version HTTP/1.1\r\nHost: a\r\n\r\n")
                 try await eventually("answer \(count)") {
@@ -249,26 +250,26 @@ extension ServerTests.BadInputTests {
 
 extension ServerTests.BadInputTests {
     @Test func `the log holds no token, no secret and no payload, even at its most talkative`() async throws {
-        try await House.open(mayLogErrors: true) { house in
+        try await TestServer.open(mayLogErrors: true) { server in
             let token = String(repeating: "c0ffee00", count: 8)
-            let registered = try await house.app.send(
+            let registered = try await server.app.send(
                 "POST", "/v1/registration",
                 #"{"registration_token":"\#(token)","tags":["town"],"device_alias":"Emmas phone"}"#)
             #expect(registered.status == 200)
-            _ = try await house.app.send("POST", "/v1/registration", #"{"registration_token":"\#(token)","tags":1}"#)
-            _ = try await house.settled(try await house.sender.push("The secret recipe", toTopic: "town"))
-            _ = try await house.sender.send("POST", "/v1/push", #"{"message":{"body":"The secret recipe"},"#)
-            _ = try await Caller(base: house.addresses.http, user: house.sender.user, secret: "wrong-secret").send(
+            _ = try await server.app.send("POST", "/v1/registration", #"{"registration_token":"\#(token)","tags":1}"#)
+            _ = try await server.settled(try await server.sender.push("The secret recipe", toTopic: "town"))
+            _ = try await server.sender.send("POST", "/v1/push", #"{"message":{"body":"The secret recipe"},"#)
+            _ = try await Caller(base: server.addresses.http, user: server.sender.user, secret: "wrong-secret").send(
                 "POST", "/v1/push")
-            house.simulator.script.add(.init(then: .answer(ScriptedAnswer("InvalidProviderToken"))))
-            _ = try await house.sender.push("The secret recipe", toTopic: "town")
-            _ = try await house.parked()
-            let lines = house.book.lines(atLeast: .trace)
-            #expect(house.hasLogged("page settled"))
-            let keyText = house.key.p8.split(separator: "\n")[1]
+            server.simulator.script.add(.init(then: .answer(ScriptedAnswer("InvalidProviderToken"))))
+            _ = try await server.sender.push("The secret recipe", toTopic: "town")
+            _ = try await server.parked()
+            let lines = server.book.lines(atLeast: .trace)
+            #expect(server.hasLogged("batch settled"))
+            let keyText = server.key.p8.split(separator: "\n")[1]
             for secret in [
-                token, token.uppercased(), "recipe", "Emmas", house.sender.secret, house.app.secret, "wrong-secret",
-                house.application.sharedSecret, String(keyText), "Basic ", "bearer ",
+                token, token.uppercased(), "recipe", "Emmas", server.sender.secret, server.app.secret, "wrong-secret",
+                server.application.sharedSecret, String(keyText), "Basic ", "bearer ",
             ] {
                 #expect(!lines.contains { $0.contains(secret) }, "\(secret)")
             }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct CredentialsWatchTests {
     /// Credentials that all end at the same time.
-    private struct Mortal: ProviderCredentials {
+    private struct ExpiringCredentials: ProviderCredentials {
         let end: Instant?
 
         func sealed(
@@ -22,16 +22,16 @@ import Testing
 
     @Test(arguments: [(nil, nil), (31, nil), (30, "30"), (0, "0"), (-2, "-2")] as [(Int64?, String?)])
     func `credentials that end within thirty days are warned of`(days: Int64?, told: String?) async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let store = MemoryStore(clock: clock)
         let application = try await store.create(.numbered(1))
         let platform = try await store.create(.numbered(1, of: application.key))
-        let book = LogBook()
+        let log = CapturedLog()
         let end = days.map { clock.now + .seconds($0 * 86_400) }
         try await CredentialsWatch(
-            store: store, credentials: Mortal(end: end), clock: clock, logger: book.logger
+            store: store, credentials: ExpiringCredentials(end: end), clock: clock, logger: log.logger
         ).round()
-        let lines = book.lines(atLeast: .warning)
+        let lines = log.lines(atLeast: .warning)
         #expect(lines.count == (told == nil ? 0 : 1))
         if let told {
             #expect(lines[0].contains("days=\(told)") && lines[0].contains(platform.uuid.lowercased), "\(lines)")

@@ -13,21 +13,21 @@ extension ServerTests {
 extension ServerTests.DatabaseCopyTests {
     @Test func `a copy that is killed again and again is whole in the end, and can be served from`() async throws {
         try await PostgresServer.with { database in
-            try await Estate.with { estate in
-                let crowd = try await estate.crowd(3_000)
-                let first = try await estate.serve()
+            try await TestInstallation.with { installation in
+                let crowd = try await installation.crowd(3_000)
+                let first = try await installation.serve()
                 defer { first.endAtOnce() }
-                let push = try await estate.sender(at: first.addresses().http).push("Hello", toTopic: "town")
-                #expect(try await estate.settled(push).counts == ["accepted": 3_000])
+                let push = try await installation.sender(at: first.addresses().http).push("Hello", toTopic: "town")
+                #expect(try await installation.settled(push).counts == ["accepted": 3_000])
                 try await first.end(SIGTERM)
 
-                let (file, url) = ("sqlite:\(estate.data)/belfry.sqlite", database.url(of: "postgres"))
-                let kills = try await killAgainAndAgain(file, url, estate)
+                let (file, url) = ("sqlite:\(installation.data)/belfry.sqlite", database.url(of: "postgres"))
+                let kills = try await killAgainAndAgain(file, url, installation)
                 #expect(kills > 0, "the copy was over too soon to be killed")
-                let back = "sqlite:\(estate.scratch.file("back.sqlite"))"
-                let there = try await copy(url, back, estate)
+                let back = "sqlite:\(installation.scratch.file("back.sqlite"))"
+                let there = try await copy(url, back, installation)
                 #expect(there.first { $0.table == "device" }?.rows == 3_000)
-                try await expectSame(estate, crowd, push, on: database)
+                try await expectSame(installation, crowd, push, on: database)
             }
         }
     }
@@ -35,16 +35,16 @@ extension ServerTests.DatabaseCopyTests {
     @Test func `a database that holds something takes no copy, and one that is half a copy serves nobody`() async throws
     {
         try await PostgresServer.with { database in
-            try await Estate.with { estate in
-                let (file, url) = ("sqlite:\(estate.data)/belfry.sqlite", database.url(of: "postgres"))
-                _ = try await copy(file, url, estate)
+            try await TestInstallation.with { installation in
+                let (file, url) = ("sqlite:\(installation.data)/belfry.sqlite", database.url(of: "postgres"))
+                _ = try await copy(file, url, installation)
                 let again = try await Program.run(
-                    ["database", "copy", "--from", file, "--to", url], in: estate.scratch)
+                    ["database", "copy", "--from", file, "--to", url], in: installation.scratch)
                 #expect(again.status != 0)
                 #expect(again.err.contains("holds something already"), "\(again.err)")
                 try database.run("INSERT INTO setting (name, value) VALUES ('takeover', '1')")
                 let served = try await Program.run(
-                    ["serve", "--data-directory", estate.data, "--database", url], in: estate.scratch)
+                    ["serve", "--data-directory", installation.data, "--database", url], in: installation.scratch)
                 #expect(served.status != 0)
                 #expect(served.err.contains("a copy into it was not finished"), "\(served.err)")
             }
@@ -52,11 +52,13 @@ extension ServerTests.DatabaseCopyTests {
     }
 
     /// Kills copies that are under way, each a little later than the one before, until one is done. Returns how many.
-    private func killAgainAndAgain(_ source: String, _ target: String, _ estate: Estate) async throws -> Int {
+    private func killAgainAndAgain(_ source: String, _ target: String, _ installation: TestInstallation) async throws
+        -> Int
+    {
         var kills = 0
         while true {
             let copying = try Program.start(
-                ["database", "copy", "--from", source, "--to", target], [:], log: estate.scratch.file("copying"))
+                ["database", "copy", "--from", source, "--to", target], [:], log: installation.scratch.file("copying"))
             try await Task.sleep(for: .milliseconds(300 * (kills + 1)))
             if copying.isRunning { try await copying.end(SIGKILL) }
             guard copying.ending == SIGKILL else {
@@ -73,14 +75,18 @@ extension ServerTests.DatabaseCopyTests {
         let digest: UInt64
     }
 
-    private func copy(_ source: String, _ target: String, _ estate: Estate) async throws -> [Copied] {
-        try await Program.run(["database", "copy", "--json", "--from", source, "--to", target], in: estate.scratch)
-            .decoded()
+    private func copy(_ source: String, _ target: String, _ installation: TestInstallation) async throws -> [Copied] {
+        try await Program.run(
+            ["database", "copy", "--json", "--from", source, "--to", target], in: installation.scratch
+        )
+        .decoded()
     }
 
     /// Serves from the copy: the receipt is there, devices go by their names, and a push reaches all of them.
-    private func expectSame(_ estate: Estate, _ crowd: Crowd, _ push: UUID, on database: PostgresServer) async throws {
-        let moved = estate.on(database.url(of: "postgres"))
+    private func expectSame(_ installation: TestInstallation, _ crowd: Crowd, _ push: UUID, on database: PostgresServer)
+        async throws
+    {
+        let moved = installation.on(database.url(of: "postgres"))
         let server = try await moved.serve()
         defer { server.endAtOnce() }
         let base = try await server.addresses().http

@@ -21,11 +21,11 @@ extension ServerTests.EventTests {
         async throws
     {
         let streams = Streams()
-        try await House.open(configure: { $0.patience.request = .seconds(1) }) { house in
-            let crowd = try await house.crowd(3, topics: ["town"])
-            let key = try await house.adminKey()
-            let path = "GET /admin/v1/apps/\(house.application.application.uuid.lowercased)/events"
-            let stream = try await RawConnection.open(to: house.addresses.http)
+        try await TestServer.open(configure: { $0.timeouts.request = .seconds(1) }) { server in
+            let crowd = try await server.crowd(3, topics: ["town"])
+            let key = try await server.adminKey()
+            let path = "GET /admin/v1/apps/\(server.application.application.uuid.lowercased)/events"
+            let stream = try await RawConnection.open(to: server.addresses.http)
             streams.add(stream)
             try await stream.send(Self.head(path, key))
             try await eventually("the stream is open") { stream.received.contains("retry: 2000") }
@@ -34,12 +34,12 @@ extension ServerTests.EventTests {
             let begun = ContinuousClock.now
             var pushes = 0
             while pushes < 2 || ContinuousClock.now - begun < .seconds(2) {
-                let id = try await house.sender.push("Hello", toTopic: "town")
+                let id = try await server.sender.push("Hello", toTopic: "town")
                 pushes += 1
                 try await eventually("its end is told") {
                     stream.received.contains(#""receipt_id":"\#(id.lowercased)","state":"settled""#)
                 }
-                #expect(try await house.receipt(id).counts == [.accepted: crowd.count])
+                #expect(try await server.receipt(id).counts == [.accepted: crowd.count])
             }
             #expect(!stream.isClosed)
             let counts = #""devices":3,"answered":3,"counts":{"accepted":3}"#
@@ -48,7 +48,7 @@ extension ServerTests.EventTests {
             #expect(settled.dropFirst().allSatisfy { $0.contains(counts) })
             // A reader that comes again with the first event's id reads all the others.
             let first = try #require(stream.received.firstMatch(of: #/id: (\S+)/#)).1
-            let again = try await RawConnection.open(to: house.addresses.http)
+            let again = try await RawConnection.open(to: server.addresses.http)
             streams.add(again)
             try await again.send(Self.head(path, key, "Last-Event-ID: \(first)\r\n"))
             try await eventually("the others are told") {
@@ -61,23 +61,23 @@ extension ServerTests.EventTests {
 
     @Test(.timeLimit(.minutes(2))) func `a node's stream tells of what another node accepted`() async throws {
         try await PostgresServer.with { database in
-            try await Estate.with(database: database.url(of: "postgres")) { estate in
-                _ = try await estate.crowd(3)
+            try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
+                _ = try await installation.crowd(3)
                 let nodes = (1...2).map { number in
                     NodeProgram(
-                        number, in: estate.scratch, database: database.url(of: "postgres"),
-                        keyRing: estate.data + "/key-ring")
+                        number, in: installation.scratch, database: database.url(of: "postgres"),
+                        keyRing: installation.data + "/key-ring")
                 }
                 defer { for node in nodes { node.endAtOnce() } }
                 for node in nodes { try await node.start() }
-                let key = try await estate.withPremises {
+                let key = try await installation.withResources {
                     try await $0.operatorService.createKey(name: Name("test"), scope: .operator).text
                 }
                 let stream = try await RawConnection.open(to: try #require(nodes[1].address))
-                try await stream.send(Self.head("GET /admin/v1/apps/\(estate.application)/events", key))
+                try await stream.send(Self.head("GET /admin/v1/apps/\(installation.application)/events", key))
                 try await eventually("the stream is open") { stream.received.contains("retry: 2000") }
-                let sender = estate.sender(at: try #require(nodes[0].address))
-                // Either node may carry them.
+                let sender = installation.sender(at: try #require(nodes[0].address))
+                // Either node may send them.
                 for _ in 1...5 {
                     let push = try await sender.push("Hello", toTopic: "town")
                     try await eventually("its end is told") {
@@ -92,19 +92,19 @@ extension ServerTests.EventTests {
     }
 
     @Test func `a stream is for those who may read the application`() async throws {
-        try await House.open { house in
-            let stranger = try await house.operatorService.createApplication(name: "Butcher")
-            let key = try await house.adminKey(of: stranger.application.uuid)
-            let path = "GET /admin/v1/apps/\(house.application.application.uuid.lowercased)/events"
+        try await TestServer.open { server in
+            let stranger = try await server.operatorService.createApplication(name: "Butcher")
+            let key = try await server.adminKey(of: stranger.application.uuid)
+            let path = "GET /admin/v1/apps/\(server.application.application.uuid.lowercased)/events"
             let request = Self.head(path, key, "Connection: close\r\n")
-            let said = try await RawConnection.exchange(Array(request.utf8), with: house.addresses.http)
+            let said = try await RawConnection.exchange(Array(request.utf8), with: server.addresses.http)
             #expect(said.hasPrefix("HTTP/1.1 404 "))
         }
     }
 
     @Test func `what is made under a key is made once, and its secret is told again`() async throws {
-        try await House.open { house in
-            let key = try await house.adminKey()
+        try await TestServer.open { server in
+            let key = try await server.adminKey()
             let body = #"{"name":"Grocer"}"#
             let request =
                 Self.head(
@@ -112,18 +112,18 @@ extension ServerTests.EventTests {
                     "Connection: close\r\nIdempotency-Key: grocer\r\nContent-Length: \(body.utf8.count)\r\n") + body
             var answers: Set<String> = []
             for _ in 1...2 {
-                let said = try await RawConnection.exchange(Array(request.utf8), with: house.addresses.http)
+                let said = try await RawConnection.exchange(Array(request.utf8), with: server.addresses.http)
                 #expect(said.hasPrefix("HTTP/1.1 201 "), "\(said)")
                 answers.insert(said.split(separator: "\r\n\r\n").last.map(String.init) ?? "")
             }
             #expect(answers.count == 1)
             #expect(answers.first?.contains("api_key") == true)
-            #expect(try await house.store.applications().count { $0.name == "Grocer" } == 1)
+            #expect(try await server.store.applications().count { $0.name == "Grocer" } == 1)
         }
     }
 }
 
-extension House {
+extension TestServer {
     /// A key of the operator, or one that may read an application alone.
     func adminKey(of application: UUID? = nil) async throws -> AdminKey.Text {
         try await operatorService.createKey(

@@ -13,14 +13,14 @@ extension ServerTests {
         {
             let simulator = try await FCMSimulator.start()
             let result = await Result {
-                try await House.open { house in
-                    let created = try await house.operatorService.createPlatform(
-                        of: house.application.application, kind: .androidFCM, mode: .production, name: "Android",
+                try await TestServer.open { server in
+                    let created = try await server.operatorService.createPlatform(
+                        of: server.application.application, kind: .androidFCM, mode: .production, name: "Android",
                         credentials: FCMPlatformCredentials(
                             serviceAccount: simulator.serviceAccountJSON, endpoint: simulator.url,
                             trustRootsPEM: simulator.trustRootPEM))
                     let app = Caller(
-                        base: house.addresses.http, user: created.platform.uuid.lowercased, secret: created.secret)
+                        base: server.addresses.http, user: created.platform.uuid.lowercased, secret: created.secret)
                     for token in ["fine", "dead", "doubtful"] {
                         let reply = try await app.send(
                             "POST", "/v1/registration", #"{"os":"android-fcm","registration_token":"\#(token)"}"#)
@@ -29,16 +29,16 @@ extension ServerTests {
                     simulator.script.answer([
                         "dead": ScriptedAnswer("UNREGISTERED"), "doubtful": ScriptedAnswer("INVALID_ARGUMENT"),
                     ])
-                    let id = try await house.sender.push(
+                    let id = try await server.sender.push(
                         #"{"message":{"body":"Hello"},"target":{"platforms":["android-fcm"]}}"#)
-                    let receipt = try await house.settled(id)
+                    let receipt = try await server.settled(id)
                     #expect(receipt.devices == 3)
                     #expect(simulator.ledger.totals().told == 1)
-                    let store = house.store
+                    let store = server.store
                     #expect(try await store.deviceCount(on: created.platform.key) == 3)
-                    let second = try await house.sender.push(
+                    let second = try await server.sender.push(
                         #"{"message":{"body":"Again"},"target":{"platforms":["android-fcm"]}}"#)
-                    #expect(try await house.settled(second).devices == 2)
+                    #expect(try await server.settled(second).devices == 2)
                     #expect(simulator.ledger.token(Array("fine".utf8))?.told == 2)
                 }
             }

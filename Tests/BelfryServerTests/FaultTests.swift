@@ -16,7 +16,7 @@ extension ServerTests {
 private typealias When = ServiceFault.When
 private typealias Then = ServiceFault.Then
 
-/// More than two pages, so that several are in the air at once.
+/// More than two batches, so that several are in flight at once.
 private let many = 1_200
 private let few = 60
 
@@ -24,18 +24,18 @@ private let few = 60
 
 extension ServerTests.FaultTests {
     @Test func `a token that died after the device registered deactivates the device`() async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(few, topics: ["town"])
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(few, topics: ["town"])
             let dead = Array(crowd.devices.prefix(5))
-            house.simulator.script.answer(
+            server.simulator.script.answer(
                 ScriptedAnswer(.unregistered, timestamp: SystemClock().now.milliseconds + 60_000), for: tokens(dead))
-            let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
+            let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
             #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: few - 5, .gone: 5])
             for device in dead {
-                #expect(try await house.answer(device, in: receipt) == .gone)
-                #expect(try await house.isActive(device) == false)
+                #expect(try await server.answer(device, in: receipt) == .gone)
+                #expect(try await server.isActive(device) == false)
             }
-            let again = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
+            let again = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
             #expect(again.counts.filter { $0.value > 0 } == [.accepted: few - 5])
         }
     }
@@ -44,18 +44,18 @@ extension ServerTests.FaultTests {
         ScriptedAnswer(.unregistered, timestamp: 1_000_000_000_000), ScriptedAnswer(.unregistered),
         ScriptedAnswer(.badDeviceToken), ScriptedAnswer(.deviceTokenNotForTopic),
     ])
-    func `a verdict older than the registration, or not of death, leaves the device active`(
+    func `a verdict older than the registration, or not on the token, leaves the device active`(
         verdict: ScriptedAnswer
     ) async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(few, topics: ["town"])
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(few, topics: ["town"])
             let judged = Array(crowd.devices.prefix(30))
-            house.simulator.script.answer(verdict, for: tokens(judged))
-            let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
+            server.simulator.script.answer(verdict, for: tokens(judged))
+            let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
             #expect(receipt.counts[.accepted] == few - 30)
             let answers: Set<Answer> = [.gone, .refused(.badToken), .refused(.tokenOfAnotherApplication)]
-            #expect(answers.contains(try #require(try await house.answer(judged[0], in: receipt))))
-            try await house.expectAllActive(crowd)
+            #expect(answers.contains(try #require(try await server.answer(judged[0], in: receipt))))
+            try await server.expectAllActive(crowd)
         }
     }
 }
@@ -64,11 +64,11 @@ extension ServerTests.FaultTests {
 
 extension ServerTests.FaultTests {
     @Test func `a slow provider is waited for`() async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.set(ServiceScript(latencyMilliseconds: 300))
-            let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
-            try await house.expectAllTold(crowd, in: receipt)
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            server.simulator.script.set(ServiceScript(latencyMilliseconds: 300))
+            let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
+            try await server.expectAllTold(crowd, in: receipt)
         }
     }
 
@@ -76,31 +76,31 @@ extension ServerTests.FaultTests {
         (500, APNsReason.internalServerError), (503, .serviceUnavailable), (503, .shutdown), (429, .tooManyRequests),
     ])
     func `a burst of refusals that pass is tried again`(status: Int, reason: APNsReason) async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            server.simulator.script.add(
                 ServiceFault(
                     when: When(after: 10), times: 150, then: .answer(ScriptedAnswer(reason.rawValue, status: status))))
-            let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
-            #expect(house.simulator.script.timesHappened == [150])
-            try await house.expectAllTold(crowd, in: receipt)
+            let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
+            #expect(server.simulator.script.timesHappened == [150])
+            try await server.expectAllTold(crowd, in: receipt)
         }
     }
 
     @Test func `a device that is refused again and again holds up nobody else`() async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(few, topics: ["town"])
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(few, topics: ["town"])
             let token = crowd.tokens[7]
-            house.simulator.script.add(
+            server.simulator.script.add(
                 ServiceFault(
                     when: When(token: token), times: 4,
                     then: .answer(ScriptedAnswer("InternalServerError", status: 500)))
             )
-            let id = try await house.sender.push("Hello", toTopic: "town")
+            let id = try await server.sender.push("Hello", toTopic: "town")
             try await eventually("all others are told") {
-                try await house.receipt(id).counts[.accepted] == few - 1
+                try await server.receipt(id).counts[.accepted] == few - 1
             }
-            try await house.expectAllTold(crowd, in: try await house.settled(id))
+            try await server.expectAllTold(crowd, in: try await server.settled(id))
         }
     }
 }
@@ -112,115 +112,115 @@ extension ServerTests.FaultTests {
     func `a connection that is told to go loses and repeats nothing`(
         last: ServiceFault.LastStream, noticeFirst: Bool
     ) async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.set(
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            server.simulator.script.set(
                 ServiceScript(
                     faults: [
                         ServiceFault(
                             when: When(after: 300), times: 1,
                             then: .goAway(.init(lastStream: last, noticeFirst: noticeFirst)))
                     ], latencyMilliseconds: 50))
-            let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
-            #expect(house.simulator.ledger.totals().connections.goAwaysSent > 0)
-            try await house.expectAllTold(crowd, in: receipt)
+            let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
+            #expect(server.simulator.ledger.totals().connections.goAwaysSent > 0)
+            try await server.expectAllTold(crowd, in: receipt)
         }
     }
 
     @Test func `streams refused before they were looked at are sent again and told once`() async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(ServiceFault(when: When(after: 10), times: 100, then: .reset(code: 7)))
-            let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
-            try await house.expectAllTold(crowd, in: receipt)
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            server.simulator.script.add(ServiceFault(when: When(after: 10), times: 100, then: .reset(code: 7)))
+            let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
+            try await server.expectAllTold(crowd, in: receipt)
         }
     }
 
     @Test(arguments: [true, false])
     func `streams reset with an error are told again, whether they were told or not`(told: Bool) async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            server.simulator.script.add(
                 ServiceFault(when: When(after: 10), times: 100, then: .reset(code: 2, told: told)))
-            let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
-            #expect(house.simulator.ledger.totals().connections.resetsSent == 100)
-            try await house.expectAllTold(crowd, in: receipt, twiceMax: told ? 100 : 0)
+            let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
+            #expect(server.simulator.ledger.totals().connections.resetsSent == 100)
+            try await server.expectAllTold(crowd, in: receipt, twiceMax: told ? 100 : 0)
         }
     }
 
     @Test func `a provider that takes one stream at a time, and then many again, is followed`() async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.set(
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            server.simulator.script.set(
                 ServiceScript(
                     faults: [ServiceFault(when: When(after: 100), times: 8, then: .maxStreams(streams: 1))],
                     latencyMilliseconds: 5))
-            let id = try await house.sender.push("Hello", toTopic: "town")
-            try await eventually("one stream at a time") { house.simulator.script.timesHappened[0] >= 1 }
-            house.simulator.script.clear()
-            try await house.simulator.act(.maxStreams(streams: 1_000))
-            try await house.expectAllTold(crowd, in: try await house.settled(id))
+            let id = try await server.sender.push("Hello", toTopic: "town")
+            try await eventually("one stream at a time") { server.simulator.script.timesHappened[0] >= 1 }
+            server.simulator.script.clear()
+            try await server.simulator.act(.maxStreams(streams: 1_000))
+            try await server.expectAllTold(crowd, in: try await server.settled(id))
         }
     }
 
     @Test func `answers that begin and never end are given up and told again`() async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(ServiceFault(when: When(after: 10), times: 20, then: .stall()))
-            let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
-            #expect(house.simulator.script.timesHappened == [20])
-            try await house.expectAllTold(crowd, in: receipt, twiceMax: 20)
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            server.simulator.script.add(ServiceFault(when: When(after: 10), times: 20, then: .stall()))
+            let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
+            #expect(server.simulator.script.timesHappened == [20])
+            try await server.expectAllTold(crowd, in: receipt, twiceMax: 20)
         }
     }
 
     @Test func `a connection that falls silent is given up, and what it may have told is told again`() async throws {
-        // A ping finds out sooner than the pages' own deadline.
-        try await House.open(configure: { $0.providers.apns.deadline = .seconds(30) }) { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(
+        // A ping finds out sooner than the batches' own deadline.
+        try await TestServer.open(configure: { $0.providers.apns.deadline = .seconds(30) }) { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            server.simulator.script.add(
                 ServiceFault(when: When(connection: 1, request: 200), times: 1, then: .silence()))
-            let id = try await house.sender.push("Hello", toTopic: "town")
-            let receipt = try await house.settled(id, within: .seconds(90))
-            #expect(house.simulator.script.timesHappened == [1])
-            try await house.expectAllTold(crowd, in: receipt, twiceMax: many)
+            let id = try await server.sender.push("Hello", toTopic: "town")
+            let receipt = try await server.settled(id, within: .seconds(90))
+            #expect(server.simulator.script.timesHappened == [1])
+            try await server.expectAllTold(crowd, in: receipt, twiceMax: many)
         }
     }
 
     @Test(arguments: [true, false])
     func `a connection that breaks off is replaced`(told: Bool) async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.set(
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            server.simulator.script.set(
                 ServiceScript(
                     faults: [ServiceFault(when: When(after: 300), times: 2, then: .close(told: told))],
                     latencyMilliseconds: 20))
-            let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
-            #expect(house.simulator.script.timesHappened == [2])
+            let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
+            #expect(server.simulator.script.timesHappened == [2])
             // What waited for its answer on the connection may have been told.
-            try await house.expectAllTold(crowd, in: receipt, twiceMax: 2 * 1_000)
+            try await server.expectAllTold(crowd, in: receipt, twiceMax: 2 * 1_000)
         }
     }
 
     @Test func `devices whose answers were lost are told again, and no others`() async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(ServiceFault(when: When(after: 300), times: 1, then: .loseAnswers(count: 100)))
-            let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
-            try await house.expectAllTold(crowd, in: receipt, twiceMax: 100)
-            #expect(house.simulator.ledger.totals().told > many)
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            server.simulator.script.add(ServiceFault(when: When(after: 300), times: 1, then: .loseAnswers(count: 100)))
+            let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
+            try await server.expectAllTold(crowd, in: receipt, twiceMax: 100)
+            #expect(server.simulator.ledger.totals().told > many)
         }
     }
 
     @Test func `a provider that is away is waited for`() async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            try await house.simulator.stopListening()
-            try await house.simulator.act(.close())
-            let id = try await house.sender.push("Hello", toTopic: "town")
-            try await eventually("it was tried") { house.hasLogged("connect failed") }
-            #expect(try await house.receipt(id).answered == 0)
-            try await house.simulator.resumeListening()
-            try await house.expectAllTold(crowd, in: try await house.settled(id))
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            try await server.simulator.stopListening()
+            try await server.simulator.act(.close())
+            let id = try await server.sender.push("Hello", toTopic: "town")
+            try await eventually("it was tried") { server.hasLogged("connect failed") }
+            #expect(try await server.receipt(id).answered == 0)
+            try await server.simulator.resumeListening()
+            try await server.expectAllTold(crowd, in: try await server.settled(id))
         }
     }
 }
@@ -229,12 +229,12 @@ extension ServerTests.FaultTests {
 
 extension ServerTests.FaultTests {
     @Test func `a handshake that fails for no reason of ours is tried again`() async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(few, topics: ["town"])
-            house.simulator.script.add(ServiceFault(times: 2, then: .refuseHandshake(alert: 40)))
-            let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
-            #expect(house.simulator.ledger.totals().connections.refused == 2)
-            try await house.expectAllTold(crowd, in: receipt)
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(few, topics: ["town"])
+            server.simulator.script.add(ServiceFault(times: 2, then: .refuseHandshake(alert: 40)))
+            let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
+            #expect(server.simulator.ledger.totals().connections.refused == 2)
+            try await server.expectAllTold(crowd, in: receipt)
         }
     }
 
@@ -242,18 +242,18 @@ extension ServerTests.FaultTests {
     func `a refused certificate parks the platform, touches no device, and goes on when resumed`(
         alert: UInt8
     ) async throws {
-        try await House.open(mayLogErrors: true) { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(ServiceFault(then: .refuseHandshake(alert: alert)))
-            let id = try await house.sender.push("Hello", toTopic: "town")
-            #expect(try await house.parked().cause == .credentials)
-            let receipt = try await house.receipt(id)
+        try await TestServer.open(mayLogErrors: true) { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            server.simulator.script.add(ServiceFault(then: .refuseHandshake(alert: alert)))
+            let id = try await server.sender.push("Hello", toTopic: "town")
+            #expect(try await server.parked().cause == .credentials)
+            let receipt = try await server.receipt(id)
             #expect(receipt.answered == 0)
             #expect(receipt.state == .parked)
-            try await house.expectAllActive(crowd)
-            house.simulator.script.clear()
-            try await house.resumeUntilSettled(id)
-            try await house.expectAllTold(crowd, in: try await house.settled(id))
+            try await server.expectAllActive(crowd)
+            server.simulator.script.clear()
+            try await server.resumeUntilSettled(id)
+            try await server.expectAllTold(crowd, in: try await server.settled(id))
         }
     }
 
@@ -264,72 +264,72 @@ extension ServerTests.FaultTests {
     func `a provider that refuses us parks the platform, touches no device, and goes on with new credentials`(
         status: Int, reason: APNsReason
     ) async throws {
-        try await House.open(mayLogErrors: true) { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(
+        try await TestServer.open(mayLogErrors: true) { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            server.simulator.script.add(
                 ServiceFault(when: When(after: 300), then: .answer(ScriptedAnswer(reason.rawValue, status: status))))
-            let id = try await house.sender.push("Hello", toTopic: "town")
-            let parking = try await house.parked()
+            let id = try await server.sender.push("Hello", toTopic: "town")
+            let parking = try await server.parked()
             #expect(parking.cause == .credentials)
             #expect(parking.detail.contains(reason.rawValue))
-            try await house.expectAllActive(crowd)
-            house.simulator.script.clear()
-            try await house.operatorService.replaceCredentials(
-                of: house.platform.platform, with: House.credentials(house.key, of: house.simulator))
-            try await house.expectAllTold(crowd, in: try await house.settled(id))
-            #expect(try await house.store.platform(house.platform.platform.uuid)?.parked == nil)
+            try await server.expectAllActive(crowd)
+            server.simulator.script.clear()
+            try await server.operatorService.replaceCredentials(
+                of: server.platform.platform, with: TestServer.credentials(server.key, of: server.simulator))
+            try await server.expectAllTold(crowd, in: try await server.settled(id))
+            #expect(try await server.store.platform(server.platform.platform.uuid)?.parked == nil)
         }
     }
 
     @Test func `a key that the provider does not know parks the platform until another is given`() async throws {
-        try await House.open(mayLogErrors: true) { house in
-            let crowd = try await house.crowd(few, topics: ["town"])
+        try await TestServer.open(mayLogErrors: true) { server in
+            let crowd = try await server.crowd(few, topics: ["town"])
             let stranger = APNsSimulator.IssuedKey(keyID: "STRANGEKEY", teamID: "STRANGETEA")
-            try await house.operatorService.replaceCredentials(
-                of: house.platform.platform, with: House.credentials(stranger, of: house.simulator))
-            let id = try await house.sender.push("Hello", toTopic: "town")
-            _ = try await house.parked()
-            #expect(try await house.receipt(id).answered == 0)
-            try await house.operatorService.replaceCredentials(
-                of: house.platform.platform, with: House.credentials(house.key, of: house.simulator))
-            try await house.expectAllTold(crowd, in: try await house.settled(id))
+            try await server.operatorService.replaceCredentials(
+                of: server.platform.platform, with: TestServer.credentials(stranger, of: server.simulator))
+            let id = try await server.sender.push("Hello", toTopic: "town")
+            _ = try await server.parked()
+            #expect(try await server.receipt(id).answered == 0)
+            try await server.operatorService.replaceCredentials(
+                of: server.platform.platform, with: TestServer.credentials(server.key, of: server.simulator))
+            try await server.expectAllTold(crowd, in: try await server.settled(id))
         }
     }
 
     @Test func `a provider token that expired is replaced once, and nobody is told twice`() async throws {
-        try await House.open { house in
-            let crowd = try await house.crowd(many, topics: ["town"])
-            house.simulator.script.add(
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(many, topics: ["town"])
+            server.simulator.script.add(
                 ServiceFault(
                     when: When(connection: 1, requestsFrom: 200),
                     then: .answer(ScriptedAnswer("ExpiredProviderToken", status: 403, sticky: true))))
-            let receipt = try await house.settled(try await house.sender.push("Hello", toTopic: "town"))
-            #expect(house.simulator.script.timesHappened[0] >= 1)
-            try await house.expectAllTold(crowd, in: receipt)
-            #expect(try await house.store.platform(house.platform.platform.uuid)?.parked == nil)
+            let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
+            #expect(server.simulator.script.timesHappened[0] >= 1)
+            try await server.expectAllTold(crowd, in: receipt)
+            #expect(try await server.store.platform(server.platform.platform.uuid)?.parked == nil)
         }
     }
 
     @Test func `a platform whose devices all seem dead is parked before they are believed dead`() async throws {
-        try await House.open(mayLogErrors: true) { house in
-            let crowd = try await house.crowd(2 * many, topics: ["town"])
-            house.simulator.script.add(
+        try await TestServer.open(mayLogErrors: true) { server in
+            let crowd = try await server.crowd(2 * many, topics: ["town"])
+            server.simulator.script.add(
                 ServiceFault(
                     when: When(share: 0.6),
                     then: .answer(
                         ScriptedAnswer(.unregistered, timestamp: SystemClock().now.milliseconds + 60_000))))
-            _ = try await house.sender.push("Hello", toTopic: "town")
-            #expect(try await house.parked().cause == .deaths)
+            _ = try await server.sender.push("Hello", toTopic: "town")
+            #expect(try await server.parked().cause == .deadTokens)
             var dead = 0
-            for device in crowd.devices where try await house.isActive(device) == false { dead += 1 }
-            // What a thousand answers could prove, and the pages in the air beside them.
+            for device in crowd.devices where try await server.isActive(device) == false { dead += 1 }
+            // What a thousand answers could prove, and the batches in flight beside them.
             #expect(dead < 1_000)
         }
     }
 }
 
-extension House {
-    /// Resumes as often as a page that was in the air parks the platform again.
+extension TestServer {
+    /// Resumes as often as a batch that was in flight parks the platform again.
     fileprivate func resumeUntilSettled(_ id: UUID) async throws {
         try await eventually("push \(id) is settled", every: .milliseconds(200)) {
             try await store.resume(platform.platform.key)

@@ -39,46 +39,46 @@ extension ServerTests.GeofenceTests {
 
     @Test func `a change reaches every device as one silent push, and what it fetches then is the change`() async throws
     {
-        try await House.open(simulate: { $0.listening.ledgerDetail = .payloads }) { house in
-            let crowd = try await house.crowd(3)
-            let before = try await fetched(house.app, since: 0)
+        try await TestServer.open(simulate: { $0.listening.ledgerDetail = .payloads }) { server in
+            let crowd = try await server.crowd(3)
+            let before = try await fetched(server.app, since: 0)
             #expect(before.ids == [])
-            let first = try await fence(house.sender)
-            let second = try await fence(house.sender)
+            let first = try await fence(server.sender)
+            let second = try await fence(server.sender)
             let tokens = crowd.devices.compactMap { $0.token?.bytes }
             try await eventually("every device is told") {
-                tokens.allSatisfy { (house.simulator.ledger.token($0)?.told ?? 0) > 0 }
+                tokens.allSatisfy { (server.simulator.ledger.token($0)?.told ?? 0) > 0 }
             }
-            let told = try #require(house.simulator.ledger.token(tokens[0])?.lastRequest)
+            let told = try #require(server.simulator.ledger.token(tokens[0])?.lastRequest)
             #expect(told.header("apns-push-type") == "background" && told.header("apns-priority") == "5")
             let payload = try JSONValue(json: told.payload.utf8)
             #expect(payload["pivotal.push.geofence_update_available"] == .bool(true))
             #expect(payload["aps"] == .object(["content-available": .integer(1)]))
-            #expect(tokens.allSatisfy { house.simulator.ledger.token($0)?.told == 1 })
-            let after = try await fetched(house.app, since: before.lastModified)
+            #expect(tokens.allSatisfy { server.simulator.ledger.token($0)?.told == 1 })
+            let after = try await fetched(server.app, since: before.lastModified)
             #expect(after.ids == [first, second])
-            #expect(try await fetched(house.app, since: after.lastModified).ids == [])
+            #expect(try await fetched(server.app, since: after.lastModified).ids == [])
         }
     }
 
     @Test func `a server that is killed after a change tells devices when it is back`() async throws {
-        try await Estate.with { estate in
-            let first = try await estate.serve()
+        try await TestInstallation.with { installation in
+            let first = try await installation.serve()
             defer { first.endAtOnce() }
             let base = try await first.addresses().http
             let token = String(repeating: "ab", count: 32)
-            let registered = try await estate.app(at: base).send(
+            let registered = try await installation.app(at: base).send(
                 "POST", "/v1/registration", #"{"registration_token":"\#(token)"}"#)
             #expect(registered.status == 200)
-            let geofence = try await fence(estate.sender(at: base))
+            let geofence = try await fence(installation.sender(at: base))
             try await first.end(SIGKILL)
 
-            let second = try await estate.serve()
+            let second = try await installation.serve()
             defer { second.endAtOnce() }
             let again = try await second.addresses().http
             let bytes = [UInt8](repeating: 0xAB, count: 32)
-            try await eventually("the device is told") { (estate.simulator.ledger.token(bytes)?.told ?? 0) > 0 }
-            #expect(try await fetched(estate.app(at: again), since: 0).ids == [geofence])
+            try await eventually("the device is told") { (installation.simulator.ledger.token(bytes)?.told ?? 0) > 0 }
+            #expect(try await fetched(installation.app(at: again), since: 0).ids == [geofence])
             try await second.end(SIGTERM)
             #expect(second.ending == 0)
         }

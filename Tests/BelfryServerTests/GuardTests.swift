@@ -17,43 +17,43 @@ extension ServerTests {
 extension ServerTests.GuardTests {
     /// One wrong secret has consequences at once, for a time that no test outlives.
     private static func strict(_ configuration: inout ServerConfiguration) {
-        let policy = Watchlist.Policy(free: 0, firstWait: .seconds(3_600), longestWait: .seconds(3_600))
-        configuration.gatekeeper.guesses = Watchlist(name: policy)
+        let policy = LoginThrottle.Policy(free: 0, firstWait: .seconds(3_600), longestWait: .seconds(3_600))
+        configuration.requestLimiter.guesses = LoginThrottle(name: policy)
     }
 
     @Test func `a guesser waits, and the secret is not looked at meanwhile`() async throws {
-        try await House.open(configure: Self.strict) { house in
-            let wrong = Caller(base: house.addresses.http, user: house.sender.user, secret: "wrong")
+        try await TestServer.open(configure: Self.strict) { server in
+            let wrong = Caller(base: server.addresses.http, user: server.sender.user, secret: "wrong")
             #expect(try await wrong.send("POST", "/v1/push", "{}").status == 401)
-            for caller in [wrong, house.sender] {
+            for caller in [wrong, server.sender] {
                 let reply = try await caller.send("POST", "/v1/push", "{}")
                 #expect(reply.status == 429)
                 #expect(reply.headers["retry-after"] == "3600")
                 #expect(reply.headers["cache-control"] == "no-store")
             }
-            #expect(try await house.app.send("GET", "/v1/registration/count").status == 200)
+            #expect(try await server.app.send("GET", "/v1/registration/count").status == 200)
         }
     }
 
     @Test func `a guesser shuts nobody out who is elsewhere`() async throws {
         let behindProxy = { (configuration: inout ServerConfiguration) in
             Self.strict(&configuration)
-            configuration.gatekeeper.proxies = TrustedProxies([NetworkBlock("127.0.0.1")].compactMap(\.self))
+            configuration.requestLimiter.proxies = TrustedProxies([NetworkBlock("127.0.0.1")].compactMap(\.self))
         }
-        try await House.open(configure: behindProxy) { house in
-            let wrong = Caller(base: house.addresses.http, user: house.app.user, secret: "wrong")
+        try await TestServer.open(configure: behindProxy) { server in
+            let wrong = Caller(base: server.addresses.http, user: server.app.user, secret: "wrong")
             let (here, there) = (["X-Forwarded-For": "192.0.2.1"], ["X-Forwarded-For": "192.0.2.1, 198.51.100.7"])
             let path = "/v1/registration/count"
             let refused = try await wrong.send("GET", path, headers: here).status
-            let delayed = try await house.app.send("GET", path, headers: here).status
-            let elsewhere = try await house.app.send("GET", path, headers: there).status
+            let delayed = try await server.app.send("GET", path, headers: here).status
+            let elsewhere = try await server.app.send("GET", path, headers: there).status
             #expect((refused, delayed, elsewhere) == (401, 429, 200))
         }
     }
 
     @Test func `nobody is believed who names another address`() async throws {
-        try await House.open(configure: Self.strict) { house in
-            let wrong = Caller(base: house.addresses.http, user: house.app.user, secret: "wrong")
+        try await TestServer.open(configure: Self.strict) { server in
+            let wrong = Caller(base: server.addresses.http, user: server.app.user, secret: "wrong")
             for address in ["192.0.2.1", "192.0.2.2"] {
                 _ = try await wrong.send("GET", "/v1/registration/count", headers: ["X-Forwarded-For": address])
             }
@@ -62,7 +62,7 @@ extension ServerTests.GuardTests {
                     "GET", "/v1/registration/count", headers: ["X-Forwarded-For": "192.0.2.3"]
                 ).status == 429)
             let words = "requests carry X-Forwarded-For from an address that http.trusted.proxies does not name"
-            #expect(house.book.lines(atLeast: .warning).count { $0.hasPrefix(words) } == 1)
+            #expect(server.book.lines(atLeast: .warning).count { $0.hasPrefix(words) } == 1)
         }
     }
 }
@@ -76,23 +76,23 @@ extension ServerTests.GuardTests {
     func `a connection too many is told so and closed, and one that ends makes room`(
         total: Int, perAddress: Int
     ) async throws {
-        try await House.open(configure: { configuration in
+        try await TestServer.open(configure: { configuration in
             configuration.connections.totalMax = total
             configuration.connections.perAddressMax = perAddress
-        }) { house in
+        }) { server in
             var held: [RawConnection] = []
             for _ in 0..<3 {
-                let connection = try await RawConnection.open(to: house.addresses.http)
+                let connection = try await RawConnection.open(to: server.addresses.http)
                 try await connection.send(Self.get)
                 try await eventually("it is served") { connection.received.hasPrefix("HTTP/1.1 200 ") }
                 held.append(connection)
             }
-            let refused = try await RawConnection.exchange(Array(Self.get.utf8), with: house.addresses.http)
+            let refused = try await RawConnection.exchange(Array(Self.get.utf8), with: server.addresses.http)
             #expect(refused.hasPrefix("HTTP/1.1 503 "))
             #expect(refused.contains("Retry-After: 5\r\n"))
             await held.removeLast().close()
             try await eventually("there is room again") {
-                let connection = try await RawConnection.open(to: house.addresses.http)
+                let connection = try await RawConnection.open(to: server.addresses.http)
                 // One too many is told so at once, and may be closed before it has asked.
                 try? await connection.send(Self.get)
                 try await eventually("it is answered") { !connection.received.isEmpty || connection.isClosed }
@@ -108,14 +108,14 @@ extension ServerTests.GuardTests {
     }
 
     @Test func `the connections of a trusted proxy are limited by the total alone`() async throws {
-        try await House.open(configure: { configuration in
+        try await TestServer.open(configure: { configuration in
             configuration.connections.perAddressMax = 1
-            configuration.gatekeeper.proxies = TrustedProxies([NetworkBlock("127.0.0.0/8")].compactMap(\.self))
-        }) { house in
-            let held = try await RawConnection.open(to: house.addresses.http)
+            configuration.requestLimiter.proxies = TrustedProxies([NetworkBlock("127.0.0.0/8")].compactMap(\.self))
+        }) { server in
+            let held = try await RawConnection.open(to: server.addresses.http)
             try await held.send(Self.get)
             try await eventually("it is served") { !held.received.isEmpty }
-            #expect(try await house.sender.send("GET", "/v1/version").status == 200)
+            #expect(try await server.sender.send("GET", "/v1/version").status == 200)
             await held.close()
         }
     }
@@ -126,20 +126,20 @@ extension ServerTests.GuardTests {
         "GET /\(String(repeating: "x", count: 40_000)) HTTP/1.1\r\nHost: a\r\n\r\n",
     ])
     func `a head over the limit is a 431, and the connection is closed`(request: String) async throws {
-        try await House.open { house in
-            let said = try await RawConnection.exchange(Array(request.utf8), with: house.addresses.http)
+        try await TestServer.open { server in
+            let said = try await RawConnection.exchange(Array(request.utf8), with: server.addresses.http)
             #expect(said.hasPrefix("HTTP/1.1 431 "), "\(said)")
             let later = try await RawConnection.exchange(
-                Array(Self.get.utf8) + Array(request.utf8), with: house.addresses.http)
+                Array(Self.get.utf8) + Array(request.utf8), with: server.addresses.http)
             #expect(later.hasPrefix("HTTP/1.1 200 ") && later.contains("HTTP/1.1 431 "), "\(later)")
         }
     }
 
     @Test func `a caller of HTTP 1.0 is closed behind its answer`() async throws {
         // The idle time-out would be longer than the test waits.
-        try await House.open(configure: { $0.patience.idle = .seconds(3_600) }) { house in
+        try await TestServer.open(configure: { $0.timeouts.idle = .seconds(3_600) }) { server in
             let said = try await RawConnection.exchange(
-                Array("GET /v1/version HTTP/1.0\r\n\r\n".utf8), with: house.addresses.http)
+                Array("GET /v1/version HTTP/1.0\r\n\r\n".utf8), with: server.addresses.http)
             #expect(said.contains(#"{"version":""#), "\(said)")
         }
     }
@@ -149,25 +149,26 @@ extension ServerTests.GuardTests {
 
 extension ServerTests.GuardTests {
     @Test func `a push repeated under its key after kill -9 is answered as before and sent once`() async throws {
-        try await Estate.with { estate in
-            let crowd = try await estate.crowd(20)
+        try await TestInstallation.with { installation in
+            let crowd = try await installation.crowd(20)
             let push = #"{"message":{"body":"Hello"},"target":{"topics":["town"]}}"#
             let key = ["Idempotency-Key": "order-4711"]
-            let first = try await estate.serve(Program.shortLeases)
+            let first = try await installation.serve(Program.shortLeases)
             defer { first.endAtOnce() }
-            let said = try await estate.sender(at: first.addresses().http).send("POST", "/v1/push", push, headers: key)
+            let said = try await installation.sender(at: first.addresses().http).send(
+                "POST", "/v1/push", push, headers: key)
             #expect(said.status == 200)
             try await first.end(SIGKILL)
 
-            let second = try await estate.serve(Program.shortLeases)
+            let second = try await installation.serve(Program.shortLeases)
             defer { second.endAtOnce() }
             let base = try await second.addresses().http
-            let again = try await estate.sender(at: base).send("POST", "/v1/push", push, headers: key)
+            let again = try await installation.sender(at: base).send("POST", "/v1/push", push, headers: key)
             #expect(again.body == said.body)
             #expect(again.headers["idempotency-replayed"] == "true")
             let receipt = try #require(said.body.firstMatch(of: #/"receipt_id":"([^"]+)"/#)).1
-            #expect(try await estate.settled(#require(UUID(uuidString: String(receipt)))).devices == crowd.count)
-            #expect(estate.simulator.ledger.totals().told == crowd.count)
+            #expect(try await installation.settled(#require(UUID(uuidString: String(receipt)))).devices == crowd.count)
+            #expect(installation.simulator.ledger.totals().told == crowd.count)
             try await second.end(SIGTERM)
         }
     }

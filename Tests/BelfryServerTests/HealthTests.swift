@@ -11,11 +11,11 @@ extension ServerTests {
 extension ServerTests.HealthTests {
     @Test func `a server is ready on both ports, and says what it lacks when it is not`() async throws {
         let ring = NSTemporaryDirectory() + "/belfry-ring-\(UUID().uuidString)"
-        try await House.open(mayLogErrors: true, configure: { $0.storage.keyRingFile = ring }) { house in
+        try await TestServer.open(mayLogErrors: true, configure: { $0.storage.keyRingFile = ring }) { server in
             defer { try? FileManager.default.removeItem(atPath: ring) }
-            let management = Caller(base: house.addresses.management, user: "", secret: "")
+            let management = Caller(base: server.addresses.management, user: "", secret: "")
             let well = #"{"status":"ready","faults":[]}"#
-            for caller in [house.sender, management] {
+            for caller in [server.sender, management] {
                 let reply = try await caller.send("GET", "/health/ready")
                 #expect(reply.status == 200 && reply.body == well)
                 let live = try await caller.send("GET", "/health/live")
@@ -27,20 +27,20 @@ extension ServerTests.HealthTests {
             }
             let reasons = try await management.send("GET", "/health/ready").body
             #expect(reasons.contains(#""part":"key_ring""#) && reasons.contains(ring))
-            let bare = try await house.sender.send("GET", "/health/ready")
+            let bare = try await server.sender.send("GET", "/health/ready")
             #expect(bare.status == 503 && bare.body == #"{"status":"unready","faults":[{"part":"key_ring"}]}"#)
             try FileManager.default.moveItem(atPath: ring + ".away", toPath: ring)
             try await eventually("it is ready again") {
                 try await management.send("GET", "/health/ready").body == well
             }
-            #expect(house.hasLogged("the server is not ready part=key_ring"))
+            #expect(server.hasLogged("the server is not ready part=key_ring"))
         }
     }
 
     @Test func `too little room on the disk is a fault`() async throws {
-        try await House.open(mayLogErrors: true, configure: { $0.diskFreeMin = .max >> 1 }) { house in
+        try await TestServer.open(mayLogErrors: true, configure: { $0.diskFreeMin = .max >> 1 }) { server in
             try await eventually("the disk is looked at") {
-                try await house.sender.send("GET", "/health/ready").body.contains(#""part":"disk""#)
+                try await server.sender.send("GET", "/health/ready").body.contains(#""part":"disk""#)
             }
         }
     }

@@ -75,20 +75,20 @@ import Testing
     {
         try await Scratch.with { scratch in
             let keys = try KeyRingFile.open(at: scratch.file("ring"), createIfMissing: true)
-            let store = MemoryStore(clock: HandClock())
+            let store = MemoryStore(clock: ManualClock())
             let application = try await store.create(.numbered(1))
             let platform = try await store.create(.numbered(1, of: application.key))
             let purpose = VaultPurpose.credentials(of: platform.uuid)
             try await store.replaceCredentials(of: platform.key, with: try keys.seal([7], for: purpose))
             let resealing = Resealing(store: store, keys: keys)
             // The application's shared secret is none that this ring has sealed.
-            #expect(try await resealing.census() == [1: 1, nil: 1])
+            #expect(try await resealing.sealCounts() == [1: 1, nil: 1])
             try keys.change { ring in _ = ring.addKey() }
             await #expect(throws: KeyRingError.inUse(1, secrets: 1)) { try await resealing.drop(1) }
             let done = try await resealing.run()
             #expect(done.resealed == 1)
             #expect(done.lost.map(\.kind) == [.sharedSecret])
-            #expect(try await resealing.census() == [2: 1, nil: 1])
+            #expect(try await resealing.sealCounts() == [2: 1, nil: 1])
             let sealed = try #require(try await store.platform(platform.uuid)?.credentials)
             #expect(try keys.open(sealed, for: purpose) == [7])
             #expect(try await resealing.run().resealed == 0)

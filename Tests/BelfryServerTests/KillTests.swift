@@ -12,12 +12,12 @@ import Testing
 extension ServerTests {
     @Suite struct KillTests {
         @Test(.timeLimit(.minutes(5)))
-        func `a server killed twenty times inside one push loses nothing and repeats no more than was in the air`()
+        func `a server killed twenty times inside one push loses nothing and repeats no more than was in flight`()
             async throws
         {
             try await Scratch.with { scratch in
-                try await Bakery.with(["data.directory": scratch.file("data")], latency: 300) { bakery in
-                    try await KillScene(scratch, bakery).play()
+                try await TestSystem.with(["data.directory": scratch.file("data")], latency: 300) { system in
+                    try await KillScenario(scratch, system).play()
                 }
             }
         }
@@ -25,53 +25,55 @@ extension ServerTests {
 }
 
 /// One push to everyone, pushes to single devices beside it, and a hand at the switch.
-private struct KillScene: Sendable {
+private struct KillScenario: Sendable {
     let scratch: Scratch
-    let bakery: Bakery
+    let system: TestSystem
     let everyone: Crowd
     let singles: Crowd
     let seed = drawKillSeed()
 
     private static let killsMin = 20
     private static let devices = 45_000
-    private static let pagesInAirMax = 2
-    private static let urgentPagesInAirMax = 32
+    private static let batchesInFlightMax = 2
+    private static let urgentBatchesInFlightMax = 32
     /// Of a process's life, from its start. The server serves about half a second after it.
     private static let lifeSeconds = 0.2...2.0
 
     private static let environment = Program.shortLeases.merging([
         "BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json",
-        "BELFRY_DELIVERY_PAGES_MAX": "\(pagesInAirMax)", "BELFRY_DELIVERY_URGENT_PAGES_MAX": "\(urgentPagesInAirMax)",
-        "BELFRY_DELIVERY_PLATFORM_PAGES_MAX": "\(urgentPagesInAirMax)",
+        "BELFRY_DELIVERY_BATCHES_MAX": "\(batchesInFlightMax)",
+        "BELFRY_DELIVERY_URGENT_BATCHES_MAX": "\(urgentBatchesInFlightMax)",
+        "BELFRY_DELIVERY_PLATFORM_BATCHES_MAX": "\(urgentBatchesInFlightMax)",
     ]) { _, own in own }
 
-    init(_ scratch: Scratch, _ bakery: Bakery) async throws {
+    init(_ scratch: Scratch, _ system: TestSystem) async throws {
         self.scratch = scratch
-        self.bakery = bakery
-        everyone = try await bakery.crowd(Self.devices, topics: ["town"], seed: 1)
-        singles = try await bakery.crowd(4_000, seed: 2)
+        self.system = system
+        everyone = try await system.crowd(Self.devices, topics: ["town"], seed: 1)
+        singles = try await system.crowd(4_000, seed: 2)
     }
 
     func play() async throws {
-        let door = Door()
+        let listener = Listener()
         let first = try await start()
         defer { first.endAtOnce() }
         let base = try await first.addresses().http
-        door.open(at: base)
-        let town = try await bakery.sender(at: base).push("Town hall this Thursday", toTopic: "town")
+        listener.open(at: base)
+        let town = try await system.sender(at: base).push("Town hall this Thursday", toTopic: "town")
 
-        let posted = try await withThrowingTaskGroup(of: [Bakery.Posted].self) { group in
+        let posted = try await withThrowingTaskGroup(of: [TestSystem.Posted].self) { group in
             group.addTask {
-                try await bakery.post(
-                    toEachOf: singles, every: .milliseconds(10), until: { door.isShutForGood }, at: { door.address })
+                try await system.post(
+                    toEachOf: singles, every: .milliseconds(10), until: { listener.isShutForGood },
+                    at: { listener.address })
             }
-            let kills = try await killAgainAndAgain(first, town, door)
-            door.shutForGood()
+            let kills = try await killAgainAndAgain(first, town, listener)
+            listener.shutForGood()
             let posted = try await group.next() ?? []
             print("\(kills.inAll) kills, \(kills.whileDelivering) of them while it delivered")
             return posted
         }
-        bakery.simulator.script.set(ServiceScript())
+        system.simulator.script.set(ServiceScript())
         let last = try await start()
         defer { last.endAtOnce() }
         _ = try await last.addresses()
@@ -97,65 +99,65 @@ private struct KillScene: Sendable {
         var repeats = 0
     }
 
-    private func killAgainAndAgain(_ first: Program, _ town: UUID, _ door: Door) async throws -> Kills {
+    private func killAgainAndAgain(_ first: Program, _ town: UUID, _ listener: Listener) async throws -> Kills {
         var dice = SplitMix64(seed: seed)
         var kills = Kills()
         var server = first
         defer { server.endAtOnce() }
         while kills.whileDelivering < Self.killsMin {
-            let toldBefore = bakery.simulator.ledger.totals().told
+            let toldBefore = system.simulator.ledger.totals().told
             // Pushes to single devices are far fewer in one life.
-            let delivers = { bakery.simulator.ledger.totals().told > toldBefore + Page.devicesMax / 2 }
+            let delivers = { system.simulator.ledger.totals().told > toldBefore + Batch.devicesMax / 2 }
             try await Task.sleep(for: dice.duration(Self.lifeSeconds))
             if dice.chance(0.7) { try await eventually("it delivers") { delivers() } }
             try await server.end(SIGKILL)
             try await eventually("the simulator has seen the last of it") {
-                bakery.simulator.ledger.totals().connections.open == 0
+                system.simulator.ledger.totals().connections.open == 0
             }
             kills.inAll += 1
             kills.unread += 1
             if delivers() { kills.whileDelivering += 1 }
-            if dice.chance(0.4) { try await readTheBooks(town, &kills) }
+            if dice.chance(0.4) { try await readCounts(town, &kills) }
             guard kills.whileDelivering < Self.killsMin else { break }
             server = try await start()
-            if let address = try? await server.addresses().http { door.open(at: address) }
+            if let address = try? await server.addresses().http { listener.open(at: address) }
         }
-        try await readTheBooks(town, &kills)
+        try await readCounts(town, &kills)
         return kills
     }
 
     /// Compares the ledger with a copy of the database as the kill left it, so that the server has its own recovery.
-    private func readTheBooks(_ town: UUID, _ kills: inout Kills) async throws {
+    private func readCounts(_ town: UUID, _ kills: inout Kills) async throws {
         let copy = scratch.file("copy-\(UUID().uuidString)")
         try FileManager.default.copyItem(atPath: scratch.file("data"), toPath: copy)
         defer { try? FileManager.default.removeItem(atPath: copy) }
-        let receipt = try await Premises.with(["data.directory": copy]) { try await $0.store.receipt(town) }
+        let receipt = try await ServerResources.with(["data.directory": copy]) { try await $0.store.receipt(town) }
         let accepted = try #require(receipt).counts[.accepted, default: 0]
         try #require(
             receipt?.state != .settled, "the push was settled after \(kills.whileDelivering) kills; slow it down")
-        let toldOfEveryone = everyone.devices.reduce(0) { $0 + bakery.simulator.told($1) }
+        let toldOfEveryone = everyone.devices.reduce(0) { $0 + system.simulator.told($1) }
         let lost = toldOfEveryone - accepted - kills.repeats
         #expect(lost >= 0, "more answers than requests")
-        #expect(lost <= kills.unread * Self.pagesInAirMax * Page.devicesMax, "more was in the air than may be")
+        #expect(lost <= kills.unread * Self.batchesInFlightMax * Batch.devicesMax, "more was in flight than may be")
         kills.repeats += lost
         kills.unread = 0
     }
 
     // MARK: The reckoning
 
-    private func expectSettled(_ town: UUID, _ posted: [Bakery.Posted]) async throws {
-        try await bakery.withStore { store in
-            let receipt = try await bakery.expectAllTold(everyone, by: town, in: store).receipt
+    private func expectSettled(_ town: UUID, _ posted: [TestSystem.Posted]) async throws {
+        try await system.withStore { store in
+            let receipt = try await system.expectAllTold(everyone, by: town, in: store).receipt
             for device in everyone.devices where device.key.rawValue.isMultiple(of: 10) {
                 #expect(try await store.answer(of: device.key, in: receipt.push.key) == .accepted)
             }
-            try await bakery.expectTold(posted, in: store)
+            try await system.expectTold(posted, in: store)
         }
     }
 }
 
 /// Where the server can be reached at the moment, if at all.
-private final class Door: Sendable {
+private final class Listener: Sendable {
     private let state = Mutex<(address: String?, isShutForGood: Bool)>((nil, false))
 
     var address: String? { state.withLock { $0.address } }

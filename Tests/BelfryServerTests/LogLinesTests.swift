@@ -7,7 +7,7 @@ import Testing
 
 /// What callers write cannot make lines of its own in the log.
 @Suite struct LogLinesTests {
-    private final class Page: Sendable {
+    private final class Output: Sendable {
         private let text = Mutex("")
 
         var written: String { text.withLock { $0 } }
@@ -15,17 +15,18 @@ import Testing
     }
 
     @Test func `an entry is one line, whatever its texts hold`() {
-        let page = Page()
+        let output = Output()
         var logger = Logger(label: "belfry") { label in
-            StreamLogHandler(label: label, stream: LogLines { page.write($0) })
+            StreamLogHandler(label: label, stream: LogLines { output.write($0) })
         }
         logger[metadataKey: "trace.id"] = "a\nb"
         let reason =
             "field 'x\n2026-01-01T00:00:00Z error belfry: [BelfryServer] all is lost\r\u{1B}[2J\u{2028}\u{9B}0m' is wrong"
         logger.info("schedule refused\n", metadata: ["reason": "\(reason)"])
-        #expect(page.written.filter { $0.isNewline }.count == 1 && page.written.hasSuffix("\n"))
-        #expect(page.written.contains(#"field 'x\n2026-01-01"#) && page.written.contains(#"\r\u001b[2J\u2028\u009b0m"#))
-        #expect(!page.written.unicodeScalars.dropLast().contains { $0.properties.generalCategory == .control })
+        #expect(output.written.filter { $0.isNewline }.count == 1 && output.written.hasSuffix("\n"))
+        #expect(
+            output.written.contains(#"field 'x\n2026-01-01"#) && output.written.contains(#"\r\u001b[2J\u2028\u009b0m"#))
+        #expect(!output.written.unicodeScalars.dropLast().contains { $0.properties.generalCategory == .control })
     }
 
     @Test func `other texts are as they were written`() {

@@ -19,26 +19,27 @@ private let healed = Duration.seconds(15)
 extension ServerTests.NetworkTests {
     @Test func `a provider in a black hole is waited for, and sends flow again once it is out`() async throws {
         let relays = Relays()
-        try await Estate.with(reachingProviderBy: { try await relays.open(to: .port($0)).port }) { estate in
+        try await TestInstallation.with(reachingProviderBy: { try await relays.open(to: .port($0)).port }) {
+            installation in
             let line = try #require(relays.all.first)
-            let crowd = try await estate.crowd(1_200)
-            let server = try await estate.serve(
+            let crowd = try await installation.crowd(1_200)
+            let server = try await installation.serve(
                 Program.shortLeases.merging(["BELFRY_LOG_LEVEL": "debug"]) { _, own in own })
             defer { server.endAtOnce() }
-            let sender = estate.sender(at: try await server.addresses().http)
+            let sender = installation.sender(at: try await server.addresses().http)
             let before = try await sender.push("One", toTopic: "town")
-            #expect(try await estate.settled(before).counts == ["accepted": crowd.count])
+            #expect(try await installation.settled(before).counts == ["accepted": crowd.count])
 
             line.become(.silent)
-            let settled = server.count(of: "page settled")
+            let settled = server.count(of: "batch settled")
             let during = try await sender.push("Two", toTopic: "town")
-            // Each of its pages waited for answers as long as it may, and waits to be tried again.
-            try await eventually("its pages are given up") { server.count(of: "page settled") >= settled + 3 }
-            #expect(estate.simulator.ledger.totals().told == crowd.count)
+            // Each of its batches waited for answers as long as it may, and waits to be tried again.
+            try await eventually("its batches are given up") { server.count(of: "batch settled") >= settled + 3 }
+            #expect(installation.simulator.ledger.totals().told == crowd.count)
             line.become(.fair)
             let after = try await sender.push("Three", toTopic: "town")
-            #expect(try await estate.settled(after, within: healed).counts == ["accepted": crowd.count])
-            #expect(try await estate.settled(during).counts == ["accepted": crowd.count])
+            #expect(try await installation.settled(after, within: healed).counts == ["accepted": crowd.count])
+            #expect(try await installation.settled(during).counts == ["accepted": crowd.count])
             try await server.end(SIGTERM)
             #expect(server.ending == 0)
         }
@@ -46,15 +47,15 @@ extension ServerTests.NetworkTests {
     }
 
     @Test func `a database in a black hole is told in words, and sends flow again once it is out`() async throws {
-        try await withNodes { estate, relays, node in
-            _ = try await estate.crowd(3)
-            let line = try await relays.open(to: .path(estate.databaseSocket))
+        try await withNodes { installation, relays, node in
+            _ = try await installation.crowd(3)
+            let line = try await relays.open(to: .path(installation.databaseSocket))
             let server = node(line)
             defer { server.endAtOnce() }
             try await server.start()
-            let sender = estate.sender(at: try #require(server.address))
+            let sender = installation.sender(at: try #require(server.address))
             let before = try await sender.push("One", toTopic: "town")
-            #expect(try await estate.settled(before).counts == ["accepted": 3])
+            #expect(try await installation.settled(before).counts == ["accepted": 3])
             line.become(.silent)
             try await eventually("it is not ready", within: .seconds(30), every: .milliseconds(100)) {
                 try await sender.send("GET", "/health/ready").status == 503
@@ -63,7 +64,7 @@ extension ServerTests.NetworkTests {
             let after = try await eventually("a push is taken", within: healed, every: .milliseconds(100)) {
                 try? await sender.push("Two", toTopic: "town")
             }
-            #expect(try await estate.settled(after, within: healed).counts == ["accepted": 3])
+            #expect(try await installation.settled(after, within: healed).counts == ["accepted": 3])
             try await eventually("it is ready", within: healed, every: .milliseconds(100)) {
                 try await sender.send("GET", "/health/ready").status == 200
             }
@@ -71,69 +72,69 @@ extension ServerTests.NetworkTests {
         }
     }
 
-    @Test func `a node that is cut off from the database while it holds a page settles it too late`() async throws {
-        try await withNodes { estate, relays, node in
-            // One page, for which one connection has streams enough once its first answer is there.
-            let crowd = try await estate.crowd(400)
-            let line = try await relays.open(to: .path(estate.databaseSocket))
+    @Test func `a node that is cut off from the database while it holds a batch settles it too late`() async throws {
+        try await withNodes { installation, relays, node in
+            // One batch, for which one connection has streams enough once its first answer is there.
+            let crowd = try await installation.crowd(400)
+            let line = try await relays.open(to: .path(installation.databaseSocket))
             let cutOff = node(line)
             defer { cutOff.endAtOnce() }
             try await cutOff.start()
-            let sender = estate.sender(at: try #require(cutOff.address))
+            let sender = installation.sender(at: try #require(cutOff.address))
             let before = try await sender.push("One", toTopic: "town")
-            #expect(try await estate.settled(before).counts == ["accepted": crowd.count])
+            #expect(try await installation.settled(before).counts == ["accepted": crowd.count])
 
-            // Told, and never answered: the page comes down when its time is over.
-            estate.simulator.script.add(ServiceFault(then: .stall()))
+            // Told, and never answered: the batch ends when its time is over.
+            installation.simulator.script.add(ServiceFault(then: .stall()))
             let push = try await sender.push("Two", toTopic: "town")
-            try await eventually("its page is in the air", every: .milliseconds(1)) {
-                estate.simulator.script.timesHappened.contains { $0 > 0 }
+            try await eventually("its batch is in flight", every: .milliseconds(1)) {
+                installation.simulator.script.timesHappened.contains { $0 > 0 }
             }
             line.become(.silent)
-            estate.simulator.script.clear()
+            installation.simulator.script.clear()
             let other = node(nil)
             defer { other.endAtOnce() }
             try await other.start()
-            #expect(try await estate.settled(push).counts == ["accepted": crowd.count])
+            #expect(try await installation.settled(push).counts == ["accepted": crowd.count])
             #expect(!cutOff.logged.contains(Self.tooLate))
 
             line.become(.fair)
             try await eventually("it hears that it came too late", within: healed) {
                 cutOff.logged.contains(Self.tooLate)
             }
-            try await estate.withPremises { premises in
-                let receipt = try #require(try await premises.store.receipt(push))
-                let answers = try await premises.store.answerCounts(of: receipt.push.key)
+            try await installation.withResources { resources in
+                let receipt = try #require(try await resources.store.receipt(push))
+                let answers = try await resources.store.answerCounts(of: receipt.push.key)
                 #expect(Array(answers.values) == [[.accepted: crowd.count]], "a late settlement was written")
             }
-            #expect(estate.simulator.ledger.totals().told <= 3 * crowd.count)
+            #expect(installation.simulator.ledger.totals().told <= 3 * crowd.count)
             // It works on as if nothing had been.
             try await other.stop()
             let after = try await sender.push("Three", toTopic: "town")
-            #expect(try await estate.settled(after, within: healed).counts == ["accepted": crowd.count])
+            #expect(try await installation.settled(after, within: healed).counts == ["accepted": crowd.count])
             try await cutOff.stop()
         }
     }
 
-    private static let tooLate = "page was settled by another courier"
+    private static let tooLate = "batch was settled by another delivery worker"
 
     @Test func `with 200 ms on each way to the database and the provider, all is delivered once`() async throws {
-        let far = Relay.Weather.slow(.milliseconds(200))
-        try await withNodes(providerWeather: far) { estate, relays, node in
-            let crowd = try await estate.crowd(1_200)
-            let line = try await relays.open(to: .path(estate.databaseSocket))
+        let far = Relay.FaultSchedule.slow(.milliseconds(200))
+        try await withNodes(providerFaults: far) { installation, relays, node in
+            let crowd = try await installation.crowd(1_200)
+            let line = try await relays.open(to: .path(installation.databaseSocket))
             let server = node(line)
             defer { server.endAtOnce() }
             try await server.start()
             line.become(far)
             let base = try #require(server.address)
             let token = String(repeating: "ab", count: 32)
-            let registered = try await estate.app(at: base).send(
+            let registered = try await installation.app(at: base).send(
                 "POST", "/v1/registration", #"{"registration_token":"\#(token)","tags":["town"]}"#)
             #expect(registered.status == 200, "\(registered)")
-            let push = try await estate.sender(at: base).push("Hello", toTopic: "town")
-            #expect(try await estate.settled(push).counts == ["accepted": crowd.count + 1])
-            #expect(estate.simulator.ledger.totals().tokensToldTwice == 0)
+            let push = try await installation.sender(at: base).push("Hello", toTopic: "town")
+            #expect(try await installation.settled(push).counts == ["accepted": crowd.count + 1])
+            #expect(installation.simulator.ledger.totals().tokensToldTwice == 0)
             try await server.stop()
         }
     }
@@ -145,27 +146,28 @@ extension ServerTests.NetworkTests {
         let relays = Relays()
         try await PostgresServer.with { database in
             let way = { (port: Int) in try await relays.open(to: .port(port), at: try network.boundSocket()).port }
-            try await Estate.with(database: database.url(of: "postgres"), reachingProviderBy: way) { estate in
-                let crowd = try await estate.crowd(1_200)
-                let line = try await relays.open(to: .path(estate.databaseSocket), at: try network.boundSocket())
+            try await TestInstallation.with(database: database.url(of: "postgres"), reachingProviderBy: way) {
+                installation in
+                let crowd = try await installation.crowd(1_200)
+                let line = try await relays.open(to: .path(installation.databaseSocket), at: try network.boundSocket())
                 let server = NodeProgram(
-                    1, in: estate.scratch, database: line.databaseURL, keyRing: estate.data + "/key-ring",
+                    1, in: installation.scratch, database: line.databaseURL, keyRing: installation.data + "/key-ring",
                     entrance: network.entrance)
                 defer { server.endAtOnce() }
                 try await server.start()
                 try network.lose(0.1)
-                let lossy = try await estate.post("One")
-                #expect(try await estate.settled(lossy).counts == ["accepted": crowd.count])
+                let lossy = try await installation.post("One")
+                #expect(try await installation.settled(lossy).counts == ["accepted": crowd.count])
 
                 try network.lose(1)
                 try await eventually("it notices", within: .seconds(30)) {
                     server.logged.contains("the server is not ready")
                 }
-                let during = try await estate.post("Two")
+                let during = try await installation.post("Two")
                 try network.lose(0)
-                let after = try await estate.post("Three")
-                #expect(try await estate.settled(after, within: healed).counts == ["accepted": crowd.count])
-                #expect(try await estate.settled(during).counts == ["accepted": crowd.count])
+                let after = try await installation.post("Three")
+                #expect(try await installation.settled(after, within: healed).counts == ["accepted": crowd.count])
+                #expect(try await installation.settled(during).counts == ["accepted": crowd.count])
                 try await server.stop()
             }
             await relays.close()
@@ -174,23 +176,24 @@ extension ServerTests.NetworkTests {
 
     /// Makes nodes on a PostgreSQL, each reaching it through a relay, or straight.
     private func withNodes(
-        providerWeather: Relay.Weather = .fair,
-        _ body: (Estate, Relays, (Relay?) -> NodeProgram) async throws -> Void
+        providerFaults: Relay.FaultSchedule = .fair,
+        _ body: (TestInstallation, Relays, (Relay?) -> NodeProgram) async throws -> Void
     ) async throws {
         try await PostgresServer.with { database in
             let relays = Relays()
             let way = { (port: Int) async throws -> Int in
                 let relay = try await relays.open(to: .port(port))
-                relay.become(providerWeather)
+                relay.become(providerFaults)
                 return relay.port
             }
-            try await Estate.with(database: database.url(of: "postgres"), reachingProviderBy: way) { estate in
+            try await TestInstallation.with(database: database.url(of: "postgres"), reachingProviderBy: way) {
+                installation in
                 var number = 0
-                try await body(estate, relays) { line in
+                try await body(installation, relays) { line in
                     number += 1
                     return NodeProgram(
-                        number, in: estate.scratch, database: line?.databaseURL ?? database.url(of: "postgres"),
-                        keyRing: estate.data + "/key-ring")
+                        number, in: installation.scratch, database: line?.databaseURL ?? database.url(of: "postgres"),
+                        keyRing: installation.data + "/key-ring")
                 }
             }
             await relays.close()
@@ -219,7 +222,7 @@ extension Relay {
     fileprivate var databaseURL: String { "postgres://postgres@127.0.0.1:\(port)/postgres" }
 }
 
-extension Estate {
+extension TestInstallation {
     /// Of its PostgreSQL.
     fileprivate var databaseSocket: String {
         let host = database?.split(separator: "@").last?.split(separator: "/").first ?? ""

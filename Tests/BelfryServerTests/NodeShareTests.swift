@@ -8,11 +8,11 @@ extension ServerTests {
         @Test(.timeLimit(.minutes(2)))
         func `limits are divided among the nodes that serve, within two beats`() async throws {
             try await PostgresServer.with { database in
-                try await Estate.with(database: database.url(of: "postgres")) { estate in
+                try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
                     let nodes = (1...2).map { number in
                         NodeProgram(
-                            number, in: estate.scratch, database: database.url(of: "postgres"),
-                            keyRing: estate.data + "/key-ring",
+                            number, in: installation.scratch, database: database.url(of: "postgres"),
+                            keyRing: installation.data + "/key-ring",
                             ["BELFRY_LIMIT_SENDERS_PER_SECOND": "4", "BELFRY_LIMIT_SENDERS_BURST": "4"])
                     }
                     defer { for node in nodes { node.endAtOnce() } }
@@ -22,13 +22,13 @@ extension ServerTests {
                             try await node.metrics().contains("belfry_nodes 2.0\n")
                         }
                     }
-                    let ofTwo = try await excess(at: nodes[0], estate)
+                    let ofTwo = try await excess(at: nodes[0], installation)
                     #expect(ofTwo.contains("More than 2 requests a second, 2 at once"), "\(ofTwo)")
                     try await nodes[1].stop()
                     try await eventually("it is alone", within: .seconds(15)) {
                         try await nodes[0].metrics().contains("belfry_nodes 1.0\n")
                     }
-                    let ofOne = try await excess(at: nodes[0], estate)
+                    let ofOne = try await excess(at: nodes[0], installation)
                     #expect(ofOne.contains("More than 4 requests a second, 4 at once"), "\(ofOne)")
                     try await nodes[0].stop()
                 }
@@ -36,8 +36,8 @@ extension ServerTests {
         }
 
         /// What a back end hears that asks for more than it may.
-        private func excess(at node: NodeProgram, _ estate: Estate) async throws -> String {
-            let sender = estate.sender(at: try #require(node.address))
+        private func excess(at node: NodeProgram, _ installation: TestInstallation) async throws -> String {
+            let sender = installation.sender(at: try #require(node.address))
             return try await eventually("it is refused", every: .milliseconds(1)) {
                 let reply = try await sender.send("GET", "/v1/schedules")
                 return reply.status == 429 ? reply.body : nil

@@ -12,7 +12,7 @@ import Testing
 extension ServerTests {
     @Suite struct NodesKillTests {
         @Test(.timeLimit(.minutes(15)))
-        func `nodes and their database killed inside one push lose nothing and repeat no more than was in the air`()
+        func `nodes and their database killed inside one push lose nothing and repeat no more than was in flight`()
             async throws
         {
             try await Scratch.with { scratch in
@@ -21,10 +21,10 @@ extension ServerTests {
                         "data.directory": scratch.file("data"), "key.ring.file": scratch.file("key-ring"),
                         "database.url": database.url(of: "postgres"),
                     ]
-                    try await Bakery.with(settings, latency: NodesScene.latency) { bakery in
-                        let scene = try await NodesScene(scratch, database, bakery)
-                        defer { scene.endAllAtOnce() }
-                        try await scene.play()
+                    try await TestSystem.with(settings, latency: NodesScenario.latency) { system in
+                        let scenario = try await NodesScenario(scratch, database, system)
+                        defer { scenario.endAllAtOnce() }
+                        try await scenario.play()
                     }
                 }
             }
@@ -33,41 +33,41 @@ extension ServerTests {
 }
 
 /// One push to everyone, pushes to single devices beside it, and two hands at the switches.
-private struct NodesScene: Sendable {
+private struct NodesScenario: Sendable {
     let database: PostgresServer
-    let bakery: Bakery
+    let system: TestSystem
     let nodes: [NodeProgram]
     let everyone: Crowd
     let singles: Crowd
     let seed = drawKillSeed()
 
-    private static let pagesInAirMax = 1
+    private static let batchesInFlightMax = 1
     private static let devices = ProcessInfo.processInfo.environment["NODES_DEVICES"].flatMap { Int($0) } ?? 20_000
     /// Fewer devices are told more slowly, so that there is time to be killed in.
     static let latency = devices < 100_000 ? 600 : 300
     /// From one kill to the next, and until a killed node is started again.
     private static let lifeSeconds = 0.5...2.5
-    private static let deathSeconds = 0.0...0.7
+    private static let downSeconds = 0.0...0.7
     /// When the database fails, as shares of the push.
     private static let databaseFaults: [(share: Double, fault: @Sendable (PostgresServer) throws -> Void)] = [
         (0.2, { try $0.restart() }), (0.45, { try $0.killAndRestart() }), (0.7, { try $0.restart() }),
     ]
 
-    init(_ scratch: Scratch, _ database: PostgresServer, _ bakery: Bakery) async throws {
+    init(_ scratch: Scratch, _ database: PostgresServer, _ system: TestSystem) async throws {
         self.database = database
-        self.bakery = bakery
+        self.system = system
         nodes = (1...3).map { number in
             NodeProgram(
                 number, in: scratch, database: database.url(of: "postgres"), keyRing: scratch.file("key-ring"),
-                ["BELFRY_DELIVERY_PAGES_MAX": "\(Self.pagesInAirMax)"])
+                ["BELFRY_DELIVERY_BATCHES_MAX": "\(Self.batchesInFlightMax)"])
         }
-        everyone = try await bakery.crowd(Self.devices, topics: ["town"], seed: 1)
-        singles = try await bakery.crowd(1_000, seed: 2)
+        everyone = try await system.crowd(Self.devices, topics: ["town"], seed: 1)
+        singles = try await system.crowd(1_000, seed: 2)
     }
 
     func play() async throws {
         for node in nodes { try await node.start() }
-        let town = try await bakery.sender(at: nodes[0].address ?? "").push("Town hall this Thursday", toTopic: "town")
+        let town = try await system.sender(at: nodes[0].address ?? "").push("Town hall this Thursday", toTopic: "town")
         let end = Flag()
         async let posts = postSingles(until: end)
         async let faults: Void = failDatabase()
@@ -85,7 +85,7 @@ private struct NodesScene: Sendable {
     // MARK: The hands
 
     private func isTold(_ share: Double) -> Bool {
-        Double(bakery.simulator.ledger.totals().told) >= share * Double(everyone.count)
+        Double(system.simulator.ledger.totals().told) >= share * Double(everyone.count)
     }
 
     /// Ends nodes while the push goes out, one or two at a time, and returns how many.
@@ -96,7 +96,7 @@ private struct NodesScene: Sendable {
             try await Task.sleep(for: dice.duration(Self.lifeSeconds))
             let victims = dice.chance(0.3) ? [dice.pick(nodes), dice.pick(nodes)] : [dice.pick(nodes)]
             for node in victims { kills += try await node.kill() ? 1 : 0 }
-            try await Task.sleep(for: dice.duration(Self.deathSeconds))
+            try await Task.sleep(for: dice.duration(Self.downSeconds))
             for node in victims { try await node.start() }
         }
         #expect(kills >= 3, "the push was over too soon; slow it down")
@@ -110,21 +110,21 @@ private struct NodesScene: Sendable {
         }
     }
 
-    private func postSingles(until end: Flag) async throws -> [Bakery.Posted] {
+    private func postSingles(until end: Flag) async throws -> [TestSystem.Posted] {
         var dice = SplitMix64(seeds: seed, 2)
-        return try await bakery.post(
+        return try await system.post(
             toEachOf: singles, every: .milliseconds(20), until: { end.isRaised }, at: { dice.pick(nodes).address })
     }
 
     // MARK: The reckoning
 
-    private func reckon(_ town: UUID, _ posted: [Bakery.Posted], kills: Int) async throws {
-        try await bakery.withStore { store in
-            let repeats = try await bakery.expectAllTold(everyone, by: town, in: store).repeats
-            // A fault of the database is one of every node, whose pages may lapse meanwhile.
+    private func reckon(_ town: UUID, _ posted: [TestSystem.Posted], kills: Int) async throws {
+        try await system.withStore { store in
+            let repeats = try await system.expectAllTold(everyone, by: town, in: store).repeats
+            // A fault of the database is one of every node, whose batches may lapse meanwhile.
             let faults = kills + Self.databaseFaults.count * nodes.count
-            #expect(repeats <= faults * Self.pagesInAirMax * Page.devicesMax, "more was in the air than may be")
-            try await bakery.expectTold(posted, in: store)
+            #expect(repeats <= faults * Self.batchesInFlightMax * Batch.devicesMax, "more was in flight than may be")
+            try await system.expectTold(posted, in: store)
         }
     }
 }

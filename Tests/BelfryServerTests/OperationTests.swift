@@ -18,9 +18,9 @@ extension ServerTests.OperationTests {
     @Test(arguments: 1...6)
     func `whoever is told that the server serves is served at once`(round: Int) async throws {
         try await Scratch.with { scratch in
-            let configuration = try await House.quick(in: scratch)
+            let configuration = try await TestServer.quick(in: scratch)
             let server = Server(
-                configuration: configuration, metrics: PrometheusRegistry(), logger: LogBook().logger,
+                configuration: configuration, metrics: PrometheusRegistry(), logger: CapturedLog().logger,
                 obeysSignals: false)
             let (stop, end) = AsyncStream.makeStream(of: Void.self)
             let statuses = Mutex<[Int]>([])
@@ -41,53 +41,54 @@ extension ServerTests.OperationTests {
 
 extension ServerTests.OperationTests {
     @Test func `a restart keeps applications, devices and receipts`() async throws {
-        try await Estate.with { estate in
-            let first = try await estate.serve()
+        try await TestInstallation.with { installation in
+            let first = try await installation.serve()
             defer { first.endAtOnce() }
             let base = try await first.addresses().http
             let token = String(repeating: "ab", count: 32)
-            let registered = try await estate.app(at: base).send(
+            let registered = try await installation.app(at: base).send(
                 "POST", "/v1/registration", #"{"registration_token":"\#(token)","tags":["town"],"device_alias":"Emma"}"#
             )
             let device = try #require(registered.body.firstMatch(of: #/"device_uuid":"([^"]+)"/#)).1
-            let push = try await estate.sender(at: base).push("Hello", toTopic: "town")
-            #expect(try await estate.settled(push).counts == ["accepted": 1])
+            let push = try await installation.sender(at: base).push("Hello", toTopic: "town")
+            #expect(try await installation.settled(push).counts == ["accepted": 1])
             try await first.end(SIGTERM)
             #expect(first.ending == 0)
 
-            let second = try await estate.serve()
+            let second = try await installation.serve()
             defer { second.endAtOnce() }
             let baseAgain = try await second.addresses().http
-            let shown = try await estate.app(at: baseAgain).send("GET", "/v1/registration/\(device)")
+            let shown = try await installation.app(at: baseAgain).send("GET", "/v1/registration/\(device)")
             #expect(shown.body == registered.body)
-            #expect(try await estate.settled(push).counts == ["accepted": 1])
-            let again = try await estate.sender(at: baseAgain).push("Hello", toTopic: "town")
-            #expect(try await estate.settled(again).counts == ["accepted": 1])
+            #expect(try await installation.settled(push).counts == ["accepted": 1])
+            let again = try await installation.sender(at: baseAgain).push("Hello", toTopic: "town")
+            #expect(try await installation.settled(again).counts == ["accepted": 1])
             try await second.end(SIGTERM)
         }
     }
 
     @Test func `a server told to stop during a push ends what was begun, and the next one the rest`() async throws {
-        try await Estate.with { estate in
-            let crowd = try await estate.crowd(8_000)
-            estate.simulator.script.set(ServiceScript(latencyMilliseconds: 100))
-            let first = try await estate.serve()
+        try await TestInstallation.with { installation in
+            let crowd = try await installation.crowd(8_000)
+            installation.simulator.script.set(ServiceScript(latencyMilliseconds: 100))
+            let first = try await installation.serve()
             defer { first.endAtOnce() }
-            let push = try await estate.sender(at: try await first.addresses().http).push("Hello", toTopic: "town")
-            try await eventually("it delivers") { estate.simulator.ledger.totals().told > 1_000 }
+            let push = try await installation.sender(at: try await first.addresses().http).push(
+                "Hello", toTopic: "town")
+            try await eventually("it delivers") { installation.simulator.ledger.totals().told > 1_000 }
             let told = ContinuousClock.now
             try await first.end(SIGTERM, within: .seconds(40))
             #expect(first.ending == 0)
             #expect(ContinuousClock.now - told < .seconds(20))
             #expect(
-                estate.simulator.ledger.totals().told < crowd.count,
+                installation.simulator.ledger.totals().told < crowd.count,
                 "the push was over before the server was told to stop")
 
-            let second = try await estate.serve()
+            let second = try await installation.serve()
             defer { second.endAtOnce() }
-            #expect(try await estate.settled(push).counts == ["accepted": crowd.count])
-            #expect(estate.simulator.ledger.totals().told == crowd.count)
-            #expect(estate.simulator.ledger.totals().tokensToldTwice == 0)
+            #expect(try await installation.settled(push).counts == ["accepted": crowd.count])
+            #expect(installation.simulator.ledger.totals().told == crowd.count)
+            #expect(installation.simulator.ledger.totals().tokensToldTwice == 0)
             try await second.end(SIGTERM)
         }
     }
@@ -97,13 +98,13 @@ extension ServerTests.OperationTests {
 
 extension ServerTests.OperationTests {
     @Test func `the metrics page tells how long a push, its provider, the store and the request took`() async throws {
-        try await Estate.with { estate in
-            _ = try await estate.crowd(3)
-            let server = try await estate.serve()
+        try await TestInstallation.with { installation in
+            _ = try await installation.crowd(3)
+            let server = try await installation.serve()
             defer { server.endAtOnce() }
             let (base, management) = try await server.addresses()
-            let push = try await estate.sender(at: base).push("Hello", toTopic: "town")
-            #expect(try await estate.settled(push).counts == ["accepted": 3])
+            let push = try await installation.sender(at: base).push("Hello", toTopic: "town")
+            #expect(try await installation.settled(push).counts == ["accepted": 3])
             let counts = [
                 #"belfry_push_delivery_seconds_count{lane="normal",platform="ios"} 1"#,
                 #"belfry_provider_send_duration_seconds_count{platform="ios"} 1"#,
@@ -112,9 +113,9 @@ extension ServerTests.OperationTests {
             ]
             let caller = Caller(base: management, user: "", secret: "")
             try await eventually("the metrics page has all counts") {
-                let page = try await caller.send("GET", "/metrics").body
-                return page.contains("belfry_store_transaction_seconds_bucket{")
-                    && counts.allSatisfy { page.contains($0 + "\n") }
+                let batch = try await caller.send("GET", "/metrics").body
+                return batch.contains("belfry_store_transaction_seconds_bucket{")
+                    && counts.allSatisfy { batch.contains($0 + "\n") }
             }
             try await server.end(SIGTERM)
         }
@@ -125,20 +126,24 @@ extension ServerTests.OperationTests {
 
 extension ServerTests.OperationTests {
     @Test func `commands work beside a running server`() async throws {
-        try await Estate.with { estate in
-            let crowd = try await estate.crowd(700)
-            let server = try await estate.serve()
+        try await TestInstallation.with { installation in
+            let crowd = try await installation.crowd(700)
+            let server = try await installation.serve()
             defer { server.endAtOnce() }
             let base = try await server.addresses().http
-            async let followed = estate.run(
-                "push", "--app", estate.application, "--body", "Hello", "--follow", "--json")
-            async let created = estate.run("app", "create", "--name", "Butcher", "--json")
-            let (receipt, application) = try await (Estate.ReceiptPage(followed), Estate.Created(created))
+            async let followed = installation.run(
+                "push", "--app", installation.application, "--body", "Hello", "--follow", "--json")
+            async let created = installation.run("app", "create", "--name", "Butcher", "--json")
+            let (receipt, application) = try await (
+                TestInstallation.ReceiptDetails(followed), TestInstallation.Created(created)
+            )
             #expect(receipt.state == "settled")
             #expect(receipt.counts == ["accepted": crowd.count])
-            #expect(try await Estate.ReceiptPage(estate.run("receipt", receipt.receipt_id, "--json")) == receipt)
+            #expect(
+                try await TestInstallation.ReceiptDetails(installation.run("receipt", receipt.receipt_id, "--json"))
+                    == receipt)
             let device = crowd.devices[7].uuid.lowercased
-            #expect(try await estate.run("receipt", receipt.receipt_id, "--device", device).out == "accepted\n")
+            #expect(try await installation.run("receipt", receipt.receipt_id, "--device", device).out == "accepted\n")
             // The running server knows the application that another process made.
             let butcher = Caller(base: base, user: application.app_uuid, secret: application.api_key)
             try await eventually("the server knows the new application") {
@@ -151,21 +156,21 @@ extension ServerTests.OperationTests {
 
     @Test func `a provider that nobody reaches is told by the receipt, the log, the metrics and the test`() async throws
     {
-        try await Estate.with(reachingProviderBy: { _ in try Loopback.freePort() }) { estate in
-            _ = try await estate.crowd(3)
-            let server = try await estate.serve(["BELFRY_APNS_DEADLINE_SECONDS": "1"])
+        try await TestInstallation.with(reachingProviderBy: { _ in try Loopback.freePort() }) { installation in
+            _ = try await installation.crowd(3)
+            let server = try await installation.serve(["BELFRY_APNS_DEADLINE_SECONDS": "1"])
             defer { server.endAtOnce() }
             let addresses = try await server.addresses()
-            let push = try await estate.sender(at: addresses.http).push("Hello", toTopic: "town")
+            let push = try await installation.sender(at: addresses.http).push("Hello", toTopic: "town")
             try await eventually("the receipt tells") {
-                let receipt = try await estate.run("receipt", push.lowercased).out
+                let receipt = try await installation.run("receipt", push.lowercased).out
                 return receipt.contains("delivering") && receipt.contains(#/unreachable +connect: cannot connect to/#)
             }
             #expect(server.logged.contains("a provider cannot be reached, its devices wait"))
-            let page = Caller(base: addresses.management, user: "", secret: "")
-            let metrics = try await page.send("GET", "/metrics").body
+            let batch = Caller(base: addresses.management, user: "", secret: "")
+            let metrics = try await batch.send("GET", "/metrics").body
             #expect(metrics.contains("belfry_provider_connection_faults_total{"))
-            let test = try await estate.run("platform", "test", estate.platform)
+            let test = try await installation.run("platform", "test", installation.platform)
             #expect(test.status != 0 && test.out.contains("Connection refused"), "\(test)")
             try await server.end(SIGTERM)
         }
@@ -175,13 +180,13 @@ extension ServerTests.OperationTests {
         try await Scratch.with { scratch in
             let environment = [
                 "BELFRY_DATA_DIRECTORY": scratch.file("data"), "BELFRY_HTTP_PORT": "70000", "BELFRY_LOG_LEVEL": "loud",
-                "BELFRY_DATABASE_MIGRATE": "perhaps", "BELFRY_DELIVERY_PAGES_MAX": "many", "BELFRY_HTP_HOST": "x",
+                "BELFRY_DATABASE_MIGRATE": "perhaps", "BELFRY_DELIVERY_BATCHES_MAX": "many", "BELFRY_HTP_HOST": "x",
                 "BELFRY_DELIVERY_LEASE_SECONDS": "10",
             ]
             let ended = try await Program.run(["check"], environment, in: scratch)
             #expect(ended.status == 1)
             for key in [
-                "http.port", "log.level", "database.migrate", "delivery.pages.max",
+                "http.port", "log.level", "database.migrate", "delivery.batches.max",
                 "BELFRY_HTP_HOST is no setting, the nearest is BELFRY_HTTP_HOST",
                 "delivery.lease.seconds is 10",
             ] {
@@ -203,16 +208,16 @@ extension ServerTests.OperationTests {
     }
 
     @Test func `a variable that is no setting is a warning for a command, and a fault for a server`() async throws {
-        try await Estate.with { estate in
-            let environment = ["BELFRY_DATA_DIRECTORY": estate.data, "BELFRY_LOG_LEVL": "debug"]
+        try await TestInstallation.with { installation in
+            let environment = ["BELFRY_DATA_DIRECTORY": installation.data, "BELFRY_LOG_LEVL": "debug"]
             let words = "BELFRY_LOG_LEVL is no setting, the nearest is BELFRY_LOG_LEVEL"
             for command in [["app", "list"], ["app", "create", "--name", "Dairy"], ["migrate"]] {
-                let ended = try await Program.run(command, environment, in: estate.scratch)
+                let ended = try await Program.run(command, environment, in: installation.scratch)
                 #expect(ended.status == 0 && ended.err.contains("warning: \(words)"), "\(command): \(ended.err)")
                 #expect(!ended.out.contains("LEVL"))
             }
             for command in [["serve", "--port", "0", "--management-port", "0"], ["check"]] {
-                let ended = try await Program.run(command, environment, in: estate.scratch)
+                let ended = try await Program.run(command, environment, in: installation.scratch)
                 #expect(ended.status != 0 && ended.err.contains(words), "\(command): \(ended.err)")
             }
         }
@@ -231,11 +236,11 @@ extension ServerTests.OperationTests {
     }
 
     @Test func `a database without its key ring is not opened, and no new ring is made`() async throws {
-        try await Estate.with { estate in
-            let ring = estate.data + "/key-ring"
+        try await TestInstallation.with { installation in
+            let ring = installation.data + "/key-ring"
             try FileManager.default.removeItem(atPath: ring)
             for command in [["serve", "--port", "0", "--management-port", "0"], ["check"], ["app", "list"]] {
-                let ended = try await estate.run(command)
+                let ended = try await installation.run(command)
                 #expect(ended.status != 0)
                 #expect(ended.err.contains("key ring"), "\(command): \(ended.err)")
                 #expect(!FileManager.default.fileExists(atPath: ring))
@@ -244,17 +249,17 @@ extension ServerTests.OperationTests {
     }
 
     @Test func `credentials that cannot be used are refused with the reason`() async throws {
-        try await Estate.with { estate in
-            let openssl = OpenSSL(scratch: estate.scratch)
-            let good = try await openssl.p12("good", topic: House.topic, days: 10, passphrase: "open sesame")
+        try await TestInstallation.with { installation in
+            let openssl = OpenSSL(scratch: installation.scratch)
+            let good = try await openssl.p12("good", topic: TestServer.topic, days: 10, passphrase: "open sesame")
             let other = try await openssl.p12(
                 "other", topic: "org.example.butcher", days: 10, passphrase: "open sesame")
-            let expired = try await openssl.p12("expired", topic: House.topic, days: -1, passphrase: "open sesame")
-            let right = try estate.scratch.write("open sesame\n", to: "right")
-            let wrong = try estate.scratch.write("open barley\n", to: "wrong")
+            let expired = try await openssl.p12("expired", topic: TestServer.topic, days: -1, passphrase: "open sesame")
+            let right = try installation.scratch.write("open sesame\n", to: "right")
+            let wrong = try installation.scratch.write("open barley\n", to: "wrong")
             let p384 = try await openssl.key("p384", curve: "secp384r1")
             let p256 = try await openssl.key("p256", curve: "prime256v1")
-            let noKey = try estate.scratch.write("hello", to: "no-key")
+            let noKey = try installation.scratch.write("hello", to: "no-key")
             let ids = ["--key-id", "ABCDEFGHIJ", "--team-id", "KLMNOPQRST"]
             let refused: [([String], String)] = [
                 (["--apns-certificate", good, "--passphrase-file", wrong], "passphrase"),
@@ -267,17 +272,18 @@ extension ServerTests.OperationTests {
                 (["--apns-key", p256], "key-id"), ([], "apns-key"),
             ]
             let create = [
-                "platform", "create", "--app", estate.application, "--type", "ios", "--mode", "production", "--name",
+                "platform", "create", "--app", installation.application, "--type", "ios", "--mode", "production",
+                "--name",
                 "iOS",
-                "--topic", House.topic,
+                "--topic", TestServer.topic,
             ]
             for (arguments, words) in refused {
-                let ended = try await estate.run(create + arguments)
+                let ended = try await installation.run(create + arguments)
                 #expect(ended.status != 0, "\(arguments)")
                 #expect(ended.err.contains(words), "\(arguments): \(ended.err)")
             }
             for arguments in [["--apns-certificate", good, "--passphrase-file", right], ["--apns-key", p256] + ids] {
-                let ended = try await estate.run(create + arguments)
+                let ended = try await installation.run(create + arguments)
                 #expect(ended.status == 0, "\(arguments): \(ended.err)")
             }
         }
@@ -290,23 +296,23 @@ extension ServerTests.OperationTests {
     @Test(.enabled(if: SmallDisk.canBeMounted, "mounting takes root"))
     func `a full disk turns pushes away, loses none, and heals`() async throws {
         try await SmallDisk.with(megabytes: 16) { disk in
-            try await House.open(
+            try await TestServer.open(
                 mayLogErrors: true,
                 configure: {
                     $0.storage.directory = disk.file("data")
                     $0.storage.keyRingFile = disk.file("data/key-ring")
-                    // What could not be written down is carried again after this.
+                    // What could not be written down is sent again after this.
                     $0.delivery.lease = .seconds(5)
                 }
-            ) { house in
-                let crowd = try await house.crowd(500, topics: ["town"])
-                var accepted = [try await house.sender.push("Hello", toTopic: "town")]
+            ) { inProcess in
+                let crowd = try await inProcess.crowd(500, topics: ["town"])
+                var accepted = [try await inProcess.sender.push("Hello", toTopic: "town")]
                 try disk.fill()
-                var refused: Caller.Reply?
+                var refused: Caller.TestAnswer?
                 // What is left of the log's last block takes a few more.
                 for _ in 0..<500 where refused == nil {
                     do {
-                        accepted.append(try await house.sender.push("Hello", toTopic: "town"))
+                        accepted.append(try await inProcess.sender.push("Hello", toTopic: "town"))
                     } catch let error as Caller.Refused {
                         refused = error.reply
                     }
@@ -317,10 +323,10 @@ extension ServerTests.OperationTests {
                 try disk.free()
                 accepted.append(
                     try await eventually("pushes are taken again") {
-                        try? await house.sender.push("Hello", toTopic: "town")
+                        try? await inProcess.sender.push("Hello", toTopic: "town")
                     })
                 for id in accepted {
-                    let receipt = try await house.settled(id, within: .seconds(120))
+                    let receipt = try await inProcess.settled(id, within: .seconds(120))
                     #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: crowd.count])
                 }
             }

@@ -14,18 +14,18 @@ extension ServerTests {
 extension ServerTests.PostgresTests {
     @Test func `commands, apps and back ends work on PostgreSQL as on a file`() async throws {
         try await PostgresServer.with { database in
-            try await Estate.with(database: database.url(of: "postgres")) { estate in
-                let server = try await estate.serve()
+            try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
+                let server = try await installation.serve()
                 defer { server.endAtOnce() }
                 let base = try await server.addresses().http
                 let token = String(repeating: "ab", count: 32)
-                let registered = try await estate.app(at: base).send(
+                let registered = try await installation.app(at: base).send(
                     "POST", "/v1/registration", #"{"registration_token":"\#(token)","tags":["town"]}"#)
                 #expect(registered.status == 200, "\(registered)")
-                let push = try await estate.sender(at: base).push("Hello", toTopic: "town")
-                #expect(try await estate.settled(push).counts == ["accepted": 1])
-                #expect(estate.simulator.ledger.token([UInt8](repeating: 0xAB, count: 32))?.told == 1)
-                #expect(try await estate.run("check").status == 0)
+                let push = try await installation.sender(at: base).push("Hello", toTopic: "town")
+                #expect(try await installation.settled(push).counts == ["accepted": 1])
+                #expect(installation.simulator.ledger.token([UInt8](repeating: 0xAB, count: 32))?.told == 1)
+                #expect(try await installation.run("check").status == 0)
                 try await server.end(SIGTERM)
                 #expect(server.ending == 0)
             }
@@ -34,16 +34,18 @@ extension ServerTests.PostgresTests {
 
     @Test func `a database that goes is told in words, and sends flow again soon after it came back`() async throws {
         try await PostgresServer.with { database in
-            try await Estate.with(database: database.url(of: "postgres")) { estate in
-                _ = try await estate.crowd(3)
-                let server = try await estate.serve()
+            try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
+                _ = try await installation.crowd(3)
+                let server = try await installation.serve()
                 defer { server.endAtOnce() }
                 let addresses = try await server.addresses()
                 let (sender, management) = (
-                    estate.sender(at: addresses.http), Caller(base: addresses.management, user: "", secret: "")
+                    installation.sender(at: addresses.http), Caller(base: addresses.management, user: "", secret: "")
                 )
                 #expect(
-                    try await estate.settled(try await sender.push("One", toTopic: "town")).counts == ["accepted": 3])
+                    try await installation.settled(try await sender.push("One", toTopic: "town")).counts == [
+                        "accepted": 3
+                    ])
                 database.stop()
                 let refused = try await sender.send(
                     "POST", "/v1/push", #"{"message":{"body":"Two"},"target":{"topics":["town"]}}"#)
@@ -56,7 +58,7 @@ extension ServerTests.PostgresTests {
                     try? await sender.push("Three", toTopic: "town")
                 }
                 let told = ContinuousClock.now
-                #expect(try await estate.settled(taken).counts == ["accepted": 3])
+                #expect(try await installation.settled(taken).counts == ["accepted": 3])
                 #expect(told.duration(to: .now) < .seconds(15))
                 try await eventually("it is ready again", within: .seconds(15)) {
                     try await management.send("GET", "/health/ready").status == 200
@@ -94,35 +96,36 @@ extension ServerTests.PostgresTests {
         }
     }
 
-    @Test func `a damaged page is seen in the receipt and the metrics, and a command gives it up`() async throws {
+    @Test func `a damaged batch is seen in the receipt and the metrics, and a command gives it up`() async throws {
         try await PostgresServer.with { database in
-            try await Estate.with(database: database.url(of: "postgres")) { estate in
-                let crowd = try await estate.crowd(5)
-                estate.simulator.script.add(
+            try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
+                let crowd = try await installation.crowd(5)
+                installation.simulator.script.add(
                     ServiceFault(then: .answer(ScriptedAnswer(APNsReason.internalServerError.rawValue, status: 500))))
-                let server = try await estate.serve()
+                let server = try await installation.serve()
                 defer { server.endAtOnce() }
                 let (base, management) = try await server.addresses()
-                let push = try await estate.sender(at: base).push("Hello", toTopic: "town")
-                // The page waits to be tried again.
+                let push = try await installation.sender(at: base).push("Hello", toTopic: "town")
+                // The batch waits to be tried again.
                 try await eventually("all were tried") {
-                    estate.simulator.script.timesHappened.first.map { $0 >= crowd.count } ?? false
+                    installation.simulator.script.timesHappened.first.map { $0 >= crowd.count } ?? false
                 }
-                let receipt = { () async throws -> Estate.ReceiptPage in
-                    try Estate.ReceiptPage(try await estate.run("receipt", push.lowercased, "--json"))
+                let receipt = { () async throws -> TestInstallation.ReceiptDetails in
+                    try TestInstallation.ReceiptDetails(
+                        try await installation.run("receipt", push.lowercased, "--json"))
                 }
                 try await eventually("it is damaged", every: .milliseconds(200)) {
-                    try database.run(#"UPDATE page SET devices = '\xff', due_at_ms = 0"#)
+                    try database.run(#"UPDATE batch SET devices = '\xff', due_at_ms = 0"#)
                     return try await receipt().state == "damaged"
                 }
-                let page = Caller(base: management, user: "", secret: "")
+                let metrics = Caller(base: management, user: "", secret: "")
                 try await eventually("the metrics tell", within: .seconds(15)) {
-                    try await page.send("GET", "/metrics").body.contains("belfry_pages_damaged 1.0\n")
+                    try await metrics.send("GET", "/metrics").body.contains("belfry_batches_damaged 1.0\n")
                 }
-                #expect(try await estate.run("write-off", push.lowercased).out == "written off: 5 devices\n")
+                #expect(try await installation.run("write-off", push.lowercased).out == "written off: 5 devices\n")
                 let settled = try await receipt()
                 #expect(settled.state == "settled" && settled.counts == ["skipped: damaged": 5])
-                #expect(try await estate.run("write-off", push.lowercased).out == "nothing is damaged\n")
+                #expect(try await installation.run("write-off", push.lowercased).out == "nothing is damaged\n")
                 try await server.end(SIGTERM)
             }
         }

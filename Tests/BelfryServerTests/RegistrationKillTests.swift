@@ -14,12 +14,12 @@ extension ServerTests {
         private static let namesPerLife = 300
 
         @Test func `a device that was told its name keeps it, and no token has two`() async throws {
-            try await Estate.with { estate in
+            try await TestInstallation.with { installation in
                 let crowd = NamedCrowd()
                 for _ in 0..<Self.kills {
-                    let server = try await estate.serve()
+                    let server = try await installation.serve()
                     defer { server.endAtOnce() }
-                    let app = estate.app(at: try await server.addresses().http)
+                    let app = installation.app(at: try await server.addresses().http)
                     let goal = crowd.count + Self.namesPerLife
                     try await withThrowingTaskGroup { group in
                         for _ in 0..<16 { group.addTask { try await crowd.register(at: app) } }
@@ -29,9 +29,9 @@ extension ServerTests {
                         try await group.waitForAll()
                     }
                 }
-                let last = try await estate.serve()
+                let last = try await installation.serve()
                 defer { last.endAtOnce() }
-                let app = estate.app(at: try await last.addresses().http)
+                let app = installation.app(at: try await last.addresses().http)
                 for token in crowd.tokens {
                     #expect(crowd.keeps(try await NamedCrowd.register(token, at: app), for: token), "token \(token)")
                 }

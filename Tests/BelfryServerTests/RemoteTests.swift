@@ -17,37 +17,37 @@ extension ServerTests.RemoteTests {
     }
 
     @Test func `a command prints the same on a server elsewhere as on this machine`() async throws {
-        try await Estate.with { estate in
-            let key: CreatedKey = try await estate.run("admin", "create", "--json").decoded()
-            let server = try await estate.serve()
+        try await TestInstallation.with { installation in
+            let key: CreatedKey = try await installation.run("admin", "create", "--json").decoded()
+            let server = try await installation.serve()
             defer { server.endAtOnce() }
             let base = try await server.addresses().http
-            let keyFile = try estate.scratch.write(key.key + "\n", to: "operator.key")
+            let keyFile = try installation.scratch.write(key.key + "\n", to: "operator.key")
             func remote(_ arguments: String...) async throws -> Program.Ended {
                 try await Program.run(
-                    arguments + ["--server", base + "/", "--key-file", keyFile], in: estate.scratch)
+                    arguments + ["--server", base + "/", "--key-file", keyFile], in: installation.scratch)
             }
             let token = String(repeating: "ab", count: 32)
-            _ = try await estate.app(at: base).send(
+            _ = try await installation.app(at: base).send(
                 "POST", "/v1/registration", #"{"registration_token":"\#(token)","tags":["town"]}"#)
             let push = try await remote(
-                "push", "--app", estate.application, "--topic", "town", "--body", "Hello", "--follow", "--json")
-            let receipt = try Estate.ReceiptPage(push)
+                "push", "--app", installation.application, "--topic", "town", "--body", "Hello", "--follow", "--json")
+            let receipt = try TestInstallation.ReceiptDetails(push)
             #expect(receipt.state == "settled" && receipt.counts == ["accepted": 1])
             for arguments in [
-                ["app", "list"], ["app", "list", "--json"], ["app", "show", estate.application],
-                ["app", "show", estate.application, "--json"], ["platform", "show", estate.platform],
-                ["platform", "list", "--app", estate.application, "--json"], ["receipt", receipt.receipt_id],
+                ["app", "list"], ["app", "list", "--json"], ["app", "show", installation.application],
+                ["app", "show", installation.application, "--json"], ["platform", "show", installation.platform],
+                ["platform", "list", "--app", installation.application, "--json"], ["receipt", receipt.receipt_id],
                 ["receipt", receipt.receipt_id, "--json"],
             ] {
-                let here = try await estate.run(arguments)
+                let here = try await installation.run(arguments)
                 let there = try await Program.run(
-                    arguments, ["BELFRY_SERVER": base, "BELFRY_ADMIN_KEY": key.key], in: estate.scratch)
+                    arguments, ["BELFRY_SERVER": base, "BELFRY_ADMIN_KEY": key.key], in: installation.scratch)
                 #expect(there.status == 0, "\(arguments): \(there.err)")
                 #expect(there.out == here.out, "\(arguments)")
             }
             let created = try await remote("app", "create", "--name", "Dairy", "--json")
-            let app = try Estate.Created(created).app_uuid
+            let app = try TestInstallation.Created(created).app_uuid
             #expect(try await remote("app", "delete", app).status == 0)
             try await server.end(SIGTERM)
             #expect(!server.logged.contains(key.key))
@@ -55,24 +55,25 @@ extension ServerTests.RemoteTests {
     }
 
     @Test func `a command says why a server elsewhere does not do it`() async throws {
-        try await Estate.with { estate in
-            let server = try await estate.serve()
+        try await TestInstallation.with { installation in
+            let server = try await installation.serve()
             defer { server.endAtOnce() }
             let base = try await server.addresses().http
-            let reader: CreatedKey = try await estate.run(
-                "admin", "create", "--scope", "read-only", "--app", estate.application, "--json"
+            let reader: CreatedKey = try await installation.run(
+                "admin", "create", "--scope", "read-only", "--app", installation.application, "--json"
             ).decoded()
             func run(_ key: String?, _ arguments: String..., at base: String) async throws -> String {
                 var environment: [String: String] = [:]
                 environment["BELFRY_ADMIN_KEY"] = key
-                let ended = try await Program.run(arguments + ["--server", base], environment, in: estate.scratch)
+                let ended = try await Program.run(
+                    arguments + ["--server", base], environment, in: installation.scratch)
                 #expect(ended.status != 0)
                 return ended.err
             }
             let wrong = AdminKey.Text(id: reader.key_id, secret: String(repeating: "0", count: 64)).text
             #expect(try await run(wrong, "app", "list", at: base).contains("Authentication failed"))
             let small = try await run(
-                reader.key, "push", "--app", estate.application, "--body", "Hello", at: base)
+                reader.key, "push", "--app", installation.application, "--body", "Hello", at: base)
             #expect(small.contains("its scope is read-only"), "\(small)")
             #expect(try await run(nil, "app", "list", at: base).contains("BELFRY_ADMIN_KEY"))
             #expect(try await run(wrong, "app", "list", at: "ftp://somewhere").contains("http://host:port"))
@@ -82,38 +83,38 @@ extension ServerTests.RemoteTests {
     }
 
     @Test func `the first start leaves an operator key in a file, and the next one leaves it alone`() async throws {
-        try await Estate.with { estate in
-            let file = estate.data + "/" + FirstKey.fileName
+        try await TestInstallation.with { installation in
+            let file = installation.data + "/" + FirstKey.fileName
             for _ in 0..<2 {
-                let server = try await estate.serve()
+                let server = try await installation.serve()
                 defer { server.endAtOnce() }
                 let base = try await server.addresses().http
                 let key = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines)
                 let listed = try await Program.run(
-                    ["app", "list", "--server", base, "--key-file", file], in: estate.scratch)
+                    ["app", "list", "--server", base, "--key-file", file], in: installation.scratch)
                 #expect(listed.status == 0, "\(listed.err)")
                 #expect(!server.logged.contains(key))
                 try await server.end(SIGTERM)
             }
             let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
             #expect(mode == 0o600)
-            let listed = try await estate.run("admin", "list", "--json")
+            let listed = try await installation.run("admin", "list", "--json")
             #expect(listed.out.components(separatedBy: "\"key_id\"").count == 2, "one key: \(listed.out)")
         }
     }
 
     @Test func `keys are rotated and revoked, and tenants made, on the server's machine`() async throws {
-        try await Estate.with { estate in
-            let key: CreatedKey = try await estate.run("admin", "create", "--json").decoded()
-            let rotated: CreatedKey = try await estate.run("admin", "rotate", key.key_id, "--json").decoded()
+        try await TestInstallation.with { installation in
+            let key: CreatedKey = try await installation.run("admin", "create", "--json").decoded()
+            let rotated: CreatedKey = try await installation.run("admin", "rotate", key.key_id, "--json").decoded()
             #expect(rotated.key_id == key.key_id && rotated.key != key.key)
-            #expect(try await estate.run("admin", "revoke", key.key_id).status == 0)
-            #expect(try await estate.run("admin", "list").out.contains("revoked"))
-            #expect(try await estate.run("admin", "revoke", "nobody").status != 0)
-            #expect(try await estate.run("tenant", "create", "--name", "Dairy").status == 0)
-            let tenants = try await estate.run("tenant", "list").out
+            #expect(try await installation.run("admin", "revoke", key.key_id).status == 0)
+            #expect(try await installation.run("admin", "list").out.contains("revoked"))
+            #expect(try await installation.run("admin", "revoke", "nobody").status != 0)
+            #expect(try await installation.run("tenant", "create", "--name", "Dairy").status == 0)
+            let tenants = try await installation.run("tenant", "list").out
             #expect(tenants.contains("Dairy") && tenants.contains("default"))
-            let bad = try await estate.run("admin", "create", "--scope", "sender")
+            let bad = try await installation.run("admin", "create", "--scope", "sender")
             #expect(bad.status != 0 && bad.err.contains("needs a tenant or an application"), "\(bad.err)")
         }
     }

@@ -15,10 +15,10 @@ extension ServerTests {
             async throws
         {
             try await PostgresServer.with { database in
-                try await Estate.with(database: database.url(of: "postgres")) { estate in
-                    let scene = try await RollingScene.make(in: estate)
-                    let result = await Result { try await scene.play() }
-                    for node in scene.nodes { node.endAtOnce() }
+                try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
+                    let scenario = try await RollingScenario.make(in: installation)
+                    let result = await Result { try await scenario.play() }
+                    for node in scenario.nodes { node.endAtOnce() }
                     try result.get()
                 }
             }
@@ -27,8 +27,8 @@ extension ServerTests {
 }
 
 /// One push to everyone; apps that register and back ends that push beside it, all through a load balancer.
-private struct RollingScene: Sendable {
-    let estate: Estate
+private struct RollingScenario: Sendable {
+    let installation: TestInstallation
     let nodes: [NodeProgram]
     let balancer: Balancer
     let everyone: Crowd
@@ -37,27 +37,28 @@ private struct RollingScene: Sendable {
     /// Slow enough that the push outlives three restarts.
     private static let devices = 16_000
     private static let latency = 800
-    private static let pagesInAirMax = 2
+    private static let batchesInFlightMax = 2
     /// How much of the push is out when each node is told to stop.
     private static let shares = [0.05, 0.3, 0.55]
     private static let hands = 3
-    /// A push to one device takes a place in the air as one to 500 does, and there are few.
+    /// A push to one device takes a place in flight as one to 500 does, and there are few.
     private static let registrationsForAPush = 25
 
-    static func make(in estate: Estate) async throws -> RollingScene {
-        let database = try #require(estate.database)
+    static func make(in installation: TestInstallation) async throws -> RollingScenario {
+        let database = try #require(installation.database)
         let nodes = (1...3).map { number in
             NodeProgram(
-                number, in: estate.scratch, database: database, keyRing: estate.data + "/key-ring",
-                ["BELFRY_DELIVERY_PAGES_MAX": "\(pagesInAirMax)"])
+                number, in: installation.scratch, database: database, keyRing: installation.data + "/key-ring",
+                ["BELFRY_DELIVERY_BATCHES_MAX": "\(batchesInFlightMax)"])
         }
-        estate.simulator.script.set(ServiceScript(latencyMilliseconds: latency))
-        return RollingScene(
-            estate: estate, nodes: nodes, balancer: Balancer(nodes), everyone: try await estate.crowd(devices),
-            singles: try await estate.crowd(600, topics: [], seed: 2))
+        installation.simulator.script.set(ServiceScript(latencyMilliseconds: latency))
+        return RollingScenario(
+            installation: installation, nodes: nodes, balancer: Balancer(nodes),
+            everyone: try await installation.crowd(devices),
+            singles: try await installation.crowd(600, topics: [], seed: 2))
     }
 
-    private var sender: Caller { estate.sender(at: "") }
+    private var sender: Caller { installation.sender(at: "") }
 
     func play() async throws {
         for node in nodes { try await node.start() }
@@ -72,7 +73,7 @@ private struct RollingScene: Sendable {
         }
         end.raise()
         let done = try await load
-        estate.simulator.script.set(ServiceScript())
+        installation.simulator.script.set(ServiceScript())
         try await reckon(town, done)
         for node in nodes { try await node.stop() }
     }
@@ -101,7 +102,7 @@ private struct RollingScene: Sendable {
         while !end.isRaised {
             let token = (0..<4).flatMap { _ in dice.next().bytes }.hex
             let reply = try await balancer.send(
-                estate.app(at: ""), "/v1/registration", #"{"registration_token":"\#(token)","tags":["visitor"]}"#,
+                installation.app(at: ""), "/v1/registration", #"{"registration_token":"\#(token)","tags":["visitor"]}"#,
                 key: UUID())
             try #require(reply.status == 200, "\(reply)")
             done.registered += 1
@@ -129,12 +130,12 @@ private struct RollingScene: Sendable {
         print("\(done.registered) devices registered, \(done.pushes.count) pushes sent, \(balancer.repeated) repeated")
         #expect(done.registered > 100 && done.pushes.count > 3, "there was no load")
         #expect(balancer.repeated >= 3, "no request met a node that was away")
-        #expect(try await estate.settled(town).counts == ["accepted": everyone.count])
+        #expect(try await installation.settled(town).counts == ["accepted": everyone.count])
         // Whoever was told that it is registered is.
-        let visitors = try await push(#"{"message":{"body":"Welcome"},"target":{"topics":["visitor"]}}"#)
-        #expect(try await estate.settled(visitors).counts == ["accepted": done.registered])
-        try await estate.withPremises { premises in
-            let store = premises.store
+        let openConnections = try await push(#"{"message":{"body":"Welcome"},"target":{"topics":["visitor"]}}"#)
+        #expect(try await installation.settled(openConnections).counts == ["accepted": done.registered])
+        try await installation.withResources { resources in
+            let store = resources.store
             for receiptID in [town] + done.pushes.map(\.receipt) {
                 let receipt = try await store.settled(receiptID)
                 let answers = try await store.answerCounts(of: receipt.push.key)
@@ -144,10 +145,11 @@ private struct RollingScene: Sendable {
             }
         }
         #expect(
-            everyone.devices.allSatisfy { estate.simulator.told($0) == 1 }, "a stop in good time tells nobody twice")
-        #expect(done.pushes.allSatisfy { estate.simulator.told($0.device) == 1 })
+            everyone.devices.allSatisfy { installation.simulator.told($0) == 1 },
+            "a stop in good time tells nobody twice")
+        #expect(done.pushes.allSatisfy { installation.simulator.told($0.device) == 1 })
     }
 
     /// How many notifications went out, nearly all of them of the push to everyone.
-    private var told: Int { estate.simulator.ledger.totals().told }
+    private var told: Int { installation.simulator.ledger.totals().told }
 }

@@ -13,19 +13,19 @@ extension ServerTests {
             async throws
         {
             try await Scratch.with { scratch in
-                try await Bakery.with(["data.directory": scratch.file("data")], latency: 50) { bakery in
-                    try await ScheduleKillScene(scratch, bakery).play()
+                try await TestSystem.with(["data.directory": scratch.file("data")], latency: 50) { system in
+                    try await ScheduleKillScenario(scratch, system).play()
                 }
             }
         }
 
         @Test func `what fell due while the server was down is sent at its start, unless it has expired`() async throws
         {
-            try await Estate.with { estate in
-                let crowd = try await estate.crowd(2)
-                let first = try await estate.serve(["BELFRY_PCF_SEND_IMMEDIATELY_WITHIN_SECONDS": "0"])
+            try await TestInstallation.with { installation in
+                let crowd = try await installation.crowd(2)
+                let first = try await installation.serve(["BELFRY_PCF_SEND_IMMEDIATELY_WITHIN_SECONDS": "0"])
                 defer { first.endAtOnce() }
-                let sender = try await estate.sender(at: first.addresses().http)
+                let sender = try await installation.sender(at: first.addresses().http)
                 let now = Int64(Date().timeIntervalSince1970 * 1_000)
                 for (device, expiry) in [(crowd.devices[0], now + 900_000), (crowd.devices[1], now + 3_000)] {
                     let reply = try await sender.send(
@@ -38,15 +38,17 @@ extension ServerTests {
                 try await eventually("both are due, and one has expired") {
                     Int64(Date().timeIntervalSince1970 * 1_000) > now + 3_000
                 }
-                let second = try await estate.serve()
+                let second = try await installation.serve()
                 defer { second.endAtOnce() }
-                let senderAgain = try await estate.sender(at: second.addresses().http)
+                let senderAgain = try await installation.sender(at: second.addresses().http)
                 try await eventually("no schedule waits") {
                     try await senderAgain.send("GET", "/v1/schedules").body == "[]"
                 }
                 let tokens = crowd.devices.map { $0.token?.bytes ?? [] }
-                try await eventually("the missed one is told") { estate.simulator.ledger.token(tokens[0])?.told == 1 }
-                #expect(estate.simulator.ledger.token(tokens[1]) == nil)
+                try await eventually("the missed one is told") {
+                    installation.simulator.ledger.token(tokens[0])?.told == 1
+                }
+                #expect(installation.simulator.ledger.token(tokens[1]) == nil)
                 try await second.end(SIGTERM)
             }
         }
@@ -54,15 +56,15 @@ extension ServerTests {
 }
 
 /// A push to each device at its own moment, a hand at the switch, and one that takes some pushes back.
-private struct ScheduleKillScene: Sendable {
+private struct ScheduleKillScenario: Sendable {
     let scratch: Scratch
-    let bakery: Bakery
+    let system: TestSystem
     let crowd: Crowd
     let seed = drawKillSeed()
 
     private static let kills = 12
     private static let devices = 600
-    private static let pagesInAirMax = 4
+    private static let batchesInFlightMax = 4
     /// Of a process's life, from the moment that it serves.
     private static let lifeSeconds = 0.05...1.5
     /// When a schedule falls due, from the moment that it is posted.
@@ -70,7 +72,8 @@ private struct ScheduleKillScene: Sendable {
 
     private static let environment = Program.shortLeases.merging([
         "BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json",
-        "BELFRY_DELIVERY_PAGES_MAX": "\(pagesInAirMax)", "BELFRY_DELIVERY_URGENT_PAGES_MAX": "\(pagesInAirMax)",
+        "BELFRY_DELIVERY_BATCHES_MAX": "\(batchesInFlightMax)",
+        "BELFRY_DELIVERY_URGENT_BATCHES_MAX": "\(batchesInFlightMax)",
         "BELFRY_PCF_SEND_IMMEDIATELY_WITHIN_SECONDS": "0",
     ]) { _, own in own }
 
@@ -79,10 +82,10 @@ private struct ScheduleKillScene: Sendable {
         let device: Device
     }
 
-    init(_ scratch: Scratch, _ bakery: Bakery) async throws {
+    init(_ scratch: Scratch, _ system: TestSystem) async throws {
         self.scratch = scratch
-        self.bakery = bakery
-        crowd = try await bakery.crowd(Self.devices)
+        self.system = system
+        crowd = try await system.crowd(Self.devices)
     }
 
     func play() async throws {
@@ -114,7 +117,7 @@ private struct ScheduleKillScene: Sendable {
 
     private func post(to base: String, _ dice: inout SplitMix64) async throws -> [Scheduled] {
         struct Answer: Decodable { let schedule_id: String }
-        let sender = bakery.sender(at: base)
+        let sender = system.sender(at: base)
         var posted: [Scheduled] = []
         for device in crowd.devices {
             let dueAt = Int64(Date().timeIntervalSince1970 * 1_000) + dice.duration(Self.dueSeconds).milliseconds
@@ -129,7 +132,7 @@ private struct ScheduleKillScene: Sendable {
 
     /// Those that the server said it cancelled before it died.
     private func cancel(_ ids: [String], at base: String) async -> [String] {
-        let sender = bakery.sender(at: base)
+        let sender = system.sender(at: base)
         var taken: [String] = []
         for id in ids {
             let reply = try? await sender.send("DELETE", "/v1/schedules/\(id)", timeout: .seconds(5))
@@ -139,15 +142,15 @@ private struct ScheduleKillScene: Sendable {
     }
 
     private func reckon(_ posted: [Scheduled], _ cancelled: Set<String>) async throws {
-        try await bakery.withStore { store in
+        try await system.withStore { store in
             try await eventually("no schedule waits") { try await store.nextScheduleDue() == nil }
-            let application = bakery.application.application.key
+            let application = system.application.application.key
             var receipts: Set<UUID> = []
             var repeats = 0
             for one in posted {
                 let key = try #require(Key<Schedule>(id: one.id))
                 let schedule = try #require(try await store.schedule(key, of: application), "a schedule is lost")
-                let told = { bakery.simulator.ledger.token(one.device.token?.bytes ?? []) }
+                let told = { system.simulator.ledger.token(one.device.token?.bytes ?? []) }
                 switch schedule.ending?.how {
                 case .sent(let receiptID):
                     #expect(!cancelled.contains(one.id), "cancelled, and sent")
@@ -163,8 +166,8 @@ private struct ScheduleKillScene: Sendable {
                     Issue.record("schedule \(one.id) is \(String(describing: schedule.ending))")
                 }
             }
-            // Each device has one push, so whoever was told again stood in a page in the air at a kill.
-            #expect(repeats <= Self.kills * 2 * Self.pagesInAirMax, "more was told again than was in the air")
+            // Each device has one push, so whoever was told again stood in a batch in flight at a kill.
+            #expect(repeats <= Self.kills * 2 * Self.batchesInFlightMax, "more was told again than was in flight")
             print(
                 "\(Self.kills) kills, \(posted.count) schedules, 0 lost, \(cancelled.count) cancelled, "
                     + "\(repeats) devices told again")

@@ -53,24 +53,24 @@ extension ServerTests {
             async throws
         {
             let entries = try Self.entries()
-            try await House.open { house in
-                let key = try await house.adminKey()
+            try await TestServer.open { server in
+                let key = try await server.adminKey()
                 var seen = ""
                 for entry in entries {
                     let credentials = String(decoding: try JSONEncoder().encode(entry.fields), as: UTF8.self)
-                    let made = try await house.admin(
-                        "POST", "/apps/\(house.application.application.uuid.lowercased)/platforms", key,
+                    let made = try await server.admin(
+                        "POST", "/apps/\(server.application.application.uuid.lowercased)/platforms", key,
                         #"{"type":"\#(entry.type)","mode":"production","name":"x","credentials":\#(credentials)}"#)
                     #expect(made.contains(" 201 "), "\(entry.type): \(made)")
                     seen += made
                     let uuid = try #require(made.firstMatch(of: /"platform_uuid":"([0-9a-f-]{36})"/)?.1)
-                    seen += try await house.admin("GET", "/platforms/\(uuid)", key)
-                    seen += try await house.admin(
+                    seen += try await server.admin("GET", "/platforms/\(uuid)", key)
+                    seen += try await server.admin(
                         "PUT", "/platforms/\(uuid)/credentials", key, #"{"credentials":\#(credentials)}"#)
                 }
-                seen += try await house.admin(
-                    "GET", "/apps/\(house.application.application.uuid.lowercased)/platforms", key)
-                seen += try await house.admin("GET", "/audit", key)
+                seen += try await server.admin(
+                    "GET", "/apps/\(server.application.application.uuid.lowercased)/platforms", key)
+                seen += try await server.admin("GET", "/audit", key)
                 for secret in entries.flatMap(\.secrets) {
                     let spellings = [
                         secret, Data(secret.utf8).base64EncodedString(), secret.replacing("/", with: "\\/"),
@@ -85,7 +85,7 @@ extension ServerTests {
     }
 }
 
-extension House {
+extension TestServer {
     /// The whole answer, head and body, of one request to the admin API.
     func admin(_ method: String, _ path: String, _ key: AdminKey.Text, _ body: String = "") async throws -> String {
         let request =

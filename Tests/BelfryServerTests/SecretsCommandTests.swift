@@ -24,54 +24,56 @@ extension ServerTests.SecretsCommandTests {
     }
 
     @Test func `credentials are tried on this machine and on a server elsewhere, and no device is told`() async throws {
-        try await Estate.with { estate in
-            let admin: CreatedKey = try await estate.run("admin", "create", "--json").decoded()
-            let server = try await estate.serve()
+        try await TestInstallation.with { installation in
+            let admin: CreatedKey = try await installation.run("admin", "create", "--json").decoded()
+            let server = try await installation.serve()
             defer { server.endAtOnce() }
             let base = try await server.addresses().http
             func test() async throws -> [Program.Ended] {
                 [
-                    try await estate.run("platform", "test", estate.platform),
+                    try await installation.run("platform", "test", installation.platform),
                     try await Program.run(
-                        ["platform", "test", estate.platform, "--server", base], ["BELFRY_ADMIN_KEY": admin.key],
-                        in: estate.scratch),
+                        ["platform", "test", installation.platform, "--server", base], ["BELFRY_ADMIN_KEY": admin.key],
+                        in: installation.scratch),
                 ]
             }
-            estate.simulator.script.answer(ScriptedAnswer(.badDeviceToken), for: [String(repeating: "0", count: 64)])
+            installation.simulator.script.answer(
+                ScriptedAnswer(.badDeviceToken), for: [String(repeating: "0", count: 64)])
             for ended in try await test() {
                 #expect(ended.status == 0 && ended.out == "works\n", "\(ended)")
             }
-            estate.simulator.script.add(
+            installation.simulator.script.add(
                 ServiceFault(then: .answer(ScriptedAnswer("InvalidProviderToken", status: 403))))
             for ended in try await test() {
                 #expect(
                     ended.status != 0 && ended.out == "refused: APNs answered 403 InvalidProviderToken\n", "\(ended)")
             }
-            #expect(estate.simulator.ledger.totals().told == 0)
+            #expect(installation.simulator.ledger.totals().told == 0)
             try await server.end(SIGTERM)
         }
     }
 
     @Test func `an option of APNs is refused by name for a type that has none`() async throws {
-        try await Estate.with { estate in
-            let file = try estate.scratch.write("x", to: "file")
+        try await TestInstallation.with { installation in
+            let file = try installation.scratch.write("x", to: "file")
             for (option, value) in [
                 ("--trust-root", file), ("--endpoint", "https://localhost"), ("--key-id", "ABCDEFGHIJ"),
                 ("--team-id", "ABCDEFGHIJ"), ("--topic", "t"), ("--apns-key", file), ("--apns-certificate", file),
                 ("--passphrase-file", file), ("--channels-endpoint", "https://localhost"),
             ] {
                 for type in ["web", "android-fcm", "webhook"] {
-                    let ended = try await estate.run(
-                        "platform", "create", "--app", estate.application, "--type", type, "--mode", "development",
+                    let ended = try await installation.run(
+                        "platform", "create", "--app", installation.application, "--type", type, "--mode",
+                        "development",
                         "--name", "x", option, value)
                     #expect(
                         ended.status != 0 && ended.err.contains("\(option) is for Apple's platforms"), "\(ended.err)")
                 }
             }
-            let both = try await estate.run(
-                "platform", "credentials", estate.platform, "--credential", "a=b", "--key-id", "x")
+            let both = try await installation.run(
+                "platform", "credentials", installation.platform, "--credential", "a=b", "--key-id", "x")
             #expect(both.status != 0 && both.err.contains("give --credential or --key-id, not both"), "\(both.err)")
-            let shown = try await estate.run("app", "show", estate.application).out
+            let shown = try await installation.run("app", "show", installation.application).out
             #expect(!shown.contains(" web "), "\(shown)")
         }
     }
@@ -81,24 +83,26 @@ extension ServerTests.SecretsCommandTests {
             let platform_uuid: String
             let `public`: [String: String]
         }
-        try await Estate.with { estate in
-            let made: Shown = try await estate.run(
-                "platform", "create", "--json", "--app", estate.application, "--type", "web", "--mode", "production",
+        try await TestInstallation.with { installation in
+            let made: Shown = try await installation.run(
+                "platform", "create", "--json", "--app", installation.application, "--type", "web", "--mode",
+                "production",
                 "--name", "Web"
             ).decoded()
             let key = try #require(made.public["vapid_public_key"])
             #expect(key.utf8.count == 87)
             for arguments in [
-                ["platform", "show", made.platform_uuid], ["platform", "list", "--app", estate.application],
+                ["platform", "show", made.platform_uuid], ["platform", "list", "--app", installation.application],
             ] {
-                let told = try await estate.run(arguments)
+                let told = try await installation.run(arguments)
                 #expect(told.out.contains(key), "\(arguments): \(told.out) \(told.err)")
             }
-            let words = try await estate.run(
-                "platform", "create", "--app", estate.application, "--type", "web", "--mode", "production", "--name",
+            let words = try await installation.run(
+                "platform", "create", "--app", installation.application, "--type", "web", "--mode", "production",
+                "--name",
                 "W2")
             #expect(words.out.contains("vapid_public_key  B"), "\(words.out)")
-            let apple: Shown = try await estate.run("platform", "show", estate.platform, "--json").decoded()
+            let apple: Shown = try await installation.run("platform", "show", installation.platform, "--json").decoded()
             #expect(apple.public["key_id"]?.utf8.count == 10 && apple.public["team_id"]?.utf8.count == 10)
         }
     }
@@ -107,51 +111,51 @@ extension ServerTests.SecretsCommandTests {
     func `all is sealed with a new key beside a running server, and the old one is dropped when nothing needs it`()
         async throws
     {
-        try await Estate.with { estate in
-            let crowd = try await estate.crowd(3)
-            let server = try await estate.serve()
+        try await TestInstallation.with { installation in
+            let crowd = try await installation.crowd(3)
+            let server = try await installation.serve()
             defer { server.endAtOnce() }
-            try await expectTold(crowd, at: server, estate)
-            let early = try await estate.run("keys", "drop", "1")
+            try await expectTold(crowd, at: server, installation)
+            let early = try await installation.run("keys", "drop", "1")
             #expect(early.status != 0, "the key is in use")
 
-            let rotation: Rotation = try await estate.run("keys", "rotate", "--json").decoded()
+            let rotation: Rotation = try await installation.run("keys", "rotate", "--json").decoded()
             #expect(rotation.key == 2 && rotation.resealed >= 2)
-            let keys: [SealingKey] = try await estate.run("keys", "list", "--json").decoded()
+            let keys: [SealingKey] = try await installation.run("keys", "list", "--json").decoded()
             #expect(
                 keys == [
                     SealingKey(id: 1, secrets: 0, seals: false),
                     SealingKey(id: 2, secrets: rotation.resealed, seals: true),
                 ])
-            let late = try await estate.run("keys", "drop", "1")
+            let late = try await installation.run("keys", "drop", "1")
             #expect(late.status == 0, "\(late.err)")
-            try await expectTold(crowd, at: server, estate)
+            try await expectTold(crowd, at: server, installation)
             try await server.end(SIGTERM)
 
-            let next = try await estate.serve()
+            let next = try await installation.serve()
             defer { next.endAtOnce() }
-            try await expectTold(crowd, at: next, estate)
+            try await expectTold(crowd, at: next, installation)
             try await next.end(SIGTERM)
         }
     }
 
     @Test func `credentials that end soon are in the metrics and the log`() async throws {
-        try await Estate.with { estate in
-            let p12 = try await OpenSSL(scratch: estate.scratch).p12(
-                "apple", topic: House.topic, days: 10, passphrase: "geheim")
-            let passphrase = try estate.scratch.write("geheim", to: "passphrase")
-            let platform = try Estate.CreatedPlatform(
-                try await estate.run(
-                    "platform", "create", "--json", "--app", estate.application, "--type", "ios", "--mode",
+        try await TestInstallation.with { installation in
+            let p12 = try await OpenSSL(scratch: installation.scratch).p12(
+                "apple", topic: TestServer.topic, days: 10, passphrase: "geheim")
+            let passphrase = try installation.scratch.write("geheim", to: "passphrase")
+            let platform = try TestInstallation.CreatedPlatform(
+                try await installation.run(
+                    "platform", "create", "--json", "--app", installation.application, "--type", "ios", "--mode",
                     "production", "--name", "old", "--apns-certificate", p12, "--passphrase-file", passphrase,
                     "--topic",
-                    House.topic)
+                    TestServer.topic)
             ).platform_uuid
-            let server = try await estate.serve()
+            let server = try await installation.serve()
             defer { server.endAtOnce() }
-            let page = Caller(base: try await server.addresses().management, user: "", secret: "")
+            let metrics = Caller(base: try await server.addresses().management, user: "", secret: "")
             try await eventually("the metrics tell") {
-                try await page.send("GET", "/metrics").body.contains("belfry_credentials_days 9.0\n")
+                try await metrics.send("GET", "/metrics").body.contains("belfry_credentials_days 9.0\n")
             }
             #expect(server.logged.contains("the credentials of a platform end soon"))
             #expect(server.logged.contains(platform))
@@ -159,8 +163,8 @@ extension ServerTests.SecretsCommandTests {
         }
     }
 
-    private func expectTold(_ crowd: Crowd, at server: Program, _ estate: Estate) async throws {
-        let push = try await estate.sender(at: try await server.addresses().http).push("Hello", toTopic: "town")
-        #expect(try await estate.settled(push).counts == ["accepted": crowd.count])
+    private func expectTold(_ crowd: Crowd, at server: Program, _ installation: TestInstallation) async throws {
+        let push = try await installation.sender(at: try await server.addresses().http).push("Hello", toTopic: "town")
+        #expect(try await installation.settled(push).counts == ["accepted": crowd.count])
     }
 }

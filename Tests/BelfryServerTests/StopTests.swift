@@ -11,21 +11,21 @@ extension ServerTests {
 extension ServerTests.StopTests {
     private static let ready = "/health/ready"
 
-    @Test func `while it stops, a request is answered, load balancers are sent elsewhere, and no page is begun`()
+    @Test func `while it stops, a request is answered, load balancers are sent elsewhere, and no batch is begun`()
         async throws
     {
-        try await Estate.with { estate in
-            let crowd = try await estate.crowd(6_000)
-            estate.simulator.script.set(ServiceScript(latencyMilliseconds: 200))
-            let first = try await estate.serve([
-                "BELFRY_SHUTDOWN_NOTICE_SECONDS": "4", "BELFRY_DELIVERY_PAGES_MAX": "2",
+        try await TestInstallation.with { installation in
+            let crowd = try await installation.crowd(6_000)
+            installation.simulator.script.set(ServiceScript(latencyMilliseconds: 200))
+            let first = try await installation.serve([
+                "BELFRY_SHUTDOWN_DELAY_SECONDS": "4", "BELFRY_DELIVERY_BATCHES_MAX": "2",
             ])
             defer { first.endAtOnce() }
             let (base, management) = try await first.addresses()
-            let sender = estate.sender(at: base)
+            let sender = installation.sender(at: base)
             let push = try await sender.push("Hello", toTopic: "town")
             let slow = try await SlowPush.begin(at: base, by: sender)
-            try await eventually("it delivers") { estate.simulator.ledger.totals().told > 500 }
+            try await eventually("it delivers") { installation.simulator.ledger.totals().told > 500 }
             #expect(try await sender.send("GET", Self.ready).status == 200)
 
             first.send(SIGTERM)
@@ -42,18 +42,18 @@ extension ServerTests.StopTests {
             try await eventually("the request that was begun is answered") { slow.isAccepted }
             try await first.end(SIGTERM, within: .seconds(30))
             #expect(first.ending == 0)
-            #expect(estate.simulator.ledger.totals().told < crowd.count, "it was over before it was told to stop")
+            #expect(installation.simulator.ledger.totals().told < crowd.count, "it was over before it was told to stop")
 
-            estate.simulator.script.set(ServiceScript())
-            let second = try await estate.serve()
+            installation.simulator.script.set(ServiceScript())
+            let second = try await installation.serve()
             defer { second.endAtOnce() }
             _ = try await second.addresses()
             for push in [push, late] {
-                #expect(try await estate.settled(push).counts == ["accepted": crowd.count])
+                #expect(try await installation.settled(push).counts == ["accepted": crowd.count])
             }
             // Two pushes to all, and the one that was begun before.
             try await eventually("all three are delivered") {
-                estate.simulator.ledger.totals().told == 3 * crowd.count
+                installation.simulator.ledger.totals().told == 3 * crowd.count
             }
             try await second.end(SIGTERM)
         }
@@ -62,15 +62,16 @@ extension ServerTests.StopTests {
     @Test func `what a provider does not answer in time is handed back, and not waited for until its lease ends`()
         async throws
     {
-        try await Estate.with { estate in
-            let crowd = try await estate.crowd(600)
-            estate.simulator.script.set(
+        try await TestInstallation.with { installation in
+            let crowd = try await installation.crowd(600)
+            installation.simulator.script.set(
                 ServiceScript(faults: [ServiceFault(when: ServiceFault.When(after: 10), then: .stall(told: false))]))
-            let first = try await estate.serve(["BELFRY_SHUTDOWN_TIMEOUT_SECONDS": "2"])
+            let first = try await installation.serve(["BELFRY_SHUTDOWN_TIMEOUT_SECONDS": "2"])
             defer { first.endAtOnce() }
-            let push = try await estate.sender(at: try await first.addresses().http).push("Hello", toTopic: "town")
+            let push = try await installation.sender(at: try await first.addresses().http).push(
+                "Hello", toTopic: "town")
             try await eventually("it waits for answers") {
-                estate.simulator.script.timesHappened.first.map { $0 > 100 } ?? false
+                installation.simulator.script.timesHappened.first.map { $0 > 100 } ?? false
             }
             let told = ContinuousClock.now
             try await first.end(SIGTERM, within: .seconds(20))
@@ -78,30 +79,30 @@ extension ServerTests.StopTests {
             #expect(ContinuousClock.now - told < .seconds(12))
             #expect(first.logged.contains("handed back"))
 
-            estate.simulator.script.clear()
-            let second = try await estate.serve()
+            installation.simulator.script.clear()
+            let second = try await installation.serve()
             defer { second.endAtOnce() }
             let begun = ContinuousClock.now
-            #expect(try await estate.settled(push).counts == ["accepted": crowd.count])
+            #expect(try await installation.settled(push).counts == ["accepted": crowd.count])
             #expect(ContinuousClock.now - begun < .seconds(60), "the lease of two minutes was waited for")
-            #expect(estate.simulator.ledger.totals().tokensToldTwice == 0)
+            #expect(installation.simulator.ledger.totals().tokensToldTwice == 0)
             try await second.end(SIGTERM)
         }
     }
 
     @Test func `nodes are listed while they serve, and take their leave`() async throws {
-        try await Estate.with { estate in
-            let server = try await estate.serve()
+        try await TestInstallation.with { installation in
+            let server = try await installation.serve()
             defer { server.endAtOnce() }
             _ = try await server.addresses()
             struct Row: Decodable {
                 let state: String
                 let host: String
             }
-            let nodes = { () async throws -> [Row] in try await estate.run("nodes", "--json").decoded() }
+            let nodes = { () async throws -> [Row] in try await installation.run("nodes", "--json").decoded() }
             try await eventually("the node is listed") { try await nodes().map(\.state) == ["up"] }
             #expect(try await nodes().map(\.host) == [ProcessInfo.processInfo.hostName])
-            #expect(try await estate.run("nodes").out.contains("up"))
+            #expect(try await installation.run("nodes").out.contains("up"))
             try await server.end(SIGTERM)
             #expect(try await nodes().isEmpty)
         }

@@ -5,7 +5,7 @@ import Logging
 import NIOSSL
 import Testing
 
-/// The doors over TLS, with certificates that change under them.
+/// The listeners over TLS, with certificates that change under them.
 extension ServerTests {
     @Suite struct TLSTests {}
 }
@@ -15,20 +15,20 @@ extension ServerTests.TLSTests {
 
     /// Runs `body` against a server whose certificate is the first of two pairs.
     private static func open(
-        mayLogErrors: Bool = false, _ body: @escaping @Sendable (House, Safe) async throws -> Void
+        mayLogErrors: Bool = false, _ body: @escaping @Sendable (TestServer, Safe) async throws -> Void
     ) async throws {
         try await Scratch.with { scratch in
             let openSSL = OpenSSL(scratch: scratch)
             let safe = Safe(
                 scratch: scratch, first: try await openSSL.pair("first"), second: try await openSSL.pair("second"))
             try safe.put(safe.first)
-            try await House.open(
+            try await TestServer.open(
                 mayLogErrors: mayLogErrors,
                 configure: { configuration in
                     configuration.http.tls = safe.files
                     configuration.certificatePause = .milliseconds(50)
                 }
-            ) { house in try await body(house, safe) }
+            ) { server in try await body(server, safe) }
         }
     }
 
@@ -39,7 +39,7 @@ extension ServerTests.TLSTests {
         let first: Pair
         let second: Pair
 
-        var files: TLSFiles { TLSFiles(certificate: scratch.file("door.pem"), key: scratch.file("door.key")) }
+        var files: TLSFiles { TLSFiles(certificate: scratch.file("door.pem"), key: scratch.file("listener.key")) }
 
         /// The key first: in between the server sees a pair that does not belong together, and keeps the old one.
         func put(_ pair: Pair) throws {
@@ -56,8 +56,8 @@ extension ServerTests.TLSTests {
     }
 
     /// What a caller that trusts the certificate alone is told on a new connection; nothing when the handshake fails.
-    private static func say(_ request: String, to house: House, trusting pair: Safe.Pair) async throws -> String {
-        let connection = try await RawConnection.open(to: house.addresses.http, tls: try trust(pair))
+    private static func say(_ request: String, to server: TestServer, trusting pair: Safe.Pair) async throws -> String {
+        let connection = try await RawConnection.open(to: server.addresses.http, tls: try trust(pair))
         try? await connection.send(request)
         try await eventually("it is answered or closed") { !connection.received.isEmpty || connection.isClosed }
         await connection.close()
@@ -65,19 +65,19 @@ extension ServerTests.TLSTests {
     }
 
     @Test func `a certificate that changes is shown to new connections, and old ones go on`() async throws {
-        try await Self.open(mayLogErrors: true) { house, safe in
-            #expect(house.addresses.http.hasPrefix("https://"))
-            let old = try await RawConnection.open(to: house.addresses.http, tls: try Self.trust(safe.first))
+        try await Self.open(mayLogErrors: true) { server, safe in
+            #expect(server.addresses.http.hasPrefix("https://"))
+            let old = try await RawConnection.open(to: server.addresses.http, tls: try Self.trust(safe.first))
             try await old.send(Self.get)
             try await eventually("it is served") { old.received.hasPrefix("HTTP/1.1 200 ") }
             #expect(old.received.lowercased().contains("strict-transport-security: max-age="), "\(old.received)")
-            #expect(try await Self.say(Self.get, to: house, trusting: safe.second).isEmpty)
+            #expect(try await Self.say(Self.get, to: server, trusting: safe.second).isEmpty)
 
             try safe.put(safe.second)
             try await eventually("the new certificate is shown") {
-                try await Self.say(Self.get, to: house, trusting: safe.second).hasPrefix("HTTP/1.1 200 ")
+                try await Self.say(Self.get, to: server, trusting: safe.second).hasPrefix("HTTP/1.1 200 ")
             }
-            #expect(try await Self.say(Self.get, to: house, trusting: safe.first).isEmpty)
+            #expect(try await Self.say(Self.get, to: server, trusting: safe.first).isEmpty)
             try await old.send(Self.get)
             try await eventually("the old connection is served") {
                 old.received.split(separator: "HTTP/1.1 200 ").count == 2
@@ -87,48 +87,48 @@ extension ServerTests.TLSTests {
     }
 
     @Test func `a pair that cannot be used leaves the old one in place and is reported`() async throws {
-        try await Self.open(mayLogErrors: true) { house, safe in
-            let words = "the certificate files of a door cannot be used"
+        try await Self.open(mayLogErrors: true) { server, safe in
+            let words = "the certificate files of a listener cannot be used"
             try safe.put((certificate: safe.second.certificate, key: safe.first.key))
-            try await eventually("a mismatch is reported") { house.hasLogged(words) }
-            #expect(try await Self.say(Self.get, to: house, trusting: safe.first).hasPrefix("HTTP/1.1 200 "))
+            try await eventually("a mismatch is reported") { server.hasLogged(words) }
+            #expect(try await Self.say(Self.get, to: server, trusting: safe.first).hasPrefix("HTTP/1.1 200 "))
             let expired = try await OpenSSL(scratch: safe.scratch).pair("expired", days: -1)
             try safe.put(expired)
             try await eventually("the end of its time is reported") {
-                house.book.lines(atLeast: .error).contains { $0.contains("the certificate expired on 2021-01-01") }
+                server.book.lines(atLeast: .error).contains { $0.contains("the certificate expired on 2021-01-01") }
             }
-            #expect(try await Self.say(Self.get, to: house, trusting: safe.first).hasPrefix("HTTP/1.1 200 "))
+            #expect(try await Self.say(Self.get, to: server, trusting: safe.first).hasPrefix("HTTP/1.1 200 "))
         }
     }
 
     @Test func `a caller that speaks plain HTTP to the port is told so`() async throws {
-        try await Self.open { house, _ in
-            let said = try await RawConnection.exchange(Array(Self.get.utf8), with: house.addresses.http)
+        try await Self.open { server, _ in
+            let said = try await RawConnection.exchange(Array(Self.get.utf8), with: server.addresses.http)
             #expect(said.hasPrefix("HTTP/1.1 400 "))
             #expect(said.contains("This port speaks HTTPS"))
         }
     }
 
     @Test func `a version of TLS before 1.2 is refused`() async throws {
-        try await Self.open { house, safe in
+        try await Self.open { server, safe in
             var old = try Self.trust(safe.first)
             old.minimumTLSVersion = .tlsv1
             old.maximumTLSVersion = .tlsv11
             #expect(
-                try await RawConnection.exchange(Array(Self.get.utf8), with: house.addresses.http, tls: old).isEmpty)
+                try await RawConnection.exchange(Array(Self.get.utf8), with: server.addresses.http, tls: old).isEmpty)
         }
     }
 
-    @Test func `the management door has a certificate of its own`() async throws {
+    @Test func `the management listener has a certificate of its own`() async throws {
         try await Scratch.with { scratch in
             let pair = try await OpenSSL(scratch: scratch).pair("management")
-            try await House.open(configure: {
+            try await TestServer.open(configure: {
                 $0.management.tls = TLSFiles(certificate: pair.certificate, key: pair.key)
-            }) { house in
-                #expect(house.addresses.management.hasPrefix("https://"))
-                #expect(house.addresses.http.hasPrefix("http://"))
+            }) { server in
+                #expect(server.addresses.management.hasPrefix("https://"))
+                #expect(server.addresses.http.hasPrefix("http://"))
                 let connection = try await RawConnection.open(
-                    to: house.addresses.management, tls: try Self.trust(pair))
+                    to: server.addresses.management, tls: try Self.trust(pair))
                 try await connection.send("GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 try await eventually("it is served") { connection.received.hasPrefix("HTTP/1.1 200 ") }
                 await connection.close()

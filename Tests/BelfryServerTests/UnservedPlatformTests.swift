@@ -13,23 +13,23 @@ extension ServerTests {
         func `its pushes are accepted and wait, with the reason in their receipts and in the health`(
             kind: PlatformKind
         ) async throws {
-            try await House.open { house in
-                let created = try await house.operatorService.createPlatform(
-                    of: house.application.application, kind: kind, mode: .production, name: "others", credentials: nil)
+            try await TestServer.open { server in
+                let created = try await server.operatorService.createPlatform(
+                    of: server.application.application, kind: kind, mode: .production, name: "others", credentials: nil)
                 let app = Caller(
-                    base: house.addresses.http, user: created.platform.uuid.lowercased, secret: created.secret)
+                    base: server.addresses.http, user: created.platform.uuid.lowercased, secret: created.secret)
                 let registered = try await app.send(
                     "POST", "/v1/registration", #"{"registration_token":"\#(token(for: kind))"}"#)
                 #expect(registered.status == 200, "\(registered)")
-                let crowd = try await house.crowd(3)
-                let receipt = try await house.sender.pushToAll("Hello")
+                let crowd = try await server.crowd(3)
+                let receipt = try await server.sender.pushToAll("Hello")
                 try await eventually("the phones are told") {
-                    house.simulator.ledger.totals().told == crowd.count
+                    server.simulator.ledger.totals().told == crowd.count
                 }
-                let parked = try await house.receipt(receipt)
+                let parked = try await server.receipt(receipt)
                 #expect(parked.state == .parked)
                 #expect(parked.parked.map(\.detail) == ["this version has no provider for \(kind.rawValue)"])
-                let health = try await house.sender.send("GET", "/healthcheck")
+                let health = try await server.sender.send("GET", "/healthcheck")
                 #expect(
                     health.status == 200 && !health.body.contains("park"),
                     "what tenants have is nobody's business: \(health)")
@@ -47,15 +47,18 @@ extension ServerTests {
         }
 
         @Test func `the command line makes one without credentials, and shows that it waits`() async throws {
-            try await Estate.with { estate in
-                let create = ["platform", "create", "--app", estate.application, "--mode", "production", "--name", "x"]
-                let made = try await estate.run(create + ["--type", "android-baidu", "--json"])
+            try await TestInstallation.with { installation in
+                let create = [
+                    "platform", "create", "--app", installation.application, "--mode", "production", "--name", "x",
+                ]
+                let made = try await installation.run(create + ["--type", "android-baidu", "--json"])
                 #expect(made.status == 0 && made.out.contains("platform_secret"), "\(made)")
-                let shown = try await estate.run(["app", "show", estate.application])
+                let shown = try await installation.run(["app", "show", installation.application])
                 #expect(shown.out.contains("this version has no provider for android-baidu"), "\(shown)")
-                let refused = try await estate.run(create + ["--type", "android-baidu", "--topic", "org.example"])
+                let refused = try await installation.run(
+                    create + ["--type", "android-baidu", "--topic", "org.example"])
                 #expect(refused.status != 0)
-                let missing = try await estate.run(create + ["--type", "ios"])
+                let missing = try await installation.run(create + ["--type", "ios"])
                 #expect(missing.status != 0 && missing.err.contains("--topic"), "\(missing)")
             }
         }

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    static let token = Scene.token(1)
+    static let token = TestSimulator.token(1)
 
     static let rows: [Row] = [
         Row(200),
@@ -58,16 +58,16 @@ import Testing
 
     @Test(arguments: rows)
     func `each flaw is answered on the wire as APNs does`(row: Row) async throws {
-        try await Scene.with({
+        try await TestSimulator.with({
             $0.parsesPayloads = true
             $0.topics = ["com.example.app"]
-        }) { scene in
-            let client = try await scene.connect()
-            try await client.send([(try scene.fields(row.changes), row.payload)])
+        }) { fixture in
+            let client = try await fixture.connect()
+            try await client.send([(try fixture.fields(row.changes), row.payload)])
             let events = await client.events(until: .end(of: 1))
             #expect(events.statuses[1] == "\(row.status)")
             #expect(events.bodies[1] == row.reason.map { #"{"reason":"\#($0)"}"# })
-            let totals = scene.simulator.ledger.totals()
+            let totals = fixture.simulator.ledger.totals()
             #expect(totals.told == (row.status == 200 ? 1 : 0))
             #expect(totals.byReason == (row.reason.map { [$0: 1] } ?? [:]))
             try await client.close()
@@ -75,11 +75,11 @@ import Testing
     }
 
     @Test func `apns-id is echoed or invented, and the sandbox adds its own`() async throws {
-        try await Scene.with({ $0.isSandbox = true }) { scene in
-            let client = try await scene.connect()
+        try await TestSimulator.with({ $0.isSandbox = true }) { fixture in
+            let client = try await fixture.connect()
             let id = "0190f0a0-1111-7000-8000-000000000000"
             try await client.send([
-                (try scene.fields(["apns-id": id]), "{}"), (try scene.fields(), "{}"),
+                (try fixture.fields(["apns-id": id]), "{}"), (try fixture.fields(), "{}"),
             ])
             let events = await client.events(until: .end(of: 3))
             let answers = events.compactMap { event -> [String: String]? in
@@ -95,9 +95,9 @@ import Testing
     }
 
     @Test func `a repeated header is refused`() async throws {
-        try await Scene.with { scene in
-            let client = try await scene.connect()
-            try await client.send([(try scene.fields() + [("apns-topic", "com.example.app")], "{}")])
+        try await TestSimulator.with { fixture in
+            let client = try await fixture.connect()
+            try await client.send([(try fixture.fields() + [("apns-topic", "com.example.app")], "{}")])
             let events = await client.events(until: .end(of: 1))
             #expect(events.bodies[1] == #"{"reason":"DuplicateHeaders"}"#)
             try await client.close()
@@ -105,25 +105,25 @@ import Testing
     }
 
     @Test func `a provider token grows old on its connection`() async throws {
-        try await Scene.with { scene in
-            let client = try await scene.connect()
-            try await client.send([(try scene.fields(), "{}")])
+        try await TestSimulator.with { fixture in
+            let client = try await fixture.connect()
+            try await client.send([(try fixture.fields(), "{}")])
             #expect(await client.events(until: .end(of: 1)).statuses[1] == "200")
-            scene.clock.move(by: 3601)
-            try await client.send([(try scene.fields(), "{}")])
+            fixture.clock.move(by: 3601)
+            try await client.send([(try fixture.fields(), "{}")])
             #expect(await client.events(until: .end(of: 3)).bodies[3] == #"{"reason":"ExpiredProviderToken"}"#)
             try await client.close()
         }
     }
 
     @Test func `the limit is one stream until a provider token was accepted`() async throws {
-        try await Scene.with({ $0.startsWithOneStream = true }) { scene in
-            let client = try await scene.connect()
+        try await TestSimulator.with({ $0.startsWithOneStream = true }) { fixture in
+            let client = try await fixture.connect()
             #expect(await client.events(until: .event(.settings(maxStreams: 1))).last == .settings(maxStreams: 1))
-            try await client.send([(try scene.fields(["authorization": "bearer x"]), "{}")])
+            try await client.send([(try fixture.fields(["authorization": "bearer x"]), "{}")])
             let refused = await client.events(until: .end(of: 1))
             #expect(!refused.contains(.settings(maxStreams: 1000)))
-            try await client.send([(try scene.fields(), "{}")])
+            try await client.send([(try fixture.fields(), "{}")])
             let accepted = await client.events(until: .end(of: 3))
             #expect(accepted.statuses[3] == "200")
             #expect(accepted.contains(.settings(maxStreams: 1000)))
@@ -133,15 +133,15 @@ import Testing
 
     @Test func `with a certificate its own topic is the default and all streams are open at once`() async throws {
         let authority = try CertificateAuthority()
-        try await Scene.with({
+        try await TestSimulator.with({
             $0.listening.authority = authority
             $0.authentication = .certificates(trustRootPEM: nil)
             $0.startsWithOneStream = true
             $0.topics = ["com.example.app"]
-        }) { scene in
-            let client = try await scene.connect(as: try authority.issueClient(topic: "com.example.app"))
+        }) { fixture in
+            let client = try await fixture.connect(as: try authority.issueClient(topic: "com.example.app"))
             #expect(await client.events(until: .settings).last == .settings(maxStreams: 1000))
-            try await client.send([(try scene.fields(["apns-topic": nil, "authorization": nil]), "{}")])
+            try await client.send([(try fixture.fields(["apns-topic": nil, "authorization": nil]), "{}")])
             #expect(await client.events(until: .end(of: 1)).statuses[1] == "200")
             try await client.close()
         }
@@ -149,12 +149,12 @@ import Testing
 
     @Test func `a certificate of another authority does not pass the handshake`() async throws {
         let stranger = try CertificateAuthority().issueClient(topic: "com.example.app")
-        try await Scene.with({ $0.authentication = .certificates(trustRootPEM: nil) }) { scene in
-            let client = try await scene.connect(as: stranger)
+        try await TestSimulator.with({ $0.authentication = .certificates(trustRootPEM: nil) }) { fixture in
+            let client = try await fixture.connect(as: stranger)
             #expect(await client.events(until: .settings) == [.closed])
         }
-        try await Scene.with({ $0.authentication = .anyCertificate }) { scene in
-            let client = try await scene.connect(as: stranger)
+        try await TestSimulator.with({ $0.authentication = .anyCertificate }) { fixture in
+            let client = try await fixture.connect(as: stranger)
             #expect(await client.events(until: .settings).last == .settings(maxStreams: 1000))
             try await client.close()
         }

@@ -6,24 +6,24 @@ import Testing
     /// Sends so many requests in one burst under one fault, and collects what comes until the wanted event.
     private func burst(
         of count: Int, _ faults: [ServiceFault], latency: Int = 0, until mark: WireClient.Mark,
-        then check: (Scene, WireClient, [WireClient.Event]) async throws -> Void
+        then check: (TestSimulator, WireClient, [WireClient.Event]) async throws -> Void
     ) async throws {
-        try await Scene.with { scene in
-            scene.simulator.script.set(ServiceScript(faults: faults, latencyMilliseconds: latency))
-            let client = try await scene.connect()
-            try await client.send(try scene.requests(1...count))
+        try await TestSimulator.with { fixture in
+            fixture.simulator.script.set(ServiceScript(faults: faults, latencyMilliseconds: latency))
+            let client = try await fixture.connect()
+            try await client.send(try fixture.requests(1...count))
             let events = await client.events(until: mark)
-            try await check(scene, client, events)
+            try await check(fixture, client, events)
             try await client.close()
         }
     }
 
     @Test func `a token has the answer it was given`() async throws {
-        try await Scene.with { scene in
+        try await TestSimulator.with { fixture in
             let verdict = ScriptedAnswer(.unregistered, timestamp: 1_700_000_000_123)
-            scene.simulator.script.answer(verdict, for: [Scene.token(2)])
-            let client = try await scene.connect()
-            try await client.send(try scene.requests(1...3))
+            fixture.simulator.script.answer(verdict, for: [TestSimulator.token(2)])
+            let client = try await fixture.connect()
+            try await client.send(try fixture.requests(1...3))
             let events = await client.events(until: .ends(3))
             #expect(events.statuses == [1: "200", 3: "410", 5: "200"])
             #expect(events.bodies == [3: #"{"reason":"Unregistered","timestamp":1700000000123}"#])
@@ -33,10 +33,10 @@ import Testing
 
     @Test func `a burst of answers is spent and then all is well`() async throws {
         let fault = ServiceFault(times: 2, then: .answer(ScriptedAnswer("ServiceUnavailable", status: 503)))
-        try await burst(of: 3, [fault], until: .end(of: 5)) { scene, _, events in
+        try await burst(of: 3, [fault], until: .end(of: 5)) { fixture, _, events in
             #expect(events.statuses[5] == "200")
-            #expect(scene.simulator.ledger.totals().byReason == ["ServiceUnavailable": 2])
-            #expect(scene.simulator.script.timesHappened == [2])
+            #expect(fixture.simulator.ledger.totals().byReason == ["ServiceUnavailable": 2])
+            #expect(fixture.simulator.script.timesHappened == [2])
         }
     }
 
@@ -44,19 +44,19 @@ import Testing
         let fault = ServiceFault(
             when: .init(request: 2), times: 1,
             then: .answer(ScriptedAnswer("ExpiredProviderToken", status: 403, sticky: true)))
-        try await burst(of: 4, [fault], until: .end(of: 7)) { scene, _, events in
-            #expect(scene.simulator.ledger.totals().byStatus == ["200": 1, "403": 3])
-            let other = try await scene.connect()
-            try await other.send(try scene.requests(9...9))
+        try await burst(of: 4, [fault], until: .end(of: 7)) { fixture, _, events in
+            #expect(fixture.simulator.ledger.totals().byStatus == ["200": 1, "403": 3])
+            let other = try await fixture.connect()
+            try await other.send(try fixture.requests(9...9))
             #expect(await other.events(until: .end(of: 1)).statuses[1] == "200")
             try await other.close()
         }
     }
 
     @Test func `delayed answers all come`() async throws {
-        try await burst(of: 200, [], latency: 3, until: .ends(200)) { scene, _, events in
+        try await burst(of: 200, [], latency: 3, until: .ends(200)) { fixture, _, events in
             #expect(events.statuses.count == 200)
-            #expect(scene.simulator.ledger.totals().accepted == 200)
+            #expect(fixture.simulator.ledger.totals().accepted == 200)
         }
     }
 
@@ -65,11 +65,11 @@ import Testing
             ServiceFault(when: .init(request: 1), then: .reset(code: 7)),
             ServiceFault(when: .init(request: 2), then: .reset(code: 2, told: true)),
         ]
-        try await burst(of: 2, faults, until: .end(of: 3)) { scene, _, events in
+        try await burst(of: 2, faults, until: .end(of: 3)) { fixture, _, events in
             #expect(events.contains(.streamClosed(stream: 1, code: 7)))
             #expect(events.contains(.streamClosed(stream: 3, code: 2)))
-            let ledger = scene.simulator.ledger
-            #expect(ledger.tokens().map(\.token) == [Scene.token(2)])
+            let ledger = fixture.simulator.ledger
+            #expect(ledger.tokens().map(\.token) == [TestSimulator.token(2)])
             #expect(ledger.totals().accepted == 0)
         }
     }
@@ -77,19 +77,19 @@ import Testing
     @Test func `GOAWAY names the middle of what waits, and what lies behind was not told`() async throws {
         let fault = ServiceFault(
             when: .init(request: 10), times: 1, then: .goAway(.init(reason: "Shutdown", lastStream: .half)))
-        try await burst(of: 20, [fault], latency: 20, until: .event(.closed)) { scene, _, events in
+        try await burst(of: 20, [fault], latency: 20, until: .event(.closed)) { fixture, _, events in
             #expect(events.contains(.goAway(lastStream: 19, code: 0, data: #"{"reason":"Shutdown"}"#)))
             #expect(events.statuses.keys.sorted() == Array(stride(from: 1, through: 19, by: 2)))
-            let totals = scene.simulator.ledger.totals()
+            let totals = fixture.simulator.ledger.totals()
             #expect((totals.told, totals.accepted, totals.connections.goAwaysSent) == (10, 10, 1))
         }
     }
 
     @Test func `GOAWAY takes back what it names as not processed`() async throws {
         let fault = ServiceFault(when: .init(request: 10), times: 1, then: .goAway(.init(lastStream: .exactly(5))))
-        try await burst(of: 20, [fault], latency: 20, until: .event(.closed)) { scene, _, events in
+        try await burst(of: 20, [fault], latency: 20, until: .event(.closed)) { fixture, _, events in
             #expect(events.statuses.keys.sorted() == [1, 3, 5])
-            #expect((scene.simulator.ledger.totals().told, scene.simulator.ledger.totals().accepted) == (3, 3))
+            #expect((fixture.simulator.ledger.totals().told, fixture.simulator.ledger.totals().accepted) == (3, 3))
         }
     }
 
@@ -105,11 +105,11 @@ import Testing
     }
 
     @Test func `GOAWAY comes without a request when it is asked for`() async throws {
-        try await Scene.with { scene in
-            let client = try await scene.connect()
-            try await client.send(try scene.requests(1...1))
+        try await TestSimulator.with { fixture in
+            let client = try await fixture.connect()
+            try await client.send(try fixture.requests(1...1))
             _ = await client.events(until: .end(of: 1))
-            try await scene.simulator.act(.goAway(.init(reason: "IdleTimeout")))
+            try await fixture.simulator.act(.goAway(.init(reason: "IdleTimeout")))
             let events = await client.events(until: .event(.closed))
             #expect(events.first == .goAway(lastStream: 1, code: 0, data: #"{"reason":"IdleTimeout"}"#))
         }
@@ -120,13 +120,13 @@ import Testing
             ServiceFault(when: .init(request: 1), then: .maxStreams(streams: 1)),
             ServiceFault(when: .init(request: 2), then: .maxStreams(streams: 1000)),
         ]
-        try await Scene.with { scene in
-            scene.simulator.script.set(ServiceScript(faults: faults))
-            let client = try await scene.connect()
+        try await TestSimulator.with { fixture in
+            fixture.simulator.script.set(ServiceScript(faults: faults))
+            let client = try await fixture.connect()
             _ = await client.events(until: .settings)
-            try await client.send(try scene.requests(1...1))
+            try await client.send(try fixture.requests(1...1))
             #expect(await client.events(until: .settings).last == .settings(maxStreams: 1))
-            try await client.send(try scene.requests(2...2))
+            try await client.send(try fixture.requests(2...2))
             #expect(await client.events(until: .settings).last == .settings(maxStreams: 1000))
             try await client.close()
         }
@@ -134,67 +134,67 @@ import Testing
 
     @Test func `a stalled answer has headers and no end, and the connection lives on`() async throws {
         let fault = ServiceFault(when: .init(request: 1), then: .stall())
-        try await burst(of: 2, [fault], until: .end(of: 3)) { scene, client, events in
+        try await burst(of: 2, [fault], until: .end(of: 3)) { fixture, client, events in
             #expect(events.statuses == [1: "200", 3: "200"])
             #expect(!events.map(\.endedStream).contains(1))
             try await client.ping()
             #expect(await client.events(until: .event(.pong)).last == .pong)
-            #expect(scene.simulator.ledger.totals().connections.pings == 1)
+            #expect(fixture.simulator.ledger.totals().connections.pings == 1)
         }
     }
 
     @Test func `a half-open connection answers what came before and then nothing`() async throws {
         let fault = ServiceFault(when: .init(request: 3), then: .silence())
-        try await burst(of: 5, [fault], until: .end(of: 3)) { scene, client, events in
+        try await burst(of: 5, [fault], until: .end(of: 3)) { fixture, client, events in
             #expect(events.statuses == [1: "200", 3: "200"])
             try await client.ping()
             // Another connection is served, so the silence is the fault's and not the server's.
-            let other = try await scene.connect()
-            try await other.send(try scene.requests(9...9))
+            let other = try await fixture.connect()
+            try await other.send(try fixture.requests(9...9))
             #expect(await other.events(until: .end(of: 1)).statuses[1] == "200")
             try await other.close()
             try await client.close()
             #expect(await client.events(until: .event(.closed)) == [.closed])
-            #expect(scene.simulator.ledger.token(Array(repeating: 0, count: 31) + [3])?.told == 1)
-            #expect(scene.simulator.ledger.token(Array(repeating: 0, count: 31) + [4]) == nil)
+            #expect(fixture.simulator.ledger.token(Array(repeating: 0, count: 31) + [3])?.told == 1)
+            #expect(fixture.simulator.ledger.token(Array(repeating: 0, count: 31) + [4]) == nil)
         }
     }
 
     @Test func `a dropped connection says nothing`() async throws {
         let fault = ServiceFault(when: .init(request: 3), then: .close())
-        try await burst(of: 5, [fault], until: .event(.closed)) { scene, _, events in
+        try await burst(of: 5, [fault], until: .event(.closed)) { fixture, _, events in
             #expect(events.statuses == [1: "200", 3: "200"])
-            #expect(scene.simulator.ledger.totals().told == 2)
+            #expect(fixture.simulator.ledger.totals().told == 2)
         }
     }
 
     @Test func `lost answers were told`() async throws {
         let fault = ServiceFault(when: .init(request: 3), then: .loseAnswers(count: 2))
-        try await burst(of: 6, [fault], until: .event(.closed)) { scene, _, events in
+        try await burst(of: 6, [fault], until: .event(.closed)) { fixture, _, events in
             #expect(events.statuses == [1: "200", 3: "200"])
-            let totals = scene.simulator.ledger.totals()
+            let totals = fixture.simulator.ledger.totals()
             #expect((totals.told, totals.accepted, totals.connections.unanswered) == (4, 2, 2))
         }
     }
 
     @Test func `a refused handshake ends in an alert, the next one passes`() async throws {
-        try await Scene.with { scene in
-            scene.simulator.script.add(ServiceFault(times: 1, then: .refuseHandshake()))
-            let refused = try await scene.connect()
+        try await TestSimulator.with { fixture in
+            fixture.simulator.script.add(ServiceFault(times: 1, then: .refuseHandshake()))
+            let refused = try await fixture.connect()
             #expect(await refused.events(until: .settings) == [.closed])
-            let taken = try await scene.connect()
+            let taken = try await fixture.connect()
             #expect(await taken.events(until: .settings).last == .settings(maxStreams: 1000))
-            #expect(scene.simulator.ledger.totals().connections.refused == 1)
+            #expect(fixture.simulator.ledger.totals().connections.refused == 1)
             try await taken.close()
         }
     }
 
     @Test func `TCP is refused while not listening, on the same port afterwards`() async throws {
-        try await Scene.with({ $0.listening.port = Scene.ownPort() }) { scene in
-            try await scene.simulator.stopListening()
-            await #expect(throws: (any Error).self) { try await scene.connect() }
-            try await scene.simulator.resumeListening()
-            let client = try await scene.connect()
+        try await TestSimulator.with({ $0.listening.port = TestSimulator.ownPort() }) { fixture in
+            try await fixture.simulator.stopListening()
+            await #expect(throws: (any Error).self) { try await fixture.connect() }
+            try await fixture.simulator.resumeListening()
+            let client = try await fixture.connect()
             #expect(await client.events(until: .settings).last == .settings(maxStreams: 1000))
             try await client.close()
         }

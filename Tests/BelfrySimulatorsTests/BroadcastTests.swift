@@ -9,23 +9,23 @@ import Testing
 
     /// The fields of a proper broadcast; a change of nil takes a field away.
     private static func fields(
-        _ scene: Scene, _ channel: String, _ changes: [String: String?] = [:]
+        _ fixture: TestSimulator, _ channel: String, _ changes: [String: String?] = [:]
     ) throws -> [(String, String)] {
         let proper: [String: String?] = [
             ":path": "/4/broadcasts/apps/\(bundle)", "apns-topic": nil, "apns-push-type": "liveactivity",
             "apns-priority": "10", "apns-expiration": "0", "apns-channel-id": channel,
         ]
-        return try scene.fields(proper.merging(changes) { $1 })
+        return try fixture.fields(proper.merging(changes) { $1 })
     }
 
     @Test func `a channel is told, and the answer bears the request's id`() async throws {
-        let book = ChannelBook()
-        try await Scene.with({ $0.channels = book }) { scene in
+        let book = ChannelRegistry()
+        try await TestSimulator.with({ $0.channels = book }) { fixture in
             let channel = try #require(book.create(storing: 1, of: Self.bundle))
             let id = "123e4567-e89b-12d3-a456-426614174000"
-            let client = try await scene.connect()
-            let fields = try Self.fields(scene, channel, ["apns-request-id": id, "apns-expiration": "1900000000"])
-            try await client.send([(fields, "{}"), (try scene.fields(), "{}")])
+            let client = try await fixture.connect()
+            let fields = try Self.fields(fixture, channel, ["apns-request-id": id, "apns-expiration": "1900000000"])
+            try await client.send([(fields, "{}"), (try fixture.fields(), "{}")])
             let answers = await client.events(until: .ends(2)).compactMap { event -> [String: String]? in
                 if case .answer(_, let fields) = event { fields } else { nil }
             }
@@ -34,7 +34,7 @@ import Testing
             #expect(answers.first?["apns-unique-id"] != nil)
             #expect(answers.first?["apns-id"] == nil)
             #expect(answers.last?["apns-id"] != nil, "a device's answer on the same connection has its own")
-            #expect(scene.simulator.ledger.token(Array(channel.utf8))?.told == 1)
+            #expect(fixture.simulator.ledger.token(Array(channel.utf8))?.told == 1)
             try await client.close()
         }
     }
@@ -70,18 +70,18 @@ import Testing
     ]
 
     @Test(arguments: rows) func `each flaw of a broadcast is answered with its reason`(row: Row) async throws {
-        let book = ChannelBook()
-        try await Scene.with({
+        let book = ChannelRegistry()
+        try await TestSimulator.with({
             $0.channels = book
             $0.topics = [Self.bundle]
-        }) { scene in
+        }) { fixture in
             let channel = try #require(book.create(storing: 0, of: Self.bundle))
-            let client = try await scene.connect()
-            try await client.send([(try Self.fields(scene, channel, row.changes), row.payload)])
+            let client = try await fixture.connect()
+            try await client.send([(try Self.fields(fixture, channel, row.changes), row.payload)])
             let events = await client.events(until: .end(of: 1))
             #expect(events.statuses[1] == "\(row.status)")
             #expect(events.bodies[1] == #"{"reason":"\#(row.reason)"}"#)
-            #expect(scene.simulator.ledger.totals().told == 0)
+            #expect(fixture.simulator.ledger.totals().told == 0)
             try await client.close()
         }
     }
@@ -101,7 +101,8 @@ import Testing
     }
 
     private static func ask(
-        _ simulator: APNsChannelsSimulator, _ jwt: String?, _ method: String, _ page: String, channel: String? = nil,
+        _ simulator: APNsChannelsSimulator, _ jwt: String?, _ method: String, _ resource: String,
+        channel: String? = nil,
         _ more: [String] = [], body: String? = nil, bundle: String = bundle
     ) async throws -> Answer {
         try await Tool.withFile(simulator.trustRootPEM) { trust in
@@ -110,7 +111,7 @@ import Testing
             if let jwt { arguments += ["--header", "authorization: bearer \(jwt)"] }
             if let channel { arguments += ["--header", "apns-channel-id: \(channel)"] }
             if let body { arguments += ["--data-binary", body] }
-            arguments += more + ["https://localhost:\(simulator.port)/1/apps/\(bundle)/\(page)"]
+            arguments += more + ["https://localhost:\(simulator.port)/1/apps/\(bundle)/\(resource)"]
             let output = try await Tool.run("/usr/bin/curl", arguments).output
             let cut = output.range(of: "\r\n\r\n")
             let head = cut.map { String(output[..<$0.lowerBound]) } ?? output
@@ -128,11 +129,11 @@ import Testing
         var configuration = APNsChannelsConfiguration()
         configuration.keys = [key.known]
         configuration.topics = [bundle]
-        configuration.listening.now = { .seconds(Scene.now) }
+        configuration.listening.now = { .seconds(TestSimulator.now) }
         change(&configuration)
         let simulator = try await APNsChannelsSimulator.start(configuration)
         do {
-            try await body(simulator, try key.providerToken(issuedAt: Scene.now))
+            try await body(simulator, try key.providerToken(issuedAt: TestSimulator.now))
         } catch {
             try await simulator.shutdown()
             throw error
@@ -164,7 +165,7 @@ import Testing
 
     @Test func `each flaw of a request about channels is answered with its reason`() async throws {
         let good = #"{"message-storage-policy":0,"push-type":"LiveActivity"}"#
-        try await Self.with({ $0.channels = ChannelBook(ofAppMax: 0) }) { simulator, jwt in
+        try await Self.with({ $0.channels = ChannelRegistry(ofAppMax: 0) }) { simulator, jwt in
             let answers: [(Answer, Int, String)] = [
                 (try await Self.ask(simulator, jwt, "POST", "channels", body: good), 400, "CannotCreateChannelConfig"),
                 (

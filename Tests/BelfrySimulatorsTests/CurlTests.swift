@@ -9,23 +9,23 @@ import Testing
     }
 
     @Test func `curl pushes over TLS and HTTP2 and reads the ledger over the control port`() async throws {
-        try await Scene.with({
+        try await TestSimulator.with({
             $0.listening.controlPort = 0
             $0.listening.ledgerDetail = .payloads
-        }) { scene in
-            let jwt = try scene.key.providerToken(issuedAt: Scene.now)
-            let (status, output) = try await Tool.withFile(scene.simulator.trustRootPEM) { trust in
+        }) { fixture in
+            let jwt = try fixture.key.providerToken(issuedAt: TestSimulator.now)
+            let (status, output) = try await Tool.withFile(fixture.simulator.trustRootPEM) { trust in
                 try await curl(
                     "--http2", "--cacert", trust, "--include", "--header", "authorization: bearer \(jwt)",
                     "--header", "apns-topic: com.example.app", "--header", "apns-push-type: alert",
                     "--data", #"{"aps":{"alert":"x"}}"#,
-                    "https://127.0.0.1:\(scene.simulator.port)/3/device/\(Scene.token(7))")
+                    "https://127.0.0.1:\(fixture.simulator.port)/3/device/\(TestSimulator.token(7))")
             }
             #expect(status == 0)
             #expect(output.hasPrefix("HTTP/2 200"))
-            let control = "http://127.0.0.1:\(try #require(scene.simulator.controlPort))"
+            let control = "http://127.0.0.1:\(try #require(fixture.simulator.controlPort))"
             #expect(try await curl("\(control)/health").output == #"{"status":"ok"}"#)
-            let token = try await curl("\(control)/ledger/tokens/\(Scene.token(7))").output
+            let token = try await curl("\(control)/ledger/tokens/\(TestSimulator.token(7))").output
             #expect(token.contains(#""told":1"#))
             #expect(token.contains(#""payload":"{\"aps\":{\"alert\":\"x\"}}""#))
             #expect(!token.contains(jwt))
@@ -35,20 +35,20 @@ import Testing
     }
 
     @Test func `the script over the control port is the script in process`() async throws {
-        try await Scene.with({ $0.listening.controlPort = 0 }) { scene in
-            let control = "http://127.0.0.1:\(try #require(scene.simulator.controlPort))"
+        try await TestSimulator.with({ $0.listening.controlPort = 0 }) { fixture in
+            let control = "http://127.0.0.1:\(try #require(fixture.simulator.controlPort))"
             let fault = """
                 {"when":{"request":10},"times":1,"then":{"goAway":{"lastStream":"half","reason":"Shutdown"}}}
                 """
             _ = try await curl("--data", fault, "\(control)/script/faults")
             let expected = ServiceFault(
                 when: .init(request: 10), times: 1, then: .goAway(.init(reason: "Shutdown", lastStream: .half)))
-            #expect(scene.simulator.script.script.faults == [expected])
+            #expect(fixture.simulator.script.script.faults == [expected])
             let script = try await curl("\(control)/script").output
             _ = try await curl("--request", "DELETE", "\(control)/script")
-            #expect(scene.simulator.script.script == ServiceScript())
+            #expect(fixture.simulator.script.script == ServiceScript())
             _ = try await curl("--request", "PUT", "--data", script, "\(control)/script")
-            #expect(scene.simulator.script.script.faults == [expected])
+            #expect(fixture.simulator.script.script.faults == [expected])
         }
     }
 
@@ -60,13 +60,13 @@ import Testing
         (#"{"when":{},"then":{"goAway":{"lastStream":"hlf"}}}"#, "then.goAway.lastStream"),
     ])
     func `a fault not understood is refused by the name of its field`(body: String, field: String) async throws {
-        try await Scene.with({ $0.listening.controlPort = 0 }) { scene in
-            let port = try #require(scene.simulator.controlPort)
+        try await TestSimulator.with({ $0.listening.controlPort = 0 }) { fixture in
+            let port = try #require(fixture.simulator.controlPort)
             let answer = try await curl(
                 "--write-out", " %{http_code}", "--data", body, "http://127.0.0.1:\(port)/script/faults")
             #expect(answer.output.contains(#""field":"\#(field)""#))
             #expect(answer.output.hasSuffix(" 400"))
-            #expect(scene.simulator.script.script.faults.isEmpty)
+            #expect(fixture.simulator.script.script.faults.isEmpty)
         }
     }
 }

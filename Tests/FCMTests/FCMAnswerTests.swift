@@ -10,7 +10,9 @@ import Testing
     }
 
     /// Of the documentation: Firebase, "Error codes for the HTTP v1 API"; Google APIs, `google.rpc`.
-    private static func page(_ status: Int, _ name: String, _ details: String = "[]", message: String = "m") -> String {
+    private static func responseBody(_ status: Int, _ name: String, _ details: String = "[]", message: String = "m")
+        -> String
+    {
         #"{"error":{"code":\#(status),"message":"\#(message)","status":"\#(name)","details":\#(details)}}"#
     }
 
@@ -32,18 +34,19 @@ import Testing
     }
 
     @Test(arguments: [
-        (404, page(404, "NOT_FOUND", "[\(fcm("UNREGISTERED"))]"), FCMErrorCode.unregistered),
-        (404, page(404, "NOT_FOUND"), .notFound),
-        (400, page(400, "INVALID_ARGUMENT", "[\(violation),\(fcm("INVALID_ARGUMENT"))]"), .invalidArgument),
-        (403, page(403, "PERMISSION_DENIED", "[\(fcm("SENDER_ID_MISMATCH"))]"), .senderIDMismatch),
-        (403, page(403, "PERMISSION_DENIED"), .permissionDenied), (401, page(401, "UNAUTHENTICATED"), .unauthenticated),
-        (401, page(401, "UNAUTHENTICATED", "[{},\(fcm("THIRD_PARTY_AUTH_ERROR"))]"), .thirdPartyAuthError),
-        (429, page(429, "RESOURCE_EXHAUSTED", "[\(fcm("QUOTA_EXCEEDED"))]"), .quotaExceeded),
-        (500, page(500, "INTERNAL", "[\(fcm("INTERNAL"))]"), .internal),
-        (503, page(503, "UNAVAILABLE", "[\(fcm("UNAVAILABLE"))]"), .unavailable),
+        (404, responseBody(404, "NOT_FOUND", "[\(fcm("UNREGISTERED"))]"), FCMErrorCode.unregistered),
+        (404, responseBody(404, "NOT_FOUND"), .notFound),
+        (400, responseBody(400, "INVALID_ARGUMENT", "[\(violation),\(fcm("INVALID_ARGUMENT"))]"), .invalidArgument),
+        (403, responseBody(403, "PERMISSION_DENIED", "[\(fcm("SENDER_ID_MISMATCH"))]"), .senderIDMismatch),
+        (403, responseBody(403, "PERMISSION_DENIED"), .permissionDenied),
+        (401, responseBody(401, "UNAUTHENTICATED"), .unauthenticated),
+        (401, responseBody(401, "UNAUTHENTICATED", "[{},\(fcm("THIRD_PARTY_AUTH_ERROR"))]"), .thirdPartyAuthError),
+        (429, responseBody(429, "RESOURCE_EXHAUSTED", "[\(fcm("QUOTA_EXCEEDED"))]"), .quotaExceeded),
+        (500, responseBody(500, "INTERNAL", "[\(fcm("INTERNAL"))]"), .internal),
+        (503, responseBody(503, "UNAVAILABLE", "[\(fcm("UNAVAILABLE"))]"), .unavailable),
         (502, "<html>try again in 30 seconds", .unavailable), (500, "", .internal), (404, "<html>", .notFound),
-        (418, "{}", .unstated), (400, page(400, "NEW_WORD"), FCMErrorCode("NEW_WORD")),
-        (400, page(400, "a b"), .invalidArgument),
+        (418, "{}", .unstated), (400, responseBody(400, "NEW_WORD"), FCMErrorCode("NEW_WORD")),
+        (400, responseBody(400, "a b"), .invalidArgument),
         (404, #"{"error":{"status":"NOT_FOUND","details":"none"}}"#, .notFound),
         (404, #"{"error":{"status":5,"details":[7,{"errorCode":null},{"errorCode":"UNREGISTERED"}]}}"#, .unregistered),
         (503, #"{"error":[]}"#, .unavailable), (503, #"[{"error":{}}]"#, .unavailable),
@@ -54,24 +57,24 @@ import Testing
 
     @Test func `a 400 is about the token only where it says so`() {
         let details = "[\(Self.fcm("INVALID_ARGUMENT")),\(Self.violation)]"
-        #expect(Self.rejection(400, Self.page(400, "INVALID_ARGUMENT", details))?.isAboutToken == true)
+        #expect(Self.rejection(400, Self.responseBody(400, "INVALID_ARGUMENT", details))?.isAboutToken == true)
         let words = "The registration token is not a valid FCM registration token"
-        #expect(Self.rejection(400, Self.page(400, "INVALID_ARGUMENT", message: words))?.isAboutToken == true)
-        #expect(Self.rejection(400, Self.page(400, "INVALID_ARGUMENT"))?.isAboutToken == false)
+        #expect(Self.rejection(400, Self.responseBody(400, "INVALID_ARGUMENT", message: words))?.isAboutToken == true)
+        #expect(Self.rejection(400, Self.responseBody(400, "INVALID_ARGUMENT"))?.isAboutToken == false)
         let other = Self.violation.replacing("message.token", with: "message.data[0].value")
-        #expect(Self.rejection(400, Self.page(400, "INVALID_ARGUMENT", "[\(other)]"))?.isAboutToken == false)
-        #expect(Self.rejection(404, Self.page(404, "NOT_FOUND", "[\(Self.violation)]"))?.isAboutToken == false)
+        #expect(Self.rejection(400, Self.responseBody(400, "INVALID_ARGUMENT", "[\(other)]"))?.isAboutToken == false)
+        #expect(Self.rejection(404, Self.responseBody(404, "NOT_FOUND", "[\(Self.violation)]"))?.isAboutToken == false)
     }
 
     @Test func `a long message is cut short`() {
-        let long = Self.page(400, "X", message: String(repeating: "x", count: 5_000))
+        let long = Self.responseBody(400, "X", message: String(repeating: "x", count: 5_000))
         #expect(Self.rejection(400, long)?.message.count == 300)
     }
 
     @Test func `only a 401 of our own is one of our token's`() {
-        let ours = FCMAnswer(status: 401, body: Array(Self.page(401, "UNAUTHENTICATED").utf8)[...])
+        let ours = FCMAnswer(status: 401, body: Array(Self.responseBody(401, "UNAUTHENTICATED").utf8)[...])
         #expect(ours.isUnauthenticated)
-        let theirs = Self.page(401, "UNAUTHENTICATED", "[\(Self.fcm("THIRD_PARTY_AUTH_ERROR"))]")
+        let theirs = Self.responseBody(401, "UNAUTHENTICATED", "[\(Self.fcm("THIRD_PARTY_AUTH_ERROR"))]")
         #expect(!FCMAnswer(status: 401, body: Array(theirs.utf8)[...]).isUnauthenticated)
     }
 }

@@ -59,7 +59,7 @@ import Testing
         #expect(bucket.room(at: .seconds(61)) == 200)
     }
 
-    @Test func `a page sleeps for its turn`() async {
+    @Test func `a batch sleeps for its turn`() async {
         let slept = Mutex<[Duration]>([])
         let quota = FCMQuota(perMinute: 60, now: { .zero }, sleep: { wait in slept.withLock { $0.append(wait) } })
         #expect(await quota.take(1, within: .seconds(10)) == nil)
@@ -69,18 +69,18 @@ import Testing
     }
 }
 
-@Suite struct FCMPatienceTests {
+@Suite struct FCMBackOffTests {
     private static func tired(_ retryAfter: Duration?) -> FCMAnswer {
         .rejected(FCMRejection(status: 429, code: .quotaExceeded, retryAfter: retryAfter))
     }
     private static let taken = FCMAnswer.accepted(FCMReceipt(body: []))
 
-    @Test func `the project rests when most of a page is told to wait, a device's own limit is nothing to others`() {
+    @Test func `the project waits when most of a batch is told to wait, a device's own limit is nothing to others`() {
         #expect(
-            FCMPatience.pause(after: [Self.tired(.seconds(5)), Self.tired(.seconds(9)), Self.taken]) == .seconds(9))
-        #expect(FCMPatience.pause(after: [Self.tired(nil), Self.tired(nil)]) == .seconds(60))
-        #expect(FCMPatience.pause(after: [Self.tired(.seconds(5)), Self.taken, Self.taken]) == nil)
-        #expect(FCMPatience.pause(after: [Self.tired(.seconds(5))]) == nil)
-        #expect(FCMPatience.pause(after: []) == nil)
+            FCMBackOff.pause(after: [Self.tired(.seconds(5)), Self.tired(.seconds(9)), Self.taken]) == .seconds(9))
+        #expect(FCMBackOff.pause(after: [Self.tired(nil), Self.tired(nil)]) == .seconds(60))
+        #expect(FCMBackOff.pause(after: [Self.tired(.seconds(5)), Self.taken, Self.taken]) == nil)
+        #expect(FCMBackOff.pause(after: [Self.tired(.seconds(5))]) == nil)
+        #expect(FCMBackOff.pause(after: []) == nil)
     }
 }

@@ -12,7 +12,7 @@ import Testing
         HMSAnswer.answers(.response(OutboundResponse(status: status, body: Array(body.utf8))), tokens: tokens)
     }
 
-    private static func page(_ code: String, _ message: String = "m") -> String {
+    private static func responseBody(_ code: String, _ message: String = "m") -> String {
         #"{"code":"\#(code)","msg":"\#(message)","requestId":"r"}"#
     }
 
@@ -35,13 +35,16 @@ import Testing
     }
 
     @Test func `success is for all`() {
-        #expect(Self.answers(200, Self.page("80000000")) == Array(repeating: .accepted(requestID: "r"), count: 2))
+        #expect(
+            Self.answers(200, Self.responseBody("80000000")) == Array(repeating: .accepted(requestID: "r"), count: 2))
     }
 
     @Test func `of a partial success those called illegal are not taken`() {
         let message = #"{\"success\":1,\"failure\":1,\"illegal_tokens\":[\"b\"]}"#
         #expect(
-            Self.answers(200, Self.page("80100000", message)) == [.accepted(requestID: "r"), .illegalToken(.unstated)])
+            Self.answers(200, Self.responseBody("80100000", message)) == [
+                .accepted(requestID: "r"), .illegalToken(.unstated),
+            ])
     }
 
     @Test(arguments: [
@@ -49,7 +52,7 @@ import Testing
         #"{\"illegal_tokens\":[\"b\"],\"noRight\":[\"b\"],\"success\":1}"#,
     ])
     func `v3 says why a token was not taken`(message: String) {
-        let answers = Self.answers(200, Self.page("80100000", message))
+        let answers = Self.answers(200, Self.responseBody("80100000", message))
         #expect(answers == [.accepted(requestID: "r"), .illegalToken(.noRight)])
     }
 
@@ -101,7 +104,7 @@ import Testing
         #expect(throws: HMSCredentialsError.self) { try HMSCredentials(appID: "1", appSecret: "s", projectID: "x") }
     }
 
-    @Test(arguments: ["", "{}", "[]", #"{"code":80000000}"#, #"{"code":"x"}"#, page("80100000", "no list")])
+    @Test(arguments: ["", "{}", "[]", #"{"code":80000000}"#, #"{"code":"x"}"#, responseBody("80100000", "no list")])
     func `a 200 that cannot be understood may have been delivered`(body: String) {
         guard case .unknown? = Self.answers(200, body).first else {
             Issue.record("\(body) was understood")
@@ -112,13 +115,14 @@ import Testing
     @Test(arguments: [200, 400, 401])
     func `a code speaks whatever the status`(status: Int) {
         let rejected = HMSAnswer.rejected(HMSRejection(status: status, code: .allTokensInvalid))
-        #expect(Self.answers(status, Self.page("80300007")) == [rejected, rejected])
+        #expect(Self.answers(status, Self.responseBody("80300007")) == [rejected, rejected])
         #expect(Self.answers(503, "<html>").first == .rejected(HMSRejection(status: 503, code: nil)))
     }
 
     @Test(arguments: [
-        (200, page("80200003"), true), (401, page("80200001"), true), (401, "", true), (401, page("80300002"), false),
-        (200, page("80000000"), false),
+        (200, responseBody("80200003"), true), (401, responseBody("80200001"), true), (401, "", true),
+        (401, responseBody("80300002"), false),
+        (200, responseBody("80000000"), false),
     ])
     func `some answers say that our token was not taken`(status: Int, body: String, isOurs: Bool) {
         #expect(HMSAnswer.refusesToken(OutboundResponse(status: status, body: Array(body.utf8))) == isOurs)

@@ -7,12 +7,12 @@ import Testing
 
 @Suite struct HTTP2HandlerTests {
     @Test func `answers stand in the order of the requests, with kept headers and bodies`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 10))
-        let reply = try exchange.send(3)
-        exchange.server.answer(5, status: 410, headers: [("apns-id", "c"), ("x-other", "no")], bodyBytes: 2_500)
-        exchange.server.answer(1, status: 200, headers: [("apns-id", "a")])
-        exchange.server.answer(3, status: 400, headers: [("retry-after", "7")], bodyBytes: 2_500)
-        try exchange.turn()
+        let connection = try TestConnection(server: ScriptedServer(streams: 10))
+        let reply = try connection.send(3)
+        connection.server.answer(5, status: 410, headers: [("apns-id", "c"), ("x-other", "no")], bodyBytes: 2_500)
+        connection.server.answer(1, status: 200, headers: [("apns-id", "a")])
+        connection.server.answer(3, status: 400, headers: [("retry-after", "7")], bodyBytes: 2_500)
+        try connection.turn()
         #expect(reply.words == ["200", "400", "410"])
         #expect(reply.responses.map { $0["apns-id"] } == ["a", nil, "c"])
         #expect(reply.responses[1]["retry-after"] == "7")
@@ -23,239 +23,239 @@ import Testing
     }
 
     @Test func `the path and varying headers are never indexed, shared headers are`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 10))
+        let connection = try TestConnection(server: ScriptedServer(streams: 10))
         var batch = HTTP2Batch(headers: [HTTP2Header("apns-topic", "app")], varying: ["apns-id"], body: .shared([1]))
         batch.append(path: "/a", values: ["id"])
         batch.append(path: "/b", values: [""])
-        _ = try exchange.send(batch)
-        let first = exchange.server.requests[0]
+        _ = try connection.send(batch)
+        let first = connection.server.requests[0]
         #expect(first.headers.filter(\.isNeverIndexed).map(\.name) == [":path", "apns-id"])
         #expect(first.headers.map(\.name) == [":method", ":scheme", ":authority", ":path", "apns-topic", "apns-id"])
-        #expect(exchange.server.requests[1]["apns-id"] == nil, "an empty value leaves the header out")
+        #expect(connection.server.requests[1]["apns-id"] == nil, "an empty value leaves the header out")
     }
 
     @Test func `a body beyond the limit is cut and marked`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 10)) { $0.bodyBytesMax = 1_500 }
-        let reply = try exchange.send(1)
-        exchange.server.answer(1, status: 500, bodyBytes: 100_000)
-        try exchange.turn()
+        let connection = try TestConnection(server: ScriptedServer(streams: 10)) { $0.bodyBytesMax = 1_500 }
+        let reply = try connection.send(1)
+        connection.server.answer(1, status: 500, bodyBytes: 100_000)
+        try connection.turn()
         #expect(reply.responses.map(\.body.count) == [1_500])
         #expect(reply.responses.map(\.isTruncated) == [true])
     }
 
     @Test func `a body larger than the flow control window goes out in pieces`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 10, window: 1_000))
+        let connection = try TestConnection(server: ScriptedServer(streams: 10, window: 1_000))
         var batch = HTTP2Batch(body: .own)
         batch.append(path: "/large", body: Array(repeating: 1, count: 200_000))
         batch.append(path: "/none", body: [])
-        _ = try exchange.send(batch)
-        #expect(exchange.server.requests.map(\.bodyBytes) == [200_000, 0])
-        #expect(exchange.server.requests.map(\.isComplete) == [true, true])
+        _ = try connection.send(batch)
+        #expect(connection.server.requests.map(\.bodyBytes) == [200_000, 0])
+        #expect(connection.server.requests.map(\.isComplete) == [true, true])
     }
 
     @Test func `one request goes out until an answer proves the authentication`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 5)) { $0.initialStreamLimit = 1 }
-        let reply = try exchange.send(8)
-        #expect(exchange.paths == ["/0"])
-        exchange.server.answer(1, status: 403)
-        try exchange.turn()
-        #expect(exchange.paths == ["/0", "/1"], "a refusal proves nothing")
-        exchange.server.answer(3, status: 200)
-        try exchange.turn()
-        #expect(exchange.paths.count == 7)
-        #expect(exchange.events.contains(.proven))
-        for stream in stride(from: Int32(5), through: 13, by: 2) { exchange.server.answer(stream, status: 200) }
-        try exchange.turn()
-        exchange.server.answer(15, status: 200)
-        try exchange.turn()
+        let connection = try TestConnection(server: ScriptedServer(streams: 5)) { $0.initialStreamLimit = 1 }
+        let reply = try connection.send(8)
+        #expect(connection.paths == ["/0"])
+        connection.server.answer(1, status: 403)
+        try connection.turn()
+        #expect(connection.paths == ["/0", "/1"], "a refusal proves nothing")
+        connection.server.answer(3, status: 200)
+        try connection.turn()
+        #expect(connection.paths.count == 7)
+        #expect(connection.events.contains(.proven))
+        for stream in stride(from: Int32(5), through: 13, by: 2) { connection.server.answer(stream, status: 200) }
+        try connection.turn()
+        connection.server.answer(15, status: 200)
+        try connection.turn()
         #expect(reply.words == ["403"] + Array(repeating: "200", count: 7))
     }
 
     @Test func `a lowered stream limit holds from the next request on, a raised one at once`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 4))
-        let reply = try exchange.send(10)
-        #expect(exchange.paths.count == 4)
-        exchange.server.settings(streams: 1)
-        try exchange.turn()
-        for stream: Int32 in [1, 3, 5] { exchange.server.answer(stream, status: 200) }
-        try exchange.turn()
-        #expect(exchange.paths.count == 4, "one is still open")
-        exchange.server.answer(7, status: 200)
-        try exchange.turn()
-        #expect(exchange.paths.count == 5)
-        exchange.server.settings(streams: 100)
-        try exchange.turn()
-        #expect(exchange.paths.count == 10)
+        let connection = try TestConnection(server: ScriptedServer(streams: 4))
+        let reply = try connection.send(10)
+        #expect(connection.paths.count == 4)
+        connection.server.settings(streams: 1)
+        try connection.turn()
+        for stream: Int32 in [1, 3, 5] { connection.server.answer(stream, status: 200) }
+        try connection.turn()
+        #expect(connection.paths.count == 4, "one is still open")
+        connection.server.answer(7, status: 200)
+        try connection.turn()
+        #expect(connection.paths.count == 5)
+        connection.server.settings(streams: 100)
+        try connection.turn()
+        #expect(connection.paths.count == 10)
         #expect(reply.answers == nil)
-        #expect(exchange.events == [.streamLimit(4), .streamLimit(1), .proven, .streamLimit(100)])
+        #expect(connection.events == [.streamLimit(4), .streamLimit(1), .proven, .streamLimit(100)])
     }
 
     @Test func `urgent requests go before all that wait`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 2))
-        _ = try exchange.send(4)
-        let urgent = try exchange.send(2, urgent: true)
-        exchange.server.answer(1, status: 200)
-        exchange.server.answer(3, status: 200)
-        try exchange.turn()
-        #expect(exchange.paths == ["/0", "/1", "/urgent/0", "/urgent/1"])
-        exchange.server.answer(5, status: 200)
-        exchange.server.answer(7, status: 200)
-        try exchange.turn()
+        let connection = try TestConnection(server: ScriptedServer(streams: 2))
+        _ = try connection.send(4)
+        let urgent = try connection.send(2, urgent: true)
+        connection.server.answer(1, status: 200)
+        connection.server.answer(3, status: 200)
+        try connection.turn()
+        #expect(connection.paths == ["/0", "/1", "/urgent/0", "/urgent/1"])
+        connection.server.answer(5, status: 200)
+        connection.server.answer(7, status: 200)
+        try connection.turn()
         #expect(urgent.words == ["200", "200"])
-        #expect(exchange.paths.suffix(2) == ["/2", "/3"])
+        #expect(connection.paths.suffix(2) == ["/2", "/3"])
     }
 
     @Test func `after GOAWAY what lies above is unprocessed, what lies below is awaited`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 4))
-        let reply = try exchange.send(6)
-        exchange.server.goAway(last: 3, debugData: #"{"reason":"Shutdown"}"#)
-        try exchange.turn()
+        let connection = try TestConnection(server: ScriptedServer(streams: 4))
+        let reply = try connection.send(6)
+        connection.server.goAway(last: 3, debugData: #"{"reason":"Shutdown"}"#)
+        try connection.turn()
         #expect(reply.answers == nil)
-        #expect(exchange.channel.isActive)
+        #expect(connection.channel.isActive)
         let ending = HTTP2Ending.goAway(errorCode: 0, debugData: Array(#"{"reason":"Shutdown"}"#.utf8))
-        #expect(exchange.events.last == .draining(ending))
-        exchange.server.answer(1, status: 200)
-        exchange.server.answer(3, status: 200)
-        try exchange.turn()
+        #expect(connection.events.last == .draining(ending))
+        connection.server.answer(1, status: 200)
+        connection.server.answer(3, status: 200)
+        try connection.turn()
         #expect(reply.words == ["200", "200"] + Array(repeating: "unprocessed GOAWAY", count: 4))
-        #expect(exchange.events.last == .closed(ending))
-        #expect(!exchange.channel.isActive)
+        #expect(connection.events.last == .closed(ending))
+        #expect(!connection.channel.isActive)
     }
 
     @Test func `a second GOAWAY may name a lower stream`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 4))
-        let reply = try exchange.send(3)
-        exchange.server.goAway(last: .max)
-        try exchange.turn()
+        let connection = try TestConnection(server: ScriptedServer(streams: 4))
+        let reply = try connection.send(3)
+        connection.server.goAway(last: .max)
+        try connection.turn()
         #expect(reply.answers == nil)
-        exchange.server.goAway(last: 1)
-        exchange.server.answer(1, status: 200)
-        try exchange.turn()
+        connection.server.goAway(last: 1)
+        connection.server.answer(1, status: 200)
+        try connection.turn()
         #expect(reply.words == ["200", "unprocessed GOAWAY", "unprocessed GOAWAY"])
     }
 
     @Test func `a refused stream is unprocessed, any other reset is unknown`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 4))
-        let reply = try exchange.send(3)
-        exchange.server.reset(1, NGHTTP2_REFUSED_STREAM)
-        exchange.server.reset(3, NGHTTP2_INTERNAL_ERROR)
-        exchange.server.answer(5, status: 200)
-        try exchange.turn()
+        let connection = try TestConnection(server: ScriptedServer(streams: 4))
+        let reply = try connection.send(3)
+        connection.server.reset(1, NGHTTP2_REFUSED_STREAM)
+        connection.server.reset(3, NGHTTP2_INTERNAL_ERROR)
+        connection.server.answer(5, status: 200)
+        try connection.turn()
         #expect(reply.words == ["unprocessed stream refused", "unknown stream reset", "200"])
     }
 
     @Test func `at the deadline what was written is unknown and reset, what waits is unprocessed`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 2))
-        let reply = try exchange.send(3, deadline: .seconds(3))
-        let patient = try exchange.send(1, deadline: .seconds(60))
-        try exchange.advance(2)
+        let connection = try TestConnection(server: ScriptedServer(streams: 2))
+        let reply = try connection.send(3, deadline: .seconds(3))
+        let loop = try connection.send(1, deadline: .seconds(60))
+        try connection.advance(2)
         #expect(reply.answers == nil)
-        try exchange.advance(2)
+        try connection.advance(2)
         #expect(reply.words == ["unknown deadline passed", "unknown deadline passed", "unprocessed deadline passed"])
-        #expect(exchange.server.resets == [1: NGHTTP2_CANCEL.rawValue, 3: NGHTTP2_CANCEL.rawValue])
-        #expect(exchange.paths.count == 3, "the streams are free for the next batch")
-        exchange.server.answer(5, status: 200)
-        try exchange.turn()
-        #expect(patient.words == ["200"])
+        #expect(connection.server.resets == [1: NGHTTP2_CANCEL.rawValue, 3: NGHTTP2_CANCEL.rawValue])
+        #expect(connection.paths.count == 3, "the streams are free for the next batch")
+        connection.server.answer(5, status: 200)
+        try connection.turn()
+        #expect(loop.words == ["200"])
     }
 
     @Test func `a batch whose deadline has passed is not written`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 2))
+        let connection = try TestConnection(server: ScriptedServer(streams: 2))
         #expect(
-            try exchange.send(2, deadline: .zero).words == Array(repeating: "unprocessed deadline passed", count: 2))
-        #expect(exchange.paths.isEmpty)
+            try connection.send(2, deadline: .zero).words == Array(repeating: "unprocessed deadline passed", count: 2))
+        #expect(connection.paths.isEmpty)
     }
 
     @Test func `a cancelled batch is answered at once`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 1))
-        let reply = try exchange.send(2)
-        exchange.handler.cancel(1)
-        try exchange.turn()
+        let connection = try TestConnection(server: ScriptedServer(streams: 1))
+        let reply = try connection.send(2)
+        connection.handler.cancel(1)
+        try connection.turn()
         #expect(reply.words == ["unknown cancelled", "unprocessed cancelled"])
     }
 
     @Test func `silence with open streams is asked about, and a missed ping ends the connection`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 1, answersPings: false))
-        let reply = try exchange.send(2, deadline: .seconds(600))
-        try exchange.advance(9)
-        #expect(exchange.server.pings == 0)
-        try exchange.advance(2)
-        #expect(exchange.server.pings == 1)
-        try exchange.advance(3)
+        let connection = try TestConnection(server: ScriptedServer(streams: 1, answersPings: false))
+        let reply = try connection.send(2, deadline: .seconds(600))
+        try connection.advance(9)
+        #expect(connection.server.pings == 0)
+        try connection.advance(2)
+        #expect(connection.server.pings == 1)
+        try connection.advance(3)
         #expect(reply.answers == nil)
-        try exchange.advance(2)
+        try connection.advance(2)
         #expect(reply.words == ["unknown ping unanswered", "unprocessed ping unanswered"])
-        #expect(exchange.events.last == .closed(.pingUnanswered))
+        #expect(connection.events.last == .closed(.pingUnanswered))
     }
 
     @Test func `an answered ping keeps the connection, idle or not`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 1))
-        try exchange.advance(3_700)
-        #expect(exchange.server.pings == 1)
-        let reply = try exchange.send(1, deadline: .seconds(600))
-        try exchange.advance(60)
-        #expect(exchange.server.pings > 1)
+        let connection = try TestConnection(server: ScriptedServer(streams: 1))
+        try connection.advance(3_700)
+        #expect(connection.server.pings == 1)
+        let reply = try connection.send(1, deadline: .seconds(600))
+        try connection.advance(60)
+        #expect(connection.server.pings > 1)
         #expect(reply.answers == nil)
-        #expect(exchange.channel.isActive)
+        #expect(connection.channel.isActive)
     }
 
     @Test func `when the connection is lost what was written is unknown and what waits is unprocessed`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 2))
-        let reply = try exchange.send(3)
-        try exchange.channel.close().wait()
-        exchange.channel.embeddedEventLoop.run()
+        let connection = try TestConnection(server: ScriptedServer(streams: 2))
+        let reply = try connection.send(3)
+        try connection.channel.close().wait()
+        connection.channel.embeddedEventLoop.run()
         #expect(
             reply.words == ["unknown connection lost", "unknown connection lost", "unprocessed connection lost"])
-        let late = try exchange.send(1)
+        let late = try connection.send(1)
         #expect(late.words == ["unprocessed connection lost"])
     }
 
     @Test func `a peer that breaks the protocol loses the connection`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 2))
-        let reply = try exchange.send(1)
-        try exchange.channel.writeInbound(ByteBuffer(repeating: 0xFF, count: 4_096))
-        try exchange.turn()
+        let connection = try TestConnection(server: ScriptedServer(streams: 2))
+        let reply = try connection.send(1)
+        try connection.channel.writeInbound(ByteBuffer(repeating: 0xFF, count: 4_096))
+        try connection.turn()
         #expect(reply.words == ["unknown protocol broken"] || reply.words == ["unknown connection lost"])
-        #expect(!exchange.channel.isActive)
+        #expect(!connection.channel.isActive)
     }
 
     @Test func `server errors in a row make the connection sick`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 1)) { $0.sickAfter = 3 }
-        exchange.server.autoStatus = 500
-        let reply = try exchange.send(5)
+        let connection = try TestConnection(server: ScriptedServer(streams: 1)) { $0.sickAfter = 3 }
+        connection.server.autoStatus = 500
+        let reply = try connection.send(5)
         #expect(reply.words == ["500", "500", "500"] + Array(repeating: "unprocessed connection closing", count: 2))
-        #expect(exchange.events.contains(.draining(.sick)))
+        #expect(connection.events.contains(.draining(.sick)))
     }
 
     @Test func `the judge retires a connection by what an answer says`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 1)) {
+        let connection = try TestConnection(server: ScriptedServer(streams: 1)) {
             $0.judge = { status, body in status == 403 && body.count == 10 ? .retire : .keep }
         }
-        let reply = try exchange.send(3)
-        exchange.server.answer(1, status: 403, bodyBytes: 9)
-        try exchange.turn()
-        exchange.server.answer(3, status: 403, bodyBytes: 10)
-        try exchange.turn()
+        let reply = try connection.send(3)
+        connection.server.answer(1, status: 403, bodyBytes: 9)
+        try connection.turn()
+        connection.server.answer(3, status: 403, bodyBytes: 10)
+        try connection.turn()
         #expect(reply.words == ["403", "403", "unprocessed connection closing"])
     }
 
     @Test func `more than the connection holds is turned away at once`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 1)) { $0.waitingMax = 5 }
-        let held = try exchange.send(5)
-        let refused = try exchange.send(5)
+        let connection = try TestConnection(server: ScriptedServer(streams: 1)) { $0.waitingMax = 5 }
+        let held = try connection.send(5)
+        let refused = try connection.send(5)
         #expect(held.answers == nil)
         #expect(Set(refused.words) == ["unprocessed queue full"])
-        #expect(try exchange.send(0).words.isEmpty)
+        #expect(try connection.send(0).words.isEmpty)
     }
 
     @Test func `closing waits for the answers that are due, until its end`() throws {
-        let exchange = try Exchange(server: ScriptedServer(streams: 2))
-        let reply = try exchange.send(3)
-        exchange.handler.drain(.closed)
-        exchange.server.answer(1, status: 200)
-        try exchange.turn()
+        let connection = try TestConnection(server: ScriptedServer(streams: 2))
+        let reply = try connection.send(3)
+        connection.handler.drain(.closed)
+        connection.server.answer(1, status: 200)
+        try connection.turn()
         #expect(reply.answers == nil)
-        exchange.handler.end(.closed)
+        connection.handler.end(.closed)
         #expect(reply.words == ["200", "unknown connection closing", "unprocessed connection closing"])
     }
 }

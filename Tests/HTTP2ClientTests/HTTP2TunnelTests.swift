@@ -35,7 +35,7 @@ import Testing
 
     @Test func `the certificate has to be the server's, whatever the proxy's name`() async throws {
         let server = try await LoopbackServer(identity: Self.identity.get()) { session, _ in session.autoStatus = 200 }
-        let proxy = try await CrookedProxy.start(leadingTo: server.port)
+        let proxy = try await MisbehavingProxy.start(leadingTo: server.port)
         let way = try Proxy(.http, host: "127.0.0.1", port: proxy.port)
         let right = try pool("localhost", through: way)
         let answers = await right.send(batch(), deadline: .seconds(60))
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `a proxy that lets nothing through is named, and nothing waits for the deadline`() async throws {
-        let proxy = try await CrookedProxy.start(leadingTo: nil)
+        let proxy = try await MisbehavingProxy.start(leadingTo: nil)
         let way = try Proxy(.http, host: "127.0.0.1", port: proxy.port)
         let pool = try pool("localhost", through: way)
         let answers = await pool.send(batch(), deadline: .seconds(3_600))

@@ -68,7 +68,7 @@ import Testing
         #expect(state.ask(waiter(4, count: 10), at: .seconds(1)).0 == .use(id(2)))
     }
 
-    @Test func `room is one window in the air and one waiting`() {
+    @Test func `room is one window in flight and one waiting`() {
         var state = PoolState(configuration: configuration)
         #expect(state.room(at: .zero) == 1_000)
         state = warm()

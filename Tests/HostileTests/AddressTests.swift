@@ -8,7 +8,7 @@ extension HostileTests {
         func `an internal port is never connected to, and open or closed looks the same`(
             engine: Engine
         ) async throws {
-            try await TestServer.with(engine, ["retry.patience.seconds": "1"]) { server in
+            try await TestServer.with(engine, ["retry.window.seconds": "1"]) { server in
                 let listener = try Listener()
                 let closed = try Listener().port
                 for host in ["localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "0"] {
@@ -37,7 +37,7 @@ extension HostileTests {
         /// A device names the address itself: its subscription of Web Push.
         @Test(arguments: Engine.allCases)
         func `a subscription at an internal port is never connected to`(engine: Engine) async throws {
-            try await TestServer.with(engine, ["retry.patience.seconds": "1"]) { server in
+            try await TestServer.with(engine, ["retry.window.seconds": "1"]) { server in
                 let application = try server.application()
                 let platform = try server.platform(of: application)
                 let listener = try Listener()

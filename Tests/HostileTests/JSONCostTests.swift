@@ -90,21 +90,21 @@ extension HostileTests {
             #"{"message":{"body":"x","custom":{"mine":\#(custom)}},"target":{"platform":"all"}}"#
         }
 
-        /// JSON that goes deeper than is read is refused at any door.
+        /// JSON that goes deeper than is read is refused by every route.
         @Test(arguments: Engine.allCases)
-        func `depth without end is refused at every door`(engine: Engine) async throws {
+        func `depth without end is refused by every route`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
-                let doors = try TooDeep.takers(server, depths: [65, 512, 100_000])
-                #expect(doors == [])
+                let routes = try TooDeep.takers(server, depths: [65, 512, 100_000])
+                #expect(routes == [])
                 #expect(server.process.endedWith == nil)
             }
         }
     }
 }
 
-/// Arrays in arrays, offered to every door.
+/// Arrays in arrays, offered to every route.
 enum TooDeep {
-    /// The doors that take them.
+    /// The routes that take them.
     static func takers(_ server: TestServer, depths: [Int]) throws -> [String] {
         let application = try server.application()
         let platform = try server.platform(of: application)

@@ -55,7 +55,7 @@ extension HostileTests {
                 let gained = try server.process.bytesGained {
                     for _ in 0..<16 {
                         connections.append(try RawConnection(port: server.port, receiveBufferBytes: 4_096))
-                        try connections.last?.sendWhatIsTaken(heads, patience: 50)
+                        try connections.last?.sendWhatIsTaken(heads, timeout: 50)
                     }
                     try server.process.waitUntilIdle()
                 }
@@ -75,7 +75,7 @@ extension HostileTests {
                 let gained = try server.process.bytesGained {
                     for _ in 0..<64 {
                         connections.append(try server.connect())
-                        try connections.last?.sendWhatIsTaken(unfinished, patience: 100)
+                        try connections.last?.sendWhatIsTaken(unfinished, timeout: 100)
                     }
                     try server.process.waitUntilIdle()
                 }

@@ -3,10 +3,10 @@ import Testing
 /// Shows that the judges of the other tests can say no: a defence is left out, and they notice.
 extension HostileTests {
     @Suite struct PlantedFaultTests {
-        @Test func `without a limit of depth, doors are found to take what is too deep`() async throws {
+        @Test func `without a limit of depth, routes are found to take what is too deep`() async throws {
             try await TestServer.with(.sqlite, fault: "json-depth") { server in
-                let doors = try TooDeep.takers(server, depths: [65])
-                #expect(doors != [])
+                let routes = try TooDeep.takers(server, depths: [65])
+                #expect(routes != [])
             }
         }
 

@@ -49,7 +49,7 @@ extension HostileTests {
         }
 
         /// A list of large schedules that is asked for and not read: a chunk of 8 of them is held for each that is served, which are
-        /// four at a time (`share.walks.max`).
+        /// four at a time (`share.exports.max`).
         @Test(arguments: Engine.allCases)
         func `lists that nobody reads take no more than a connection may`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in

@@ -15,7 +15,7 @@ import Testing
     }
 
     /// Grants tokens `t1`, `t2`… and takes only those that `isTaken` names.
-    private final class Office: Sendable {
+    private final class AdminService: Sendable {
         private let granted = Mutex(0)
         let isTaken: @Sendable (String) -> Bool
 
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `of many who need a token at once one fetches it`() async throws {
-        try await ScriptedHost.run(answer: Office().answer) { host, outbound in
+        try await ScriptedHost.run(answer: AdminService().answer) { host, outbound in
             let token = token(outbound, host)
             let tokens = await Outbound.fanOut(
                 Array(0..<50), width: 50, within: .seconds(30), untried: nil as String?
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func `a token that is refused is replaced once for all who held it`() async throws {
-        try await ScriptedHost.run(answer: Office { $0 == "Bearer t2" }.answer) { host, outbound in
+        try await ScriptedHost.run(answer: AdminService { $0 == "Bearer t2" }.answer) { host, outbound in
             let token = token(outbound, host)
             let request = OutboundRequest(url: "\(host.url)/send", body: ByteBuffer(string: "x"))
             let statuses = await Outbound.fanOut(
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func `a second refusal is the answer`() async throws {
-        try await ScriptedHost.run(answer: Office { _ in false }.answer) { host, outbound in
+        try await ScriptedHost.run(answer: AdminService { _ in false }.answer) { host, outbound in
             let request = OutboundRequest(url: "\(host.url)/send", body: ByteBuffer(string: "x"))
             let answer = try await outbound.post(request, with: token(outbound, host), deadline: .seconds(30))
             guard case .response(let response) = answer else {

@@ -192,15 +192,15 @@ import Testing
         #expect(WebhookSignature(secret: "short") == nil && WebhookSignature(secret: "whsec_????") == nil)
     }
 
-    @Test func `a page is the push and its devices`() throws {
-        let page = WebhookPage(
+    @Test func `a batch is the push and its devices`() throws {
+        let batch = WebhookBatch(
             push: Array(#"{"body":"hi"}"#.utf8),
             devices: [.init(messageID: "m1", token: "a\"\\\u{1}ü"), .init(messageID: "m2", token: "b")])
-        let text = String(decoding: page.body, as: UTF8.self)
+        let text = String(decoding: batch.body, as: UTF8.self)
         #expect(
             text
                 == #"{"push":{"body":"hi"},"devices":[{"id":"m1","token":"a\"\\\u0001ü"},{"id":"m2","token":"b"}]}"#)
-        _ = try JSONSerialization.jsonObject(with: Data(page.body))
+        _ = try JSONSerialization.jsonObject(with: Data(batch.body))
     }
 
     @Test(
@@ -218,7 +218,7 @@ import Testing
             (200, #"{"outcomes":[{"outcome":"accepted"},{"outcome":"lost"}]}"#, .unreadable), (200, "ok", .unreadable),
             (503, "x", .rejected(status: 503, retryAfter: nil)), (301, "", .rejected(status: 301, retryAfter: nil)),
         ] as [(Int, String, WebhookAnswer)])
-    func `a page has a verdict for each device or none at all`(status: Int, body: String, answer: WebhookAnswer) {
+    func `a batch has a verdict for each device or none at all`(status: Int, body: String, answer: WebhookAnswer) {
         #expect(WebhookAnswer(OutboundResponse(status: status, body: Array(body.utf8)), devices: 2) == answer)
     }
 }

@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a body that never ends is cut off with the page`() async throws {
+    @Test func `a body that never ends is cut off with the batch`() async throws {
         try await ScriptedHost.run { _ in
             ScriptedHost.Answer(hangs: true)
         } _: { host, outbound in

@@ -64,16 +64,16 @@ import Testing
     }
 }
 
-@Suite struct FanQueueTests {
+@Suite struct RequestQueueTests {
     @Test func `items of one lane come in their order, as many as there is width`() {
-        var queue = FanQueue(["a", "a", "a"], width: 2)
+        var queue = RequestQueue(["a", "a", "a"], width: 2)
         #expect([queue.next(), queue.next(), queue.next()] == [0, 1, nil])
         queue.finish(0)
         #expect([queue.next(), queue.next()] == [2, nil])
     }
 
     @Test func `lanes take turns, and none has more than half of the width while others wait`() {
-        var queue = FanQueue(Array(repeating: "slow", count: 6) + ["a", "b", "a", "b"], width: 4)
+        var queue = RequestQueue(Array(repeating: "slow", count: 6) + ["a", "b", "a", "b"], width: 4)
         #expect((0..<5).map { _ in queue.next() } == [0, 6, 7, 1, nil])
         queue.finish(6)
         queue.finish(7)
@@ -86,7 +86,7 @@ import Testing
 
     @Test func `any items in any lanes are each begun once`() {
         for width in 1...5 {
-            var queue = FanQueue((0..<50).map { $0 * $0 % 7 }, width: width)
+            var queue = RequestQueue((0..<50).map { $0 * $0 % 7 }, width: width)
             var seen: [Int] = []
             while let item = queue.next() {
                 seen.append(item)
@@ -97,7 +97,7 @@ import Testing
     }
 }
 
-@Suite struct FanOutTests {
+@Suite struct ConcurrentPostsTests {
     @Test func `results come in the order of the items, however many are under way`() async {
         let results = await Outbound.fanOut(Array(0..<100), width: 7, within: .seconds(60), untried: -1) { item in
             if item.isMultiple(of: 3) { await Task.yield() }

@@ -8,12 +8,12 @@ import Synchronization
 final class ScriptedProxy: Sendable {
     let port: Int
     private let channel: any Channel
-    private let visitors: Visitors
+    private let openConnections: RelayConnections
     private let came: Count
 
-    private init(channel: any Channel, visitors: Visitors, came: Count) {
+    private init(channel: any Channel, openConnections: RelayConnections, came: Count) {
         self.channel = channel
-        self.visitors = visitors
+        self.openConnections = openConnections
         self.came = came
         port = channel.localAddress?.port ?? 0
     }
@@ -21,24 +21,24 @@ final class ScriptedProxy: Sendable {
     var connections: Int { came.value.withLock { $0 } }
 
     static func start(answering answer: String) async throws -> ScriptedProxy {
-        let (visitors, came) = (Visitors(), Count())
+        let (openConnections, came) = (RelayConnections(), Count())
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { child in
-                visitors.came(child)
+                openConnections.came(child)
                 came.value.withLock { $0 += 1 }
                 return child.eventLoop.makeCompletedFuture {
                     try child.pipeline.syncOperations.addHandler(Script(answer))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        return ScriptedProxy(channel: channel, visitors: visitors, came: came)
+        return ScriptedProxy(channel: channel, openConnections: openConnections, came: came)
     }
 
-    func closeConnections() async throws { await visitors.sendAway() }
+    func closeConnections() async throws { await openConnections.sendAway() }
 
     func stop() async throws {
         try await channel.close()
-        await visitors.sendAway()
+        await openConnections.sendAway()
     }
 
     private final class Script: ChannelInboundHandler {
@@ -84,7 +84,7 @@ actor Caller {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Ear(continuation))
+                    try channel.pipeline.syncOperations.addHandler(Receiver(continuation))
                 }
             }
             .connect(host: "127.0.0.1", port: port).get()
@@ -113,7 +113,7 @@ actor Caller {
         return try await iterator.next(isolation: self)
     }
 
-    private final class Ear: ChannelInboundHandler {
+    private final class Receiver: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
         private let continuation: AsyncThrowingStream<String, any Error>.Continuation

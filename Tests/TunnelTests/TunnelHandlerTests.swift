@@ -20,7 +20,7 @@ import Testing
         func errorCaught(context: ChannelHandlerContext, error: any Error) { seen.append("error") }
     }
 
-    private struct Scene {
+    private struct Fixture {
         let channel = EmbeddedChannel()
         let behind = Behind()
         let handler: TunnelHandler
@@ -45,44 +45,44 @@ import Testing
     }
 
     @Test func `those behind see a channel that becomes active when the tunnel is open`() throws {
-        let scene = try Scene()
-        #expect(try scene.heard()?.hasPrefix("CONNECT push.example:443 ") == true)
-        for piece in "HTTP/1.1 200 OK\r\n\r".map(String.init) { try scene.say(piece) }
-        #expect(scene.behind.seen == [])
-        try scene.say("\nhello")
-        #expect(scene.behind.seen.prefix(2) == ["active", "hello"])
-        try scene.say("more")
-        #expect(scene.behind.seen.contains("more"))
+        let fixture = try Fixture()
+        #expect(try fixture.heard()?.hasPrefix("CONNECT push.example:443 ") == true)
+        for piece in "HTTP/1.1 200 OK\r\n\r".map(String.init) { try fixture.say(piece) }
+        #expect(fixture.behind.seen == [])
+        try fixture.say("\nhello")
+        #expect(fixture.behind.seen.prefix(2) == ["active", "hello"])
+        try fixture.say("more")
+        #expect(fixture.behind.seen.contains("more"))
         #expect(throws: (any Error).self) {
-            try scene.channel.pipeline.syncOperations.handler(type: TunnelHandler.self)
+            try fixture.channel.pipeline.syncOperations.handler(type: TunnelHandler.self)
         }
-        _ = try scene.channel.finish()
+        _ = try fixture.channel.finish()
     }
 
     @Test func `a refusal closes the connection, and nothing more is read`() throws {
-        let scene = try Scene()
-        try scene.say("HTTP/1.1 403 no\r\n\r\n")
-        #expect(scene.failure()?.code == .refused)
-        #expect(!scene.channel.isActive)
-        #expect(!scene.behind.seen.contains("active"))
+        let fixture = try Fixture()
+        try fixture.say("HTTP/1.1 403 no\r\n\r\n")
+        #expect(fixture.failure()?.code == .refused)
+        #expect(!fixture.channel.isActive)
+        #expect(!fixture.behind.seen.contains("active"))
     }
 
     @Test func `a proxy that closes is told apart from one that is silent`() throws {
-        let closed = try Scene()
+        let closed = try Fixture()
         closed.channel.pipeline.fireChannelInactive()
         #expect(closed.failure()?.code == .garbled)
-        let silent = try Scene()
+        let silent = try Fixture()
         silent.channel.embeddedEventLoop.advanceTime(to: .now() + .seconds(60))
         #expect(silent.failure()?.code == .deadline)
         #expect(!silent.channel.isActive)
     }
 
     @Test func `an open tunnel has no deadline`() throws {
-        let scene = try Scene()
-        try scene.say("HTTP/1.1 200 OK\r\n\r\n")
-        scene.channel.embeddedEventLoop.advanceTime(to: .now() + .seconds(60))
-        #expect(scene.channel.isActive)
-        #expect(scene.failure() == nil)
-        _ = try scene.channel.finish()
+        let fixture = try Fixture()
+        try fixture.say("HTTP/1.1 200 OK\r\n\r\n")
+        fixture.channel.embeddedEventLoop.advanceTime(to: .now() + .seconds(60))
+        #expect(fixture.channel.isActive)
+        #expect(fixture.failure() == nil)
+        _ = try fixture.channel.finish()
     }
 }

@@ -21,46 +21,46 @@ struct Measure: AsyncParsableCommand {
         // The programs that are started must not be asked to go on when one of them has died.
         signal(SIGPIPE, SIG_IGN)
         let machine = Machine.description
-        let stage = try await Stage(
-            options: Stage.Options(belfry: belfry, quick: quick, keeps: keep), directory: directory)
+        let environment = try await BenchmarkEnvironment(
+            options: BenchmarkEnvironment.Options(belfry: belfry, quick: quick, keeps: keep), directory: directory)
         do {
-            let table = try await measure(stage)
-            try await stage.strike()
+            let table = try await measure(environment)
+            try await environment.strike()
             print("\(machine)\n\n\(table.text)")
         } catch {
             // A server left behind would share the next run's database, and its work.
-            try await stage.strike()
+            try await environment.strike()
             throw error
         }
     }
 
-    private func measure(_ stage: Stage) async throws -> Table {
+    private func measure(_ environment: BenchmarkEnvironment) async throws -> Table {
         var table = Table(heads: Row.heads)
         for name in only.isEmpty ? Name.allCases : only {
             note("→ \(name.rawValue)")
-            let rows = try await measure(name, stage)
+            let rows = try await measure(name, environment)
             for row in rows { note("  " + row.cells.joined(separator: " | ")) }
             table.rows += rows.map(\.cells)
         }
         return table
     }
 
-    private func measure(_ name: Name, _ stage: Stage) async throws -> [Row] {
+    private func measure(_ name: Name, _ environment: BenchmarkEnvironment) async throws -> [Row] {
         switch name {
-        case .client: try await ClientRows(stage: stage, connections: 1, latency: 0).measure()
-        case .slowAnswers: try await ClientRows(stage: stage, connections: 8, latency: 50).measure()
-        case .wholePath: try await WholePathRows(stage: stage).measure()
-        case .idle: try await LatencyRows(stage: stage, isBusy: false).measure()
-        case .urgent: try await LatencyRows(stage: stage, isBusy: true).measure()
-        case .audience: try await AudienceRow(stage: stage).measure()
-        case .search: try await SearchRow(stage: stage).measure()
-        case .registrations: try await RegistrationRow(stage: stage).measure()
-        case .fcm: try await FCMClientRows(stage: stage).measure()
-        case .webPush: try await WebPushRows(stage: stage).measure()
-        case .mixed: try await MixedRows(stage: stage).measure()
-        case .isolation: try await IsolationRow(stage: stage).measure()
-        case .schedules: try await ScheduleRow(stage: stage).measure()
-        case .postgres: try await PostgresRows(stage: stage).measure()
+        case .client: try await ClientRows(environment: environment, connections: 1, latency: 0).measure()
+        case .slowAnswers: try await ClientRows(environment: environment, connections: 8, latency: 50).measure()
+        case .wholePath: try await WholePathRows(environment: environment).measure()
+        case .idle: try await LatencyRows(environment: environment, isBusy: false).measure()
+        case .urgent: try await LatencyRows(environment: environment, isBusy: true).measure()
+        case .audience: try await AudienceRow(environment: environment).measure()
+        case .search: try await SearchRow(environment: environment).measure()
+        case .registrations: try await RegistrationRow(environment: environment).measure()
+        case .fcm: try await FCMClientRows(environment: environment).measure()
+        case .webPush: try await WebPushRows(environment: environment).measure()
+        case .mixed: try await MixedRows(environment: environment).measure()
+        case .isolation: try await IsolationRow(environment: environment).measure()
+        case .schedules: try await ScheduleRow(environment: environment).measure()
+        case .postgres: try await PostgresRows(environment: environment).measure()
         }
     }
 }

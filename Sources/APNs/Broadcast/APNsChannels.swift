@@ -67,10 +67,10 @@ public final class APNsChannels: Sendable {
     private static let listBytesMax = 1_048_576
 
     private func ask(
-        _ method: String, _ page: String, _ id: APNsChannelID? = nil, body: [UInt8] = [], _ deadline: Duration
+        _ method: String, _ resource: String, _ id: APNsChannelID? = nil, body: [UInt8] = [], _ deadline: Duration
     ) async throws(APNsChannelError) -> HTTP2Response {
         var batch = HTTP2Batch(method: method, varying: [Self.idHeader], body: .shared(body))
-        batch.append(path: "/1/apps/\(bundleID)/\(page)", values: [id?.text ?? ""])
+        batch.append(path: "/1/apps/\(bundleID)/\(resource)", values: [id?.text ?? ""])
         let lapsesAt = ContinuousClock.now + deadline
         do throws(APNsChannelError) {
             return try await attempt(batch, deadline)

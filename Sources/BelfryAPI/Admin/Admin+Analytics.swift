@@ -5,13 +5,13 @@ import Hummingbird
 extension Admin {
     /// What apps told of their pushes, as counts: by platform and time, by push, and by geofence.
     struct Analytics: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
         var routes: [Route] {
             [
-                desk.platform(.get, "platforms/:platform_uuid/analytics", .read, platform),
-                desk.receipt(.get, "pushes/:receipt_id/analytics", .read, push),
-                desk.application(.get, "apps/:app_uuid/geofence-triggers", .read, triggers),
+                factory.platform(.get, "platforms/:platform_uuid/analytics", .read, platform),
+                factory.receipt(.get, "pushes/:receipt_id/analytics", .read, push),
+                factory.application(.get, "apps/:app_uuid/geofence-triggers", .read, triggers),
             ]
         }
 
@@ -26,13 +26,13 @@ extension Admin {
         ) async throws -> Response {
             let query = try Query(call, ["from", "until", "by"])
             let width: AnalyticsBucket.Width = try query.choice("by", as: Width.self) == .day ? .day : .hour
-            let until = try query.instant("until") ?? desk.clock.now
+            let until = try query.instant("until") ?? factory.clock.now
             let from = try query.instant("from") ?? until + .seconds(-86_400)
             let count = until.bucket(of: width, roundedUp: true) - from.bucket(of: width)
             guard count <= Self.bucketsMax else {
                 throw InvalidInput(field: "from", "to until is \(count) steps, the limit is \(Self.bucketsMax)")
             }
-            let buckets = try await desk.store.counts(on: platform.key, from: from, until: until, by: width)
+            let buckets = try await factory.store.counts(on: platform.key, from: from, until: until, by: width)
             var json = JSONWriter()
             json.object { json in
                 json.string("by", (width == .hour ? Width.hour : .day).rawValue)
@@ -47,8 +47,8 @@ extension Admin {
         }
 
         private func push(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
-            let counts = try await desk.store.counts(of: receipt.push.key)
-            let platforms = try await desk.store.platforms(of: application.key).filter { counts[$0.key] != nil }
+            let counts = try await factory.store.counts(of: receipt.push.key)
+            let platforms = try await factory.store.platforms(of: application.key).filter { counts[$0.key] != nil }
             var json = JSONWriter()
             json.object { json in
                 json.array("platforms", platforms) { json, platform in
@@ -69,8 +69,8 @@ extension Admin {
                     geofence: Key(numbers[0]), location: numbers[1] == 0 ? nil : Key(numbers[1]),
                     platform: Key(numbers[2]))
             }
-            let found = try await desk.store.geofenceTriggers(of: application.key, after: after, limit: limit)
-            let platforms = try await desk.store.platforms(of: application.key)
+            let found = try await factory.store.geofenceTriggers(of: application.key, after: after, limit: limit)
+            let platforms = try await factory.store.platforms(of: application.key)
             let uuids = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.uuid) })
             var json = JSONWriter()
             json.object { json in

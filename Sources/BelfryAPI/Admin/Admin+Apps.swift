@@ -5,17 +5,17 @@ import Hummingbird
 extension Admin {
     /// Applications: `/admin/v1/apps`. Their secrets are shown when they are made, and never again.
     struct Apps: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
         var routes: [Route] {
             [
-                desk.open(.get, "apps", list),
-                desk.open(.post, "apps", create),
-                desk.application(.get, "apps/:app_uuid", .read, show),
-                desk.application(.patch, "apps/:app_uuid", .change, update),
-                desk.application(.delete, "apps/:app_uuid", .read, delete),
-                desk.application(.post, "apps/:app_uuid/api-key", .change, replaceAPIKey),
-                desk.application(.post, "apps/:app_uuid/shared-secret", .change, replaceSharedSecret),
+                factory.open(.get, "apps", list),
+                factory.open(.post, "apps", create),
+                factory.application(.get, "apps/:app_uuid", .read, show),
+                factory.application(.patch, "apps/:app_uuid", .change, update),
+                factory.application(.delete, "apps/:app_uuid", .read, delete),
+                factory.application(.post, "apps/:app_uuid/api-key", .change, replaceAPIKey),
+                factory.application(.post, "apps/:app_uuid/shared-secret", .change, replaceSharedSecret),
             ]
         }
 
@@ -23,7 +23,7 @@ extension Admin {
         private func list(_ call: Call) async throws -> Response {
             let query = try Query(call, Query.paging)
             let (limit, after) = (try query.limit(), try query.cursor()?[0])
-            let visible = try await desk.store.applications().filter { application in
+            let visible = try await factory.store.applications().filter { application in
                 Permission.verdict(
                     scope: call.key.scope, bounds: call.key.bounds, for: .read,
                     on: Permission.Subject(application)) == .allowed
@@ -46,7 +46,7 @@ extension Admin {
             let name = try body.required()
             let tenant = try await tenant(body.tenant, call)
             try call.require(.change, on: .tenant(tenant), called: "tenant")
-            let created = try await desk.admin.createApplication(name: name, of: tenant, by: call.author)
+            let created = try await factory.admin.createApplication(name: name, of: tenant, by: call.author)
             return .created(
                 try await json(
                     created.application,
@@ -59,8 +59,10 @@ extension Admin {
 
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             let name = try await call.body(as: NameBody.self).required()
-            try await desk.admin.rename(application, to: name, by: call.author)
-            guard let renamed = try await desk.store.application(application.key) else { throw APIError.missing("app") }
+            try await factory.admin.rename(application, to: name, by: call.author)
+            guard let renamed = try await factory.store.application(application.key) else {
+                throw APIError.missing("app")
+            }
             return Response(json: try await json(renamed))
         }
 
@@ -68,24 +70,24 @@ extension Admin {
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             try call.require(.change, on: .tenant(application.tenantKey), called: "app")
             let force = try Query(call, ["force"]).bool("force")
-            try await desk.admin.delete(application, force: force, by: call.author)
+            try await factory.admin.delete(application, force: force, by: call.author)
             return Response(status: .noContent)
         }
 
         private func replaceAPIKey(_ call: Call, _ application: Application) async throws -> Response {
-            let apiKey = try await desk.admin.replaceAPIKey(of: application, by: call.author)
+            let apiKey = try await factory.admin.replaceAPIKey(of: application, by: call.author)
             return Response(json: try await json(application, [("api_key", apiKey)]))
         }
 
         private func replaceSharedSecret(_ call: Call, _ application: Application) async throws -> Response {
-            let secret = try await desk.admin.replaceSharedSecret(of: application, by: call.author)
+            let secret = try await factory.admin.replaceSharedSecret(of: application, by: call.author)
             return Response(json: try await json(application, [("shared_secret", secret)]))
         }
 
         /// The tenant that the body names, or the caller's own; the first one for an operator.
         private func tenant(_ uuid: UUID?, _ call: Call) async throws -> Key<Tenant> {
             if let uuid {
-                guard let tenant = try await desk.store.tenant(uuid) else { throw APIError.missing("tenant") }
+                guard let tenant = try await factory.store.tenant(uuid) else { throw APIError.missing("tenant") }
                 return tenant.key
             }
             return switch call.key.bounds {
@@ -96,14 +98,14 @@ extension Admin {
 
         private func tenants(of applications: [Application]) async throws -> [Key<Tenant>: UUID] {
             var found: [Key<Tenant>: UUID] = [:]
-            for key in Set(applications.map(\.tenantKey)) { found[key] = try await desk.store.tenant(key)?.uuid }
+            for key in Set(applications.map(\.tenantKey)) { found[key] = try await factory.store.tenant(key)?.uuid }
             return found
         }
 
         private func json(
             _ application: Application, _ secrets: [(name: StaticString, secret: String)] = []
         ) async throws -> ByteBuffer {
-            let tenant = try await desk.store.tenant(application.tenantKey)?.uuid
+            let tenant = try await factory.store.tenant(application.tenantKey)?.uuid
             var json = JSONWriter()
             json.object { json in
                 json.application(application, tenant: tenant)

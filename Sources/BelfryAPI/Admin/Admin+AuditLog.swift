@@ -5,14 +5,14 @@ import Hummingbird
 extension Admin {
     /// Who changed what: `/admin/v1/audit`, newest first.
     struct AuditLog: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
-        var routes: [Route] { [desk.open(.get, "audit", list)] }
+        var routes: [Route] { [factory.open(.get, "audit", list)] }
 
         private func list(_ call: Call) async throws -> Response {
             try call.require(.govern, on: Permission.Subject(call.key.bounds), called: "audit log")
             let asked = try await query(call)
-            let entries = try await desk.store.auditLog(asked)
+            let entries = try await factory.store.auditLog(asked)
             var json = JSONWriter()
             json.object { json in
                 json.array("entries", entries) { json, entry in json.object { $0.entry(entry) } }
@@ -32,7 +32,7 @@ extension Admin {
         /// What the key is bound to, or an application within.
         private func bounds(_ uuid: String?, _ call: Call) async throws -> AdminKey.Bounds {
             guard let uuid else { return call.key.bounds }
-            guard let uuid = UUID(uuidString: uuid), let application = try await desk.store.application(uuid) else {
+            guard let uuid = UUID(uuidString: uuid), let application = try await factory.store.application(uuid) else {
                 throw APIError.missing("app")
             }
             try call.require(.govern, on: Permission.Subject(application), called: "app")

@@ -6,20 +6,20 @@ extension Admin {
     /// Broadcast channels: `/admin/v1/platforms/:platform_uuid/channels`. The provider keeps them; Belfry knows each as a
     /// device.
     struct Channels: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
         var routes: [Route] {
             [
-                desk.platform(.get, "platforms/:platform_uuid/channels", .read, list),
-                desk.platform(.post, "platforms/:platform_uuid/channels", .change, create),
-                desk.platform(.get, "platforms/:platform_uuid/channels/:channel_id", .read, show),
-                desk.platform(.delete, "platforms/:platform_uuid/channels/:channel_id", .change, delete),
+                factory.platform(.get, "platforms/:platform_uuid/channels", .read, list),
+                factory.platform(.post, "platforms/:platform_uuid/channels", .change, create),
+                factory.platform(.get, "platforms/:platform_uuid/channels/:channel_id", .read, show),
+                factory.platform(.delete, "platforms/:platform_uuid/channels/:channel_id", .change, delete),
             ]
         }
 
         /// All that the provider has, whoever made them.
         private func list(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            let channels = try await desk.channels.channels(on: platform)
+            let channels = try await factory.channels.channels(on: platform)
             var json = JSONWriter()
             json.object { $0.strings("channels", channels) }
             return Response(json: json.buffer)
@@ -29,7 +29,7 @@ extension Admin {
             guard let storage = try await call.body(as: NewChannelBody.self).storage else {
                 throw InvalidInput.missing("storage")
             }
-            let (channel, device) = try await desk.channels.create(
+            let (channel, device) = try await factory.channels.create(
                 storage, on: platform, of: application, by: call.author)
             var json = JSONWriter()
             json.object { json in
@@ -40,14 +40,14 @@ extension Admin {
         }
 
         private func show(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            let channel = try await desk.channels.channel(try id(call), on: platform)
+            let channel = try await factory.channels.channel(try id(call), on: platform)
             var json = JSONWriter()
             json.object { $0.channel(channel) }
             return Response(json: json.buffer)
         }
 
         private func delete(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            try await desk.channels.delete(try id(call), on: platform, of: application, by: call.author)
+            try await factory.channels.delete(try id(call), on: platform, of: application, by: call.author)
             return Response(status: .noContent)
         }
 

@@ -5,14 +5,14 @@ import Hummingbird
 extension Admin {
     /// Devices of an application: `/admin/v1/apps/:app_uuid/devices`.
     struct Devices: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
         var routes: [Route] {
             [
-                desk.application(.get, "apps/:app_uuid/devices", .read, search),
-                desk.device(.get, "apps/:app_uuid/devices/:device_uuid", .read, show),
-                desk.device(.post, "apps/:app_uuid/devices/:device_uuid/deactivate", .change, deactivate).repeatable,
-                desk.device(.post, "apps/:app_uuid/devices/:device_uuid/test-push", .send, testPush).repeatable,
+                factory.application(.get, "apps/:app_uuid/devices", .read, search),
+                factory.device(.get, "apps/:app_uuid/devices/:device_uuid", .read, show),
+                factory.device(.post, "apps/:app_uuid/devices/:device_uuid/deactivate", .change, deactivate).repeatable,
+                factory.device(.post, "apps/:app_uuid/devices/:device_uuid/test-push", .send, testPush).repeatable,
             ]
         }
 
@@ -24,8 +24,8 @@ extension Admin {
             let topic = try query.text("topic").map { try Topic.normalized($0, field: "topic") }
             let search = DeviceSearch(platforms: platforms.map(\.key), text: query.text("q"), topic: topic)
             let after = try query.cursor().map { Key<Device>($0[0]) }
-            let devices = try await desk.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                try await desk.store.devices(search, after: after, limit: limit)
+            let devices = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.store.devices(search, after: after, limit: limit)
             }
             let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
             var json = JSONWriter()
@@ -40,7 +40,7 @@ extension Admin {
         }
 
         private func platforms(_ named: String?, of application: Application) async throws -> [Platform] {
-            let all = try await desk.store.platforms(of: application.key)
+            let all = try await factory.store.platforms(of: application.key)
             guard let named else { return all }
             guard let platform = all.first(where: { $0.uuid == UUID(uuidString: named) }) else {
                 throw APIError.missing("platform")
@@ -62,7 +62,9 @@ extension Admin {
         ) async throws -> Response {
             let change = AuditedChange(
                 by: call.author, "device.deactivate", device.uuid.lowercased, of: Permission.Subject(application))
-            try await desk.store.audited(change) { try await desk.store.unregister(device.uuid, on: platform.key) }
+            try await factory.store.audited(change) {
+                try await factory.store.unregister(device.uuid, on: platform.key)
+            }
             return Response(status: .noContent)
         }
 
@@ -70,13 +72,15 @@ extension Admin {
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) async throws -> Response {
             let text = try await call.bodyIfAny(as: TestPush.self).text ?? "This is a test."
-            let order = Order(
+            let pushRequest = PushRequest(
                 content: Push.Content(body: text), target: try Target(devices: [device.uuid]), lane: .urgent)
             let change = AuditedChange(
                 by: call.author, "device.test_push", device.uuid.lowercased, of: Permission.Subject(application))
-            return try await desk.shares.holding(.tests, for: ShareHolder(call.key, application)) {
-                desk.accepted(
-                    try await desk.store.audited(change) { try await desk.pushes.send(order, for: application.key) },
+            return try await factory.shares.holding(.tests, for: ShareHolder(call.key, application)) {
+                factory.accepted(
+                    try await factory.store.audited(change) {
+                        try await factory.pushes.send(pushRequest, for: application.key)
+                    },
                     call)
             }
         }

@@ -5,22 +5,22 @@ import Hummingbird
 extension Admin {
     /// Geofences of an application: `/admin/v1/apps/:app_uuid/geofences`. Devices are told of each change.
     struct Geofences: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
         var routes: [Route] {
             [
-                desk.application(.get, "apps/:app_uuid/geofences", .read, list),
-                desk.application(.post, "apps/:app_uuid/geofences", .change, create),
-                desk.application(.get, "apps/:app_uuid/geofences/:geofence_id", .read, show),
-                desk.application(.patch, "apps/:app_uuid/geofences/:geofence_id", .change, update),
-                desk.application(.delete, "apps/:app_uuid/geofences/:geofence_id", .change, delete),
+                factory.application(.get, "apps/:app_uuid/geofences", .read, list),
+                factory.application(.post, "apps/:app_uuid/geofences", .change, create),
+                factory.application(.get, "apps/:app_uuid/geofences/:geofence_id", .read, show),
+                factory.application(.patch, "apps/:app_uuid/geofences/:geofence_id", .change, update),
+                factory.application(.delete, "apps/:app_uuid/geofences/:geofence_id", .change, delete),
             ]
         }
 
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let query = try MapPage(call)
-            let found = try await desk.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                try await desk.store.geofences(of: application.key, query.query)
+            let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.store.geofences(of: application.key, query.query)
             }
             return query.response("geofences", found.elements, total: found.total) { $0.geofence($1) }
         }
@@ -30,8 +30,8 @@ extension Admin {
             let change = call.change(
                 "geofence.create", application,
                 ["locations": plan.locations.map { "\($0)" }.joined(separator: ", "), "trigger": plan.trigger.rawValue])
-            let geofence = try await desk.store.audited(change) {
-                try await desk.store.create(plan, of: application.key)
+            let geofence = try await factory.store.audited(change) {
+                try await factory.store.create(plan, of: application.key)
             }
             return .created(Self.json(geofence))
         }
@@ -45,9 +45,9 @@ extension Admin {
             guard let key: Key<Geofence> = call.key("geofence_id") else { throw APIError.missing("geofence") }
             let body = try await call.body(as: GeofenceBody.self)
             let change = call.change("geofence.update", application, ["geofence": "\(key)"])
-            let geofence = try await desk.store.audited(change) {
+            let geofence = try await factory.store.audited(change) {
                 guard
-                    let geofence = try await desk.store.update(
+                    let geofence = try await factory.store.update(
                         key, of: application.key, change: { old in try body.plan(over: old) })
                 else { throw APIError.missing("geofence") }
                 return geofence
@@ -57,15 +57,15 @@ extension Admin {
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<Geofence> = call.key("geofence_id") else { throw APIError.missing("geofence") }
-            _ = try await desk.unlessDamaged { try await found(call, application) }
+            _ = try await factory.unlessDamaged { try await found(call, application) }
             let change = call.change("geofence.delete", application, ["geofence": "\(key)"])
-            _ = try await desk.store.audited(change) { try await desk.store.delete(key, of: application.key) }
+            _ = try await factory.store.audited(change) { try await factory.store.delete(key, of: application.key) }
             return Response(status: .noContent)
         }
 
         private func found(_ call: Call, _ application: Application) async throws -> Geofence {
             guard let key: Key<Geofence> = call.key("geofence_id"),
-                let geofence = try await desk.store.geofence(key, of: application.key)
+                let geofence = try await factory.store.geofence(key, of: application.key)
             else { throw APIError.missing("geofence") }
             return geofence
         }

@@ -12,14 +12,14 @@ extension Admin {
     /// Keys are read with each request, so a revoked one is refused at once. All refusals have the same words.
     struct KeyAuthenticator: Sendable {
         private let store: any AdminKeyStore
-        private let gatekeeper: Gatekeeper
+        private let requestLimiter: RequestLimiter
         private let clock: any WallClock
         private let challenge: String
         private let failures = Counter(metric: .authenticationFailures)
 
-        init(store: any AdminKeyStore, gatekeeper: Gatekeeper, clock: any WallClock, realm: String) {
+        init(store: any AdminKeyStore, requestLimiter: RequestLimiter, clock: any WallClock, realm: String) {
             self.store = store
-            self.gatekeeper = gatekeeper
+            self.requestLimiter = requestLimiter
             self.clock = clock
             challenge = #"Bearer realm="\#(realm)""#
         }
@@ -27,11 +27,11 @@ extension Admin {
         func key(of request: Request, _ context: APIContext) async throws -> AdminKey {
             guard let header = request.headers[.authorization] else { throw refusal() }
             let given = Self.bearer(header).flatMap(AdminKey.Text.init)
-            let found = try await gatekeeper.judge(given?.id, of: request, context) {
+            let found = try await requestLimiter.judge(given?.id, of: request, context) {
                 if let given { try await check(given) } else { nil }
             }
             guard let key = found else { throw refusal() }
-            try gatekeeper.admit(Principal(.admin, key.key.rawValue))
+            try requestLimiter.admit(Principal(.admin, key.key.rawValue))
             await note(key, context.logger)
             return key
         }

@@ -5,15 +5,15 @@ import Hummingbird
 extension Admin {
     /// Admin keys: `/admin/v1/keys`. Their secrets are shown when they are made, and never again.
     struct Keys: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
         var routes: [Route] {
             [
-                desk.open(.get, "keys", list),
-                desk.open(.post, "keys", create),
-                desk.key(.get, "keys/:key_id", show),
-                desk.key(.post, "keys/:key_id/rotate", rotate),
-                desk.key(.delete, "keys/:key_id", revoke),
+                factory.open(.get, "keys", list),
+                factory.open(.post, "keys", create),
+                factory.key(.get, "keys/:key_id", show),
+                factory.key(.post, "keys/:key_id/rotate", rotate),
+                factory.key(.delete, "keys/:key_id", revoke),
             ]
         }
 
@@ -22,7 +22,7 @@ extension Admin {
             try call.require(.govern, on: Permission.Subject(call.key.bounds), called: "key")
             let query = try Query(call, Query.paging)
             let limit = try query.limit()
-            let keys = try await desk.store.adminKeys(
+            let keys = try await factory.store.adminKeys(
                 within: call.key.bounds, after: try query.cursor().map { Key($0[0]) }, limit: limit)
             let places = try await places(of: keys)
             var json = JSONWriter()
@@ -40,7 +40,7 @@ extension Admin {
             let (name, scope) = try body.required()
             let bounds = try await bounds(body, call)
             try call.require(.govern, on: Permission.Subject(bounds), called: "tenant or app")
-            let created = try await desk.admin.createKey(name: name, scope: scope, bounds: bounds, by: call.author)
+            let created = try await factory.admin.createKey(name: name, scope: scope, bounds: bounds, by: call.author)
             return .created(try await json(created.key, secret: created.text))
         }
 
@@ -51,24 +51,24 @@ extension Admin {
         private func rotate(_ call: Call, _ key: AdminKey) async throws -> Response {
             guard key.revokedAt == nil else { throw APIError(.conflict, "The key is revoked") }
             let grace = try await call.bodyIfAny(as: Grace.self).duration
-            let text = try await desk.admin.rotate(key, grace: grace, by: call.author)
+            let text = try await factory.admin.rotate(key, grace: grace, by: call.author)
             return Response(json: try await json(key, secret: text))
         }
 
         private func revoke(_ call: Call, _ key: AdminKey) async throws -> Response {
-            try await desk.admin.revoke(key, by: call.author)
+            try await factory.admin.revoke(key, by: call.author)
             return Response(status: .noContent)
         }
 
         /// As its maker's key is bound, unless the body names something closer.
         private func bounds(_ body: NewKey, _ call: Call) async throws -> AdminKey.Bounds {
             if let uuid = body.application {
-                guard let application = try await desk.store.application(uuid) else { throw APIError.missing("app") }
+                guard let application = try await factory.store.application(uuid) else { throw APIError.missing("app") }
                 try call.require(.read, on: Permission.Subject(application), called: "app")
                 return .application(application.key, of: application.tenantKey)
             }
             guard let uuid = body.tenant else { return call.key.bounds }
-            guard let tenant = try await desk.store.tenant(uuid) else { throw APIError.missing("tenant") }
+            guard let tenant = try await factory.store.tenant(uuid) else { throw APIError.missing("tenant") }
             try call.require(.read, on: .tenant(tenant.key), called: "tenant")
             return .tenant(tenant.key)
         }
@@ -84,12 +84,12 @@ extension Admin {
             for key in keys {
                 switch key.bounds {
                 case .everything: places.append(Place())
-                case .tenant(let tenant): places.append(Place(tenant: try await desk.store.tenant(tenant)?.uuid))
+                case .tenant(let tenant): places.append(Place(tenant: try await factory.store.tenant(tenant)?.uuid))
                 case .application(let application, let tenant):
                     places.append(
                         Place(
-                            tenant: try await desk.store.tenant(tenant)?.uuid,
-                            application: try await desk.store.application(application)?.uuid))
+                            tenant: try await factory.store.tenant(tenant)?.uuid,
+                            application: try await factory.store.application(application)?.uuid))
                 }
             }
             return places

@@ -5,22 +5,22 @@ import Hummingbird
 extension Admin {
     /// Location groups of an application: `/admin/v1/apps/:app_uuid/location-groups`.
     struct LocationGroups: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
         var routes: [Route] {
             [
-                desk.application(.get, "apps/:app_uuid/location-groups", .read, list),
-                desk.application(.post, "apps/:app_uuid/location-groups", .change, create),
-                desk.application(.get, "apps/:app_uuid/location-groups/:group_id", .read, show),
-                desk.application(.patch, "apps/:app_uuid/location-groups/:group_id", .change, update),
-                desk.application(.delete, "apps/:app_uuid/location-groups/:group_id", .change, delete),
+                factory.application(.get, "apps/:app_uuid/location-groups", .read, list),
+                factory.application(.post, "apps/:app_uuid/location-groups", .change, create),
+                factory.application(.get, "apps/:app_uuid/location-groups/:group_id", .read, show),
+                factory.application(.patch, "apps/:app_uuid/location-groups/:group_id", .change, update),
+                factory.application(.delete, "apps/:app_uuid/location-groups/:group_id", .change, delete),
             ]
         }
 
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let query = try MapPage(call)
-            let found = try await desk.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                try await desk.store.locationGroups(of: application.key, query.query)
+            let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.store.locationGroups(of: application.key, query.query)
             }
             return query.response("location_groups", found.elements, total: found.total) { $0.group($1) }
         }
@@ -28,8 +28,8 @@ extension Admin {
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let plan = try await call.body(as: GroupBody.self).plan()
             let change = call.change("location_group.create", application, ["name": plan.name])
-            let group = try await desk.store.audited(change) {
-                try await desk.store.create(plan, of: application.key)
+            let group = try await factory.store.audited(change) {
+                try await factory.store.create(plan, of: application.key)
             }
             return .created(Self.json(group))
         }
@@ -43,9 +43,9 @@ extension Admin {
             guard let key: Key<LocationGroup> = call.key("group_id") else { throw APIError.missing("location group") }
             let body = try await call.body(as: GroupBody.self)
             let change = call.change("location_group.update", application, ["group": "\(key)"])
-            let group = try await desk.store.audited(change) {
+            let group = try await factory.store.audited(change) {
                 guard
-                    let group = try await desk.store.update(
+                    let group = try await factory.store.update(
                         key, of: application.key, change: { old in try body.plan(over: old) })
                 else { throw APIError.missing("location group") }
                 return group
@@ -55,15 +55,15 @@ extension Admin {
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<LocationGroup> = call.key("group_id") else { throw APIError.missing("location group") }
-            let group = try await desk.unlessDamaged { try await found(call, application) }
+            let group = try await factory.unlessDamaged { try await found(call, application) }
             let change = call.change("location_group.delete", application, ["name": group?.name ?? "\(key)"])
-            _ = try await desk.store.audited(change) { try await desk.store.delete(key, of: application.key) }
+            _ = try await factory.store.audited(change) { try await factory.store.delete(key, of: application.key) }
             return Response(status: .noContent)
         }
 
         private func found(_ call: Call, _ application: Application) async throws -> LocationGroup {
             guard let key: Key<LocationGroup> = call.key("group_id"),
-                let group = try await desk.store.locationGroup(key, of: application.key)
+                let group = try await factory.store.locationGroup(key, of: application.key)
             else { throw APIError.missing("location group") }
             return group
         }

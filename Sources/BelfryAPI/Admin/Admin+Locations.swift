@@ -5,22 +5,22 @@ import Hummingbird
 extension Admin {
     /// Locations of an application: `/admin/v1/apps/:app_uuid/locations`.
     struct Locations: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
         var routes: [Route] {
             [
-                desk.application(.get, "apps/:app_uuid/locations", .read, list),
-                desk.application(.post, "apps/:app_uuid/locations", .change, create),
-                desk.application(.get, "apps/:app_uuid/locations/:location_id", .read, show),
-                desk.application(.patch, "apps/:app_uuid/locations/:location_id", .change, update),
-                desk.application(.delete, "apps/:app_uuid/locations/:location_id", .change, delete),
+                factory.application(.get, "apps/:app_uuid/locations", .read, list),
+                factory.application(.post, "apps/:app_uuid/locations", .change, create),
+                factory.application(.get, "apps/:app_uuid/locations/:location_id", .read, show),
+                factory.application(.patch, "apps/:app_uuid/locations/:location_id", .change, update),
+                factory.application(.delete, "apps/:app_uuid/locations/:location_id", .change, delete),
             ]
         }
 
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let query = try MapPage(call)
-            let found = try await desk.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                try await desk.store.locations(of: application.key, query.query)
+            let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.store.locations(of: application.key, query.query)
             }
             return query.response("locations", found.elements, total: found.total) { $0.spot($1) }
         }
@@ -28,15 +28,15 @@ extension Admin {
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let place = try await call.body(as: PlaceBody.self).place()
             let change = call.change("location.create", application, ["name": place.name])
-            let location = try await desk.store.audited(change) {
-                try await desk.store.create(place, of: application.key)
+            let location = try await factory.store.audited(change) {
+                try await factory.store.create(place, of: application.key)
             }
             return .created(Self.json(location))
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<Location> = call.key("location_id"),
-                let location = try await desk.store.location(key, of: application.key)
+                let location = try await factory.store.location(key, of: application.key)
             else { throw APIError.missing("location") }
             return Response(json: Self.json(location))
         }
@@ -46,9 +46,9 @@ extension Admin {
             guard let key: Key<Location> = call.key("location_id") else { throw APIError.missing("location") }
             let body = try await call.body(as: PlaceBody.self)
             let change = call.change("location.update", application, ["location": "\(key)"])
-            let location = try await desk.store.audited(change) {
+            let location = try await factory.store.audited(change) {
                 guard
-                    let location = try await desk.store.update(
+                    let location = try await factory.store.update(
                         key, of: application.key, change: { old in try body.place(over: old) })
                 else { throw APIError.missing("location") }
                 return location
@@ -58,14 +58,14 @@ extension Admin {
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<Location> = call.key("location_id") else { throw APIError.missing("location") }
-            let location = try await desk.unlessDamaged {
-                guard let location = try await desk.store.location(key, of: application.key) else {
+            let location = try await factory.unlessDamaged {
+                guard let location = try await factory.store.location(key, of: application.key) else {
                     throw APIError.missing("location")
                 }
                 return location
             }
             let change = call.change("location.delete", application, ["name": location?.place.name ?? "\(key)"])
-            _ = try await desk.store.audited(change) { try await desk.store.delete(key, of: application.key) }
+            _ = try await factory.store.audited(change) { try await factory.store.delete(key, of: application.key) }
             return Response(status: .noContent)
         }
 

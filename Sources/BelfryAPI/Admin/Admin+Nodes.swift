@@ -4,13 +4,13 @@ import Hummingbird
 extension Admin {
     /// Who serves: `/admin/v1/nodes`, for operators alone.
     struct Nodes: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
-        var routes: [Route] { [desk.open(.get, "nodes", list)] }
+        var routes: [Route] { [factory.open(.get, "nodes", list)] }
 
         private func list(_ call: Call) async throws -> Response {
             try call.require(.read, on: .everything, called: "list of nodes")
-            let nodes = try await desk.store.nodes()
+            let nodes = try await factory.store.nodes()
             var json = JSONWriter()
             json.object { json in
                 json.array("nodes", nodes) { json, node in json.object { $0.node(node) } }
@@ -26,7 +26,7 @@ extension JSONWriter {
         string("host", node.host)
         string("version", node.version)
         string("state", node.state.rawValue)
-        integer("pages_in_air", Int64(node.pagesInAir))
+        integer("batches_in_flight", Int64(node.batchesInFlight))
         string("since", node.since.text)
         string("last_seen_at", node.lastSeenAt.text)
     }

@@ -6,27 +6,29 @@ extension Admin {
     /// Platforms: `/admin/v1/apps/:app_uuid/platforms` and `/admin/v1/platforms`. Their credentials go in and never come
     /// out.
     struct Platforms: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
         var routes: [Route] {
             [
-                desk.application(.get, "apps/:app_uuid/platforms", .read, list),
-                desk.application(.post, "apps/:app_uuid/platforms", .change, create),
-                desk.platform(.get, "platforms/:platform_uuid", .read, show),
-                desk.platform(.patch, "platforms/:platform_uuid", .change, update),
-                desk.platform(.delete, "platforms/:platform_uuid", .change, delete),
-                desk.platform(.put, "platforms/:platform_uuid/credentials", .change, replaceCredentials),
-                desk.platform(.post, "platforms/:platform_uuid/credentials/test", .change, test).repeatable,
-                desk.platform(.post, "platforms/:platform_uuid/park", .change, park).repeatable,
-                desk.platform(.post, "platforms/:platform_uuid/resume", .change, resume).repeatable,
+                factory.application(.get, "apps/:app_uuid/platforms", .read, list),
+                factory.application(.post, "apps/:app_uuid/platforms", .change, create),
+                factory.platform(.get, "platforms/:platform_uuid", .read, show),
+                factory.platform(.patch, "platforms/:platform_uuid", .change, update),
+                factory.platform(.delete, "platforms/:platform_uuid", .change, delete),
+                factory.platform(.put, "platforms/:platform_uuid/credentials", .change, replaceCredentials),
+                factory.platform(.post, "platforms/:platform_uuid/credentials/test", .change, test).repeatable,
+                factory.platform(.post, "platforms/:platform_uuid/park", .change, park).repeatable,
+                factory.platform(.post, "platforms/:platform_uuid/resume", .change, resume).repeatable,
             ]
         }
 
         private func list(_ call: Call, _ application: Application) async throws -> Response {
-            let platforms = try await desk.store.platforms(of: application.key)
+            let platforms = try await factory.store.platforms(of: application.key)
             var counts: [Key<Platform>: Int] = [:]
-            try await desk.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                for platform in platforms { counts[platform.key] = try await desk.store.deviceCount(on: platform.key) }
+            try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                for platform in platforms {
+                    counts[platform.key] = try await factory.store.deviceCount(on: platform.key)
+                }
             }
             var json = JSONWriter()
             json.object { json in
@@ -34,8 +36,8 @@ extension Admin {
                     json.object {
                         $0.platform(
                             platform, of: application, devices: counts[platform.key] ?? 0,
-                            expiry: desk.admin.credentialsExpiry(of: platform),
-                            published: desk.admin.published(of: platform))
+                            expiry: factory.admin.credentialsExpiry(of: platform),
+                            published: factory.admin.published(of: platform))
                     }
                 }
             }
@@ -45,7 +47,7 @@ extension Admin {
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: NewPlatformBody.self)
             let (kind, mode, name) = try body.required()
-            let created = try await desk.admin.createPlatform(
+            let created = try await factory.admin.createPlatform(
                 of: application, kind: kind, mode: mode, name: name, credentials: body.credentials, by: call.author)
             return .created(json(created.platform, application, devices: 0, secret: created.secret))
         }
@@ -56,13 +58,13 @@ extension Admin {
 
         private func update(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
             let name = try await call.body(as: NameBody.self).required()
-            try await desk.admin.rename(platform, of: application, to: name, by: call.author)
+            try await factory.admin.rename(platform, of: application, to: name, by: call.author)
             return try await reply(platform.key, application)
         }
 
         private func delete(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
             let force = try Query(call, ["force"]).bool("force")
-            try await desk.admin.delete(platform, of: application, force: force, by: call.author)
+            try await factory.admin.delete(platform, of: application, force: force, by: call.author)
             return Response(status: .noContent)
         }
 
@@ -70,13 +72,13 @@ extension Admin {
             _ call: Call, _ platform: Platform, _ application: Application
         ) async throws -> Response {
             let entered = try await call.body(as: CredentialsBody.self).credentials
-            try await desk.admin.replaceCredentials(of: platform, of: application, with: entered, by: call.author)
+            try await factory.admin.replaceCredentials(of: platform, of: application, with: entered, by: call.author)
             return try await reply(platform.key, application)
         }
 
         private func test(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            let result = try await desk.shares.holding(.tests, for: ShareHolder(call.key, application)) {
-                try await desk.admin.testCredentials(of: platform, of: application, by: call.author)
+            let result = try await factory.shares.holding(.tests, for: ShareHolder(call.key, application)) {
+                try await factory.admin.testCredentials(of: platform, of: application, by: call.author)
             }
             var json = JSONWriter()
             json.object { json in
@@ -88,20 +90,20 @@ extension Admin {
 
         private func park(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
             let reason = try await call.bodyIfAny(as: ParkBody.self).reason ?? "parked by hand"
-            try await desk.admin.park(platform, of: application, because: reason, by: call.author)
+            try await factory.admin.park(platform, of: application, because: reason, by: call.author)
             return try await reply(platform.key, application)
         }
 
         private func resume(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            try await desk.admin.resume(platform, of: application, by: call.author)
+            try await factory.admin.resume(platform, of: application, by: call.author)
             return try await reply(platform.key, application)
         }
 
         /// The platform as it is now.
         private func reply(_ key: Key<Platform>, _ application: Application) async throws -> Response {
-            guard let platform = try await desk.store.platform(key) else { throw APIError.missing("platform") }
+            guard let platform = try await factory.store.platform(key) else { throw APIError.missing("platform") }
             return Response(
-                json: json(platform, application, devices: try await desk.store.deviceCount(on: key), secret: nil))
+                json: json(platform, application, devices: try await factory.store.deviceCount(on: key), secret: nil))
         }
 
         private func json(
@@ -110,8 +112,8 @@ extension Admin {
             var json = JSONWriter()
             json.object { json in
                 json.platform(
-                    platform, of: application, devices: devices, expiry: desk.admin.credentialsExpiry(of: platform),
-                    published: desk.admin.published(of: platform))
+                    platform, of: application, devices: devices, expiry: factory.admin.credentialsExpiry(of: platform),
+                    published: factory.admin.published(of: platform))
                 if let secret { json.string("platform_secret", secret) }
             }
             return json.buffer

@@ -30,10 +30,10 @@ extension Admin {
         var channels: [String]? { target?.channels }
 
         /// - Parameter devices: those that the channels are.
-        func order(channels devices: [UUID]?) throws(InvalidInput) -> Order {
+        func pushRequest(channels devices: [UUID]?) throws(InvalidInput) -> PushRequest {
             guard let content else { throw InvalidInput.missing("message") }
             guard let target else { throw InvalidInput.missing("target") }
-            return Order(
+            return PushRequest(
                 content: content, target: try target.checked(channels: devices), lane: urgency.map(Lane.init),
                 guarantee: isAtMostOnce ? .atMostOnce : .atLeastOnce, expiresAt: expiresAt)
         }

@@ -5,24 +5,24 @@ import Hummingbird
 extension Admin {
     /// Pushes and their receipts: `/admin/v1/apps/:app_uuid/pushes` and `/admin/v1/pushes/:receipt_id`.
     struct Pushes: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
         var routes: [Route] {
             [
-                desk.application(.get, "apps/:app_uuid/pushes", .read, list),
-                desk.application(.post, "apps/:app_uuid/pushes", .send, create).repeatable,
-                desk.receipt(.get, "pushes/:receipt_id", .read, show),
-                desk.receipt(.post, "pushes/:receipt_id/write-off", .change, writeOff).repeatable,
-                desk.receipt(.get, "pushes/:receipt_id/platforms", .read, platforms),
-                desk.receipt(.get, "pushes/:receipt_id/devices", .read, devices),
-                desk.receipt(.get, "pushes/:receipt_id/devices/:device_uuid", .read, answer),
+                factory.application(.get, "apps/:app_uuid/pushes", .read, list),
+                factory.application(.post, "apps/:app_uuid/pushes", .send, create).repeatable,
+                factory.receipt(.get, "pushes/:receipt_id", .read, show),
+                factory.receipt(.post, "pushes/:receipt_id/write-off", .change, writeOff).repeatable,
+                factory.receipt(.get, "pushes/:receipt_id/platforms", .read, platforms),
+                factory.receipt(.get, "pushes/:receipt_id/devices", .read, devices),
+                factory.receipt(.get, "pushes/:receipt_id/devices/:device_uuid", .read, answer),
             ]
         }
 
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let query = try Query(call, Query.paging)
             let limit = try query.limit()
-            let receipts = try await desk.store.receipts(
+            let receipts = try await factory.store.receipts(
                 of: application.key, before: try query.cursor().map { Key($0[0]) }, limit: limit)
             var json = JSONWriter()
             json.object { json in
@@ -35,23 +35,23 @@ extension Admin {
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: PushBody.self)
             // Refused before a channel is taken in, and once more with those that are.
-            _ = try body.order(channels: body.channels.map { _ in [] })
-            let order = try body.order(channels: try await devices(of: body.channels, application))
-            if let dueAt = body.sendAt, dueAt > desk.clock.now {
-                return try await schedule(order, at: dueAt, call, application)
+            _ = try body.pushRequest(channels: body.channels.map { _ in [] })
+            let pushRequest = try body.pushRequest(channels: try await devices(of: body.channels, application))
+            if let dueAt = body.sendAt, dueAt > factory.clock.now {
+                return try await schedule(pushRequest, at: dueAt, call, application)
             }
-            return desk.accepted(try await desk.pushes.send(order, for: application, by: call.author), call)
+            return factory.accepted(try await factory.pushes.send(pushRequest, for: application, by: call.author), call)
         }
 
         private func devices(of channels: [String]?, _ application: Application) async throws -> [UUID]? {
             guard let channels else { return nil }
-            return try await desk.channels.devices(of: channels, of: application.key)
+            return try await factory.channels.devices(of: channels, of: application.key)
         }
 
         private func schedule(
-            _ order: Order, at dueAt: Instant, _ call: Call, _ application: Application
+            _ pushRequest: PushRequest, at dueAt: Instant, _ call: Call, _ application: Application
         ) async throws -> Response {
-            let schedule = try await desk.pushes.schedule(order, at: dueAt, for: application, by: call.author)
+            let schedule = try await factory.pushes.schedule(pushRequest, at: dueAt, for: application, by: call.author)
             var json = JSONWriter()
             json.object { $0.string("schedule_id", schedule.key.id) }
             return .created(json.buffer)
@@ -59,34 +59,34 @@ extension Admin {
 
         /// With what it says and to whom, and what it waits for; a message that cannot be read hides nothing else.
         private func show(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
-            let order = try await desk.unlessDamaged { try await desk.store.request(of: receipt.push.key) }
-            let faults = try await desk.store.connectionFaults(of: receipt.push.key)
+            let pushRequest = try await factory.unlessDamaged { try await factory.store.request(of: receipt.push.key) }
+            let faults = try await factory.store.connectionFaults(of: receipt.push.key)
             var json = JSONWriter()
             json.object { json in
                 json.receipt(receipt, of: application)
                 json.array("connection_faults", faults) { $0.fault($1) }
-                json.value("message", order??.content.json ?? .null)
-                json.value("target", order??.target.json ?? .null)
+                json.value("message", pushRequest??.content.json ?? .null)
+                json.value("target", pushRequest??.target.json ?? .null)
             }
             return Response(json: json.buffer)
         }
 
         /// Gives up what of it cannot be read, so that it settles.
         private func writeOff(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
-            let writeOff = try await desk.admin.writeOffDamage(of: receipt, of: application, by: call.author)
-            if writeOff != .nothing { desk.witness.noticed(receipt.push) }
+            let writeOff = try await factory.admin.writeOffDamage(of: receipt, of: application, by: call.author)
+            if writeOff != .nothing { factory.pushObserver.noticed(receipt.push) }
             var json = JSONWriter()
             json.object { json in
                 json.integer("devices", Int64(writeOff.devices))
-                json.integer("walks", Int64(writeOff.walks))
+                json.integer("fan_outs", Int64(writeOff.fanOuts))
             }
             return Response(json: json.buffer)
         }
 
         /// What became of it on each platform, in the order they were made; what was on deleted ones comes last.
         private func platforms(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
-            let counts = try await desk.store.answerCounts(of: receipt.push.key)
-            let platforms = try await desk.store.platforms(of: application.key)
+            let counts = try await factory.store.answerCounts(of: receipt.push.key)
+            let platforms = try await factory.store.platforms(of: application.key)
             let alive = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
             let rows = platforms.map { ($0, counts[$0.key] ?? [:]) }.filter { !$0.1.isEmpty }
             let deleted = counts.filter { alive[$0.key] == nil }.values.reduce(into: [Answer: Int]()) { sum, counts in
@@ -110,11 +110,11 @@ extension Admin {
         /// Devices with one kind of answer; those that failed unless another is asked for.
         private func devices(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let query = try Query(call, Query.paging + ["answer"])
-            let page = try await desk.store.answers(
+            let page = try await factory.store.answers(
                 in: receipt.push.key, kind: try query.choice("answer") ?? .failed,
                 after: try query.cursor(of: 2).map { AnswerCursor(platform: Key($0[0]), device: Key($0[1])) },
                 limit: try query.limit())
-            let platforms = try await desk.store.platforms(of: application.key)
+            let platforms = try await factory.store.platforms(of: application.key)
             let uuids = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.uuid) })
             var json = JSONWriter()
             json.object { json in
@@ -132,10 +132,10 @@ extension Admin {
 
         /// What became of one device.
         private func answer(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
-            let platforms = try await desk.store.platforms(of: application.key).map(\.key)
+            let platforms = try await factory.store.platforms(of: application.key).map(\.key)
             guard let uuid = call.uuid("device_uuid"),
-                let device = try await desk.store.deviceKeys([uuid], on: platforms).first,
-                let answer = try await desk.store.answer(of: device, in: receipt.push.key)
+                let device = try await factory.store.deviceKeys([uuid], on: platforms).first,
+                let answer = try await factory.store.answer(of: device, in: receipt.push.key)
             else { throw APIError.missing("device in this push") }
             var json = JSONWriter()
             json.object { json in
@@ -159,8 +159,8 @@ extension JSONWriter {
         string("first_answer_at", receipt.firstAnswerAt?.text)
         string("settled_at", receipt.settledAt?.text)
         array("parked", receipt.parked) { $0.parking($1) }
-        integer("damaged_pages", Int64(receipt.damagedPages))
-        integer("damaged_walks", Int64(receipt.damagedWalks))
+        integer("damaged_batches", Int64(receipt.damagedBatches))
+        integer("damaged_fan_outs", Int64(receipt.damagedFanOuts))
     }
 }
 

@@ -4,12 +4,12 @@ import Hummingbird
 extension Admin {
     /// What an application has of what it may have: `/admin/v1/apps/:app_uuid/quotas`.
     struct Quotas: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
-        var routes: [Route] { [desk.application(.get, "apps/:app_uuid/quotas", .read, list)] }
+        var routes: [Route] { [factory.application(.get, "apps/:app_uuid/quotas", .read, list)] }
 
         private func list(_ call: Call, _ application: Application) async throws -> Response {
-            let quotas = try await desk.store.quotas(of: application.key)
+            let quotas = try await factory.store.quotas(of: application.key)
             var json = JSONWriter()
             json.object { json in
                 json.array("quotas", quotas) { json, quota in json.object { $0.quota(quota) } }

@@ -6,13 +6,13 @@ extension Admin {
     /// Pushes that wait for their time, and what became of them: `/admin/v1/apps/:app_uuid/schedules`. They are made by
     /// `POST …/pushes` with `send_at`.
     struct Schedules: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
         var routes: [Route] {
             [
-                desk.application(.get, "apps/:app_uuid/schedules", .read, list),
-                desk.application(.get, "apps/:app_uuid/schedules/:schedule_id", .read, show),
-                desk.application(.delete, "apps/:app_uuid/schedules/:schedule_id", .send, cancel),
+                factory.application(.get, "apps/:app_uuid/schedules", .read, list),
+                factory.application(.get, "apps/:app_uuid/schedules/:schedule_id", .read, show),
+                factory.application(.delete, "apps/:app_uuid/schedules/:schedule_id", .send, cancel),
             ]
         }
 
@@ -27,9 +27,9 @@ extension Admin {
             let found =
                 switch state {
                 case .waiting:
-                    try await desk.store.schedules(of: application.key, after: last, limit: limit)
+                    try await factory.store.schedules(of: application.key, after: last, limit: limit)
                 case .ended:
-                    try await desk.store.endedSchedules(of: application.key, after: last, limit: limit)
+                    try await factory.store.endedSchedules(of: application.key, after: last, limit: limit)
                 }
             var json = JSONWriter()
             json.object { json in
@@ -42,7 +42,7 @@ extension Admin {
         /// The last of the page before, which may have ended since.
         private func last(_ query: Query, _ application: Application) async throws -> Schedule? {
             guard let cursor = try query.cursor() else { return nil }
-            guard let last = try await desk.store.schedule(Key(cursor[0]), of: application.key) else {
+            guard let last = try await factory.store.schedule(Key(cursor[0]), of: application.key) else {
                 throw InvalidInput(field: "cursor", "names a schedule that is gone; begin again")
             }
             return last
@@ -57,11 +57,11 @@ extension Admin {
 
         private func cancel(_ call: Call, _ application: Application) async throws -> Response {
             let key = try key(call)
-            let schedule = try await desk.unlessDamaged { try await found(call, application) }
+            let schedule = try await factory.unlessDamaged { try await found(call, application) }
             guard schedule?.ending == nil else { throw Self.tooLate }
             let change = call.change("schedule.cancel", application, ["schedule": key.id])
-            let isCancelled = try await desk.store.audited(change) {
-                try await desk.store.cancel(key, of: application.key)
+            let isCancelled = try await factory.store.audited(change) {
+                try await factory.store.cancel(key, of: application.key)
             }
             guard isCancelled else { throw Self.tooLate }
             return Response(status: .noContent)
@@ -70,7 +70,7 @@ extension Admin {
         private static let tooLate = APIError(.conflict, "The schedule does not wait any more")
 
         private func found(_ call: Call, _ application: Application) async throws -> Schedule {
-            guard let schedule = try await desk.store.schedule(try key(call), of: application.key) else {
+            guard let schedule = try await factory.store.schedule(try key(call), of: application.key) else {
                 throw APIError.missing("schedule")
             }
             return schedule
@@ -91,8 +91,8 @@ extension JSONWriter {
         string("state", schedule.ending?.how.name ?? "waiting")
         string("due_at", schedule.dueAt.text)
         string("created_at", schedule.createdAt.text)
-        string("expires_at", schedule.order.expiresAt?.text)
-        string("body", schedule.order.content.body)
+        string("expires_at", schedule.pushRequest.expiresAt?.text)
+        string("body", schedule.pushRequest.content.body)
         string("ended_at", schedule.ending?.at.text)
         switch schedule.ending?.how {
         case .sent(let receiptID): uuid("receipt_id", receiptID)

@@ -5,15 +5,15 @@ import Hummingbird
 extension Admin {
     /// Tenants: `/admin/v1/tenants`.
     struct Tenants: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
         var routes: [Route] {
             [
-                desk.open(.get, "tenants", list),
-                desk.open(.post, "tenants", create),
-                desk.tenant(.get, "tenants/:tenant_uuid", .read, show),
-                desk.tenant(.patch, "tenants/:tenant_uuid", .change, update),
-                desk.tenant(.delete, "tenants/:tenant_uuid", .change, delete),
+                factory.open(.get, "tenants", list),
+                factory.open(.post, "tenants", create),
+                factory.tenant(.get, "tenants/:tenant_uuid", .read, show),
+                factory.tenant(.patch, "tenants/:tenant_uuid", .change, update),
+                factory.tenant(.delete, "tenants/:tenant_uuid", .change, delete),
             ]
         }
 
@@ -23,9 +23,9 @@ extension Admin {
             switch call.key.bounds {
             case .everything:
                 let limit = try query.limit()
-                let found = try await desk.store.tenants(after: try query.cursor().map { Key($0[0]) }, limit: limit)
+                let found = try await factory.store.tenants(after: try query.cursor().map { Key($0[0]) }, limit: limit)
                 return reply(found, next: found.count == limit ? found.last.map { Cursor($0.key.rawValue) } : nil)
-            case .tenant(let own): return reply(try await [desk.store.tenant(own)].compactMap(\.self), next: nil)
+            case .tenant(let own): return reply(try await [factory.store.tenant(own)].compactMap(\.self), next: nil)
             case .application: return reply([], next: nil)
             }
         }
@@ -33,14 +33,14 @@ extension Admin {
         private func create(_ call: Call) async throws -> Response {
             try call.require(.change, on: .everything, called: "tenant")
             let name = try await call.body(as: NameBody.self).required()
-            return .created(Self.json(try await desk.admin.createTenant(name: name, by: call.author)))
+            return .created(Self.json(try await factory.admin.createTenant(name: name, by: call.author)))
         }
 
         private func show(_ call: Call, _ tenant: Tenant) -> Response { Response(json: Self.json(tenant)) }
 
         private func update(_ call: Call, _ tenant: Tenant) async throws -> Response {
             let name = try await call.body(as: NameBody.self).required()
-            try await desk.admin.rename(tenant, to: name, by: call.author)
+            try await factory.admin.rename(tenant, to: name, by: call.author)
             return Response(
                 json: Self.json(
                     Tenant(key: tenant.key, uuid: tenant.uuid, name: name.text, createdAt: tenant.createdAt)))
@@ -49,7 +49,7 @@ extension Admin {
         /// For the operator alone: a tenant's admin cannot take away the ground it stands on.
         private func delete(_ call: Call, _ tenant: Tenant) async throws -> Response {
             try call.require(.change, on: .everything, called: "tenant")
-            try await desk.admin.delete(tenant, by: call.author)
+            try await factory.admin.delete(tenant, by: call.author)
             return Response(status: .noContent)
         }
 

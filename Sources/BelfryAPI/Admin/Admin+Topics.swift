@@ -5,13 +5,13 @@ import Hummingbird
 extension Admin {
     /// Topics of an application: `/admin/v1/apps/:app_uuid/topics`, by their names.
     struct Topics: Sendable {
-        let desk: Desk
+        let factory: RouteFactory
 
         var routes: [Route] {
             [
-                desk.application(.get, "apps/:app_uuid/topics", .read, list),
-                desk.application(.post, "apps/:app_uuid/topics", .change, create),
-                desk.application(.delete, "apps/:app_uuid/topics/:topic", .change, delete),
+                factory.application(.get, "apps/:app_uuid/topics", .read, list),
+                factory.application(.post, "apps/:app_uuid/topics", .change, create),
+                factory.application(.delete, "apps/:app_uuid/topics/:topic", .change, delete),
             ]
         }
 
@@ -21,8 +21,8 @@ extension Admin {
             // A cursor is any number; behind the last topic there is nothing.
             let skip = Int(clamping: max(0, try query.cursor()?[0] ?? 0))
             let topics = TopicQuery(applicationKey: application.key, text: query.text("q")?.lowercased())
-            let found = try await desk.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                try await desk.store.topics(topics, skip: skip, limit: limit)
+            let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.store.topics(topics, skip: skip, limit: limit)
             }
             let end = skip + found.elements.count
             var json = JSONWriter()
@@ -36,10 +36,10 @@ extension Admin {
 
         /// A topic that is there stays as it is, and is answered with 200.
         private func create(_ call: Call, _ application: Application) async throws -> Response {
-            let topic = try await call.body(as: NewTopicBody.self).checked(at: desk.clock.now)
+            let topic = try await call.body(as: NewTopicBody.self).checked(at: factory.clock.now)
             let change = call.change("topic.create", application, ["topic": topic.name])
-            let fates = try await desk.store.audited(change) {
-                try await desk.store.create([topic], of: application.key)
+            let fates = try await factory.store.audited(change) {
+                try await factory.store.create([topic], of: application.key)
             }
             var json = JSONWriter()
             var isNew = false
@@ -53,12 +53,12 @@ extension Admin {
         /// Its devices are unsubscribed.
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             guard let name = call.text("topic"),
-                let topic = try await desk.store.topic(
+                let topic = try await factory.store.topic(
                     named: try Topic.normalized(name, field: "topic"), of: application.key)
             else { throw APIError.missing("topic") }
             let change = call.change("topic.delete", application, ["topic": topic.name])
-            _ = try await desk.store.audited(change) {
-                try await desk.store.deleteTopics([topic.key], of: application.key)
+            _ = try await factory.store.audited(change) {
+                try await factory.store.deleteTopics([topic.key], of: application.key)
             }
             return Response(status: .noContent)
         }

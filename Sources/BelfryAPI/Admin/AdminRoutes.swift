@@ -4,32 +4,33 @@ package import Hummingbird
 
 /// Every path of the admin API, and who answers it.
 package struct AdminRoutes: Sendable {
-    private let desk: Admin.Desk
+    private let factory: Admin.RouteFactory
     private let authenticator: Admin.KeyAuthenticator
-    private let gatekeeper: Gatekeeper
-    private let once: Once
+    private let requestLimiter: RequestLimiter
+    private let once: IdempotencyMiddleware
     private let events: EventHub?
     private let shares: ShareLimiter
     private let bodyBytesMax: Int
 
     /// - Parameters:
-    ///   - gatekeeper: one for all doors; nil limits nobody but guessers.
-    ///   - shares: one for all doors.
+    ///   - requestLimiter: one for all APIs; nil limits nobody but guessers.
+    ///   - shares: one for all APIs.
     ///   - events: nil leaves the event stream out.
     ///   - idempotencyHold: longer than any request may take.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, credentials: any ProviderCredentials,
-        gatekeeper: Gatekeeper? = nil, shares: ShareLimiter = ShareLimiter(), events: EventHub? = nil,
+        requestLimiter: RequestLimiter? = nil, shares: ShareLimiter = ShareLimiter(), events: EventHub? = nil,
         bodyBytesMax: Int = 1_048_576, idempotencyHold: Duration = .seconds(35)
     ) {
-        desk = Admin.Desk(
-            store: store, vault: vault, credentials: credentials, clock: clock, witness: events ?? NoWitness(),
+        factory = Admin.RouteFactory(
+            store: store, vault: vault, credentials: credentials, clock: clock,
+            pushObserver: events ?? NoPushObserver(),
             shares: shares)
         self.shares = shares
-        self.gatekeeper = gatekeeper ?? Gatekeeper(clock: clock)
+        self.requestLimiter = requestLimiter ?? RequestLimiter(clock: clock)
         authenticator = Admin.KeyAuthenticator(
-            store: store, gatekeeper: self.gatekeeper, clock: clock, realm: "Belfry")
-        once = Once(store: store, vault: vault, bodyBytesMax: bodyBytesMax, hold: idempotencyHold)
+            store: store, requestLimiter: self.requestLimiter, clock: clock, realm: "Belfry")
+        once = IdempotencyMiddleware(store: store, vault: vault, bodyBytesMax: bodyBytesMax, hold: idempotencyHold)
         self.events = events
         self.bodyBytesMax = bodyBytesMax
     }
@@ -44,21 +45,23 @@ package struct AdminRoutes: Sendable {
 
     /// All of them, for whoever adds them to a router, describes them or tries them.
     var routes: [Admin.Route] {
-        Admin.Tenants(desk: desk).routes + Admin.Keys(desk: desk).routes + Admin.Apps(desk: desk).routes
-            + Admin.Platforms(desk: desk).routes + Admin.Channels(desk: desk).routes + Admin.Devices(desk: desk).routes
-            + Admin.Pushes(desk: desk).routes
-            + Admin.Topics(desk: desk).routes + Admin.Schedules(desk: desk).routes
-            + Admin.Locations(desk: desk).routes + Admin.LocationGroups(desk: desk).routes
-            + Admin.Geofences(desk: desk).routes + Admin.Analytics(desk: desk).routes
-            + Admin.AuditLog(desk: desk).routes + Admin.Nodes(desk: desk).routes
-            + Admin.Quotas(desk: desk).routes
-            + (events.map { Admin.Events(desk: desk, hub: $0).routes } ?? [])
+        Admin.Tenants(factory: factory).routes + Admin.Keys(factory: factory).routes
+            + Admin.Apps(factory: factory).routes
+            + Admin.Platforms(factory: factory).routes + Admin.Channels(factory: factory).routes
+            + Admin.Devices(factory: factory).routes
+            + Admin.Pushes(factory: factory).routes
+            + Admin.Topics(factory: factory).routes + Admin.Schedules(factory: factory).routes
+            + Admin.Locations(factory: factory).routes + Admin.LocationGroups(factory: factory).routes
+            + Admin.Geofences(factory: factory).routes + Admin.Analytics(factory: factory).routes
+            + Admin.AuditLog(factory: factory).routes + Admin.Nodes(factory: factory).routes
+            + Admin.Quotas(factory: factory).routes
+            + (events.map { Admin.Events(factory: factory, hub: $0).routes } ?? [])
     }
 
     private func handler(_ route: Admin.Route) -> Router<APIContext>.Handler {
-        { [authenticator, gatekeeper, shares, once, bodyBytesMax] request, context in
+        { [authenticator, requestLimiter, shares, once, bodyBytesMax] request, context in
             let key = try await authenticator.key(of: request, context)
-            let address = gatekeeper.address(of: request, context)?.text
+            let address = requestLimiter.address(of: request, context)?.text
             let answer = { (request: Request) in
                 try await route.answer(
                     Admin.Call(

@@ -7,10 +7,11 @@ import Synchronization
 
 /// Tells readers what happens to the pushes of an application, as it happens.
 ///
-/// Acceptance and delivery only drop a hint here (`Witness`), which costs them a look whether anybody reads. One task
-/// reads the receipts. Of what other nodes do there is no hint: it is found by looking. A reader has a place in its
-/// application's ring; the ring outlives its last reader for a while, so that one whose connection broke goes on where it was.
-package final class EventHub: Witness {
+/// Acceptance and delivery only drop a hint here (`PushObserver`), which costs them a look whether anybody reads. One
+/// task reads the receipts. Of what other nodes do there is no hint: it is found by looking. A reader has a place in
+/// its application's ring; the ring outlives its last reader for a while, so that one whose connection broke goes on
+/// where it was.
+package final class EventHub: PushObserver {
     package struct Options: Sendable {
         package var readersMax = 256
         /// Events kept for each application that is read about.
@@ -22,7 +23,7 @@ package final class EventHub: Witness {
         /// How often open pushes, and those accepted since, are looked at without a hint.
         package var look = Duration.seconds(1)
         /// How many of an application's pushes such a look reads at once, newest first, until it meets one that it knows.
-        package var stretch = 100
+        package var stepSize = 100
         /// How long a stream may be silent. Below the time-outs that proxies have.
         package var heartbeat = Duration.seconds(15)
 
@@ -41,10 +42,10 @@ package final class EventHub: Witness {
     private let readerMeter = Meter(metric: .eventReaders)
 
     fileprivate struct State {
-        var rooms: [Key<BelfryCore.Application>: Newsroom] = [:]
+        var logs: [Key<BelfryCore.Application>: EventLog] = [:]
         var readers: [Int: AsyncStream<Void>.Continuation] = [:]
         var lastReader = 0
-        /// Rooms for whose application it is time to look without a hint.
+        /// Logs for whose application it is time to look without a hint.
         var unlooked: Set<Key<BelfryCore.Application>> = []
         var isClosed = false
     }
@@ -61,7 +62,7 @@ package final class EventHub: Witness {
     }
 
     package func noticed(_ push: PushHead) {
-        let isRead = state.withLock { $0.rooms[push.applicationKey]?.noticed(push.receiptID) } != nil
+        let isRead = state.withLock { $0.logs[push.applicationKey]?.noticed(push.receiptID) } != nil
         if isRead { call.yield() }
     }
 
@@ -95,7 +96,7 @@ package final class EventHub: Witness {
             } catch {
                 logger.debug("a receipt could not be read for its readers", metadata: ["error": "\(error)"])
                 // At the next call.
-                return state.withLock { $0.rooms[application]?.noticed(push) ?? () }
+                return state.withLock { $0.logs[application]?.noticed(push) ?? () }
             }
         }
     }
@@ -107,8 +108,8 @@ package final class EventHub: Witness {
             let isBeat = beatAt + options.heartbeat <= now
             if isBeat { beatAt = now }
             let readers = state.withLock { state in
-                state.forgetRooms(left: now + (.zero - options.memory))
-                state.unlooked = Set(state.rooms.keys)
+                state.forgetLogs(left: now + (.zero - options.memory))
+                state.unlooked = Set(state.logs.keys)
                 return isBeat ? Array(state.readers.values) : []
             }
             call.yield()
@@ -128,12 +129,12 @@ package final class EventHub: Witness {
             var newest: [UUID] = []
             var before: Key<Push>?
             repeat {
-                let stretch = try await store.pushes(of: application, before: before, limit: options.stretch)
-                newest += stretch.map(\.receiptID)
-                before = stretch.count == options.stretch ? stretch.last?.key : nil
+                let stepSize = try await store.pushes(of: application, before: before, limit: options.stepSize)
+                newest += stepSize.map(\.receiptID)
+                before = stepSize.count == options.stepSize ? stepSize.last?.key : nil
             } while before != nil && newest.count < options.openMax
-                && state.withLock { $0.rooms[application]?.knowsNone(of: newest) } == true
-            state.withLock { $0.rooms[application]?.found(newest) }
+                && state.withLock { $0.logs[application]?.knowsNone(of: newest) } == true
+            state.withLock { $0.logs[application]?.found(newest) }
         } catch {
             logger.debug("pushes could not be looked at for their readers", metadata: ["error": "\(error)"])
         }
@@ -149,18 +150,18 @@ extension EventHub {
     package func subscribe(
         to application: Key<BelfryCore.Application>, after lastID: String? = nil
     ) async throws -> EventReader {
-        try await openRoom(for: application)
+        try await openLog(for: application)
         let (ticks, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let admitted = state.withLock { state -> (number: Int, last: Int64)? in
             guard !state.isClosed, state.readers.count < options.readersMax else { return nil }
             state.lastReader += 1
             state.readers[state.lastReader] = continuation
-            var room = state.rooms[application] ?? Newsroom(options, newest: [], open: [])
-            room.readers.insert(state.lastReader)
-            room.leftAt = nil
-            state.rooms[application] = room
+            var log = state.logs[application] ?? EventLog(options, newest: [], open: [])
+            log.readers.insert(state.lastReader)
+            log.leftAt = nil
+            state.logs[application] = log
             readerMeter.set(state.readers.count)
-            return (state.lastReader, room.ring.last)
+            return (state.lastReader, log.ring.last)
         }
         guard let admitted else {
             throw APIError(
@@ -175,15 +176,15 @@ extension EventHub {
     }
 
     /// Unless there is one. Nobody reads in it yet.
-    private func openRoom(for application: Key<BelfryCore.Application>) async throws {
-        guard state.withLock({ $0.rooms[application] == nil }) else { return }
-        let newest = try await store.receipts(of: application, before: nil, limit: options.stretch)
+    private func openLog(for application: Key<BelfryCore.Application>) async throws {
+        guard state.withLock({ $0.logs[application] == nil }) else { return }
+        let newest = try await store.receipts(of: application, before: nil, limit: options.stepSize)
         let open = try await store.openReceipts(of: application, limit: options.openMax)
         let now = clock.now
         state.withLock { state in
-            guard state.rooms[application] == nil else { return }
-            state.rooms[application] = Newsroom(options, newest: newest, open: open)
-            state.rooms[application]?.leftAt = now
+            guard state.logs[application] == nil else { return }
+            state.logs[application] = EventLog(options, newest: newest, open: open)
+            state.logs[application]?.leftAt = now
         }
     }
 
@@ -197,15 +198,15 @@ extension EventHub {
     }
 
     func read(_ application: Key<BelfryCore.Application>, after place: Int64) -> EventRing<PushEvent>.Reading? {
-        state.withLock { $0.rooms[application]?.ring.read(after: place, atMost: 64) }
+        state.withLock { $0.logs[application]?.ring.read(after: place, atMost: 64) }
     }
 
     func leave(_ number: Int, _ application: Key<BelfryCore.Application>) {
         let now = clock.now
         state.withLock { state in
             state.readers[number] = nil
-            state.rooms[application]?.readers.remove(number)
-            if state.rooms[application]?.readers.isEmpty == true { state.rooms[application]?.leftAt = now }
+            state.logs[application]?.readers.remove(number)
+            if state.logs[application]?.readers.isEmpty == true { state.logs[application]?.leftAt = now }
             readerMeter.set(state.readers.count)
         }
     }
@@ -213,24 +214,24 @@ extension EventHub {
 
 extension EventHub.State {
     mutating func nextChanged() -> (application: Key<BelfryCore.Application>, push: UUID)? {
-        for key in rooms.keys {
-            if let push = rooms[key]?.nextChanged() { return (key, push) }
+        for key in logs.keys {
+            if let push = logs[key]?.nextChanged() { return (key, push) }
         }
         return nil
     }
 
-    /// Returns the readers to wake, if there is news.
+    /// Returns the readers to wake, if something is new.
     mutating func tell(
-        _ application: Key<BelfryCore.Application>, _ news: (inout Newsroom) -> Bool
+        _ application: Key<BelfryCore.Application>, _ update: (inout EventLog) -> Bool
     ) -> [AsyncStream<Void>.Continuation] {
-        guard var room = rooms[application] else { return [] }
-        rooms[application] = nil
-        let isNews = news(&room)
-        rooms[application] = room
-        return isNews ? room.readers.compactMap { readers[$0] } : []
+        guard var log = logs[application] else { return [] }
+        logs[application] = nil
+        let isNew = update(&log)
+        logs[application] = log
+        return isNew ? log.readers.compactMap { readers[$0] } : []
     }
 
-    mutating func forgetRooms(left limit: Instant) {
-        rooms = rooms.filter { room in room.value.leftAt.map { $0 > limit } ?? true }
+    mutating func forgetLogs(left limit: Instant) {
+        logs = logs.filter { log in log.value.leftAt.map { $0 > limit } ?? true }
     }
 }

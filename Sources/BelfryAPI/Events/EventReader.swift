@@ -7,7 +7,7 @@ package final class EventReader: Sendable {
     private let hub: EventHub
     private let application: Key<Application>
     private let number: Int
-    /// Wakes the reader: there may be news, or it is time for a sign of life. Ends with the hub.
+    /// Wakes the reader: there may be something new, or it is time for a sign of life. Ends with the hub.
     let ticks: AsyncStream<Void>
     let start: Place
 

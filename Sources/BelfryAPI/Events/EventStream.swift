@@ -18,8 +18,8 @@ package struct EventStream: Sendable {
             var spokeAt = reader.now
             try await writer.write(EventWire.greeting)
             for await _ in reader.ticks {
-                while let news = reader.next(from: &place) {
-                    try await writer.write(news)
+                while let events = reader.next(from: &place) {
+                    try await writer.write(events)
                     spokeAt = reader.now
                 }
                 if spokeAt + reader.heartbeat <= reader.now {

@@ -4,7 +4,7 @@ extension PCFv1 {
     /// How the parts are that the original service had; ours stand in for them.
     package struct Health: Sendable, Hashable {
         package let database: Part
-        /// What carries pushes from acceptance to delivery: a message broker there, the database's pages here.
+        /// What carries pushes from acceptance to delivery: a message broker there, the database's batches here.
         package let queue: Part
         package let scheduler: Part
 

@@ -99,12 +99,12 @@ extension Schedule {
             json.object("push") { json in
                 json.integer("scheduleAt", dueAt.milliseconds)
                 json.integer("scheduleIn", 0)
-                json.integer("expiryTime", order.expiresAt?.milliseconds)
+                json.integer("expiryTime", pushRequest.expiresAt?.milliseconds)
                 json.object("message") { json in
-                    json.string("body", order.content.body)
-                    json.value("custom", .object(order.content.custom))
+                    json.string("body", pushRequest.content.body)
+                    json.value("custom", .object(pushRequest.content.custom))
                 }
-                json.object("target") { json in json.members(of: order.target) }
+                json.object("target") { json in json.members(of: pushRequest.target) }
             }
         }
         return json.buffer

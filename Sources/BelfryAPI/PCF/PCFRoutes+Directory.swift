@@ -12,7 +12,7 @@ extension PCFRoutes {
         for version in ["v2", "v1"] {
             serve(
                 RouterPath("\(version)/custom_user_ids"), on: router,
-                [.get: asApplicationWalking { try await list.customUserIDs($0, of: $1) }])
+                [.get: asApplicationExporting { try await list.customUserIDs($0, of: $1) }])
             addTopics("\(version)/topics", to: router)
         }
         addTags(to: router)
@@ -39,8 +39,9 @@ extension PCFRoutes {
 
     private func addTags(to router: Router<APIContext>) {
         let tags = PCFv1.Tags(store: store, clock: clock, options: options)
-        serve("v1/tags", on: router, [.get: asApplicationWalking { try await tags.list(of: $1) }])
-        serve("v1/tags/all/:tag", on: router, [.get: asApplicationWalking { try await tags.registrations($0, of: $1) }])
+        serve("v1/tags", on: router, [.get: asApplicationExporting { try await tags.list(of: $1) }])
+        serve(
+            "v1/tags/all/:tag", on: router, [.get: asApplicationExporting { try await tags.registrations($0, of: $1) }])
         // The router wants one name for one place of a path, whatever follows.
         serve(
             "v1/tags/count/:tag_or_platform", on: router,

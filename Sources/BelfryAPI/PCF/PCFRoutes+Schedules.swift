@@ -8,7 +8,7 @@ extension PCFRoutes {
             router.serve(
                 RouterPath(path),
                 [
-                    .get: asApplicationWalking { [schedules] _, application in
+                    .get: asApplicationExporting { [schedules] _, application in
                         try await schedules.list(for: application)
                     }
                 ])

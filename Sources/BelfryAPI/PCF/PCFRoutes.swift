@@ -12,19 +12,20 @@ package struct PCFRoutes: Sendable {
     let clock: any WallClock
     let options: PCFv1.Options
     let shares: ShareLimiter
-    private let once: Once
+    private let once: IdempotencyMiddleware
     private let registrations: PCFv1.Registrations
     private let pushes: PCFv1.Pushes
     let schedules: PCFv1.Schedules
     private let health: @Sendable () async -> PCFv1.Health
 
     /// - Parameters:
-    ///   - gatekeeper: one for all doors; nil limits nobody but guessers.
-    ///   - shares: one for all doors.
+    ///   - requestLimiter: one for all APIs; nil limits nobody but guessers.
+    ///   - shares: one for all APIs.
     ///   - health: asked for each `/healthcheck`; it has to answer in time by itself.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, options: PCFv1.Options = PCFv1.Options(),
-        gatekeeper: Gatekeeper? = nil, shares: ShareLimiter = ShareLimiter(), witness: any Witness = NoWitness(),
+        requestLimiter: RequestLimiter? = nil, shares: ShareLimiter = ShareLimiter(),
+        pushObserver: any PushObserver = NoPushObserver(),
         health: @escaping @Sendable () async -> PCFv1.Health
     ) {
         self.store = store
@@ -32,12 +33,13 @@ package struct PCFRoutes: Sendable {
         self.options = options
         self.shares = shares
         authenticator = Authenticator(
-            store: store, gatekeeper: gatekeeper ?? Gatekeeper(clock: clock), realm: options.realm)
-        once = Once(store: store, vault: vault, bodyBytesMax: options.bodyBytesMax, hold: options.idempotencyHold)
+            store: store, requestLimiter: requestLimiter ?? RequestLimiter(clock: clock), realm: options.realm)
+        once = IdempotencyMiddleware(
+            store: store, vault: vault, bodyBytesMax: options.bodyBytesMax, hold: options.idempotencyHold)
         registrations = PCFv1.Registrations(store: store, secrets: SharedSecrets(vault: vault), options: options)
-        let desk = PushService(store: store, witness: witness)
-        pushes = PCFv1.Pushes(desk: desk, clock: clock, options: options)
-        schedules = PCFv1.Schedules(store: store, desk: desk, clock: clock, options: options)
+        let pushService = PushService(store: store, pushObserver: pushObserver)
+        pushes = PCFv1.Pushes(pushService: pushService, clock: clock, options: options)
+        schedules = PCFv1.Schedules(store: store, pushService: pushService, clock: clock, options: options)
         self.health = health
     }
 
@@ -98,7 +100,7 @@ package struct PCFRoutes: Sendable {
         }
     }
 
-    /// - Parameter isRepeatable: see `Once.run`; it matters for POST alone.
+    /// - Parameter isRepeatable: see `IdempotencyMiddleware.run`; it matters for POST alone.
     func asApplication(
         isRepeatable: Bool = false, _ handler: @escaping @Sendable (Request, Application) async throws -> Response
     ) -> Handler {
@@ -131,11 +133,11 @@ package struct PCFRoutes: Sendable {
     }
 
     /// A handler whose answer is written while a whole list is read.
-    func asApplicationWalking(
+    func asApplicationExporting(
         _ handler: @escaping @Sendable (Request, Application) async throws -> Response
     ) -> Handler {
         asApplication { [shares] request, application in
-            try await shares.streaming(.walks, for: ShareHolder(application)) {
+            try await shares.streaming(.exports, for: ShareHolder(application)) {
                 try await handler(request, application)
             }
         }

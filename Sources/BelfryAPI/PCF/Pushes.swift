@@ -6,27 +6,27 @@ import Logging
 extension PCFv1 {
     /// What senders ask for at `/v1/push`.
     struct Pushes: Sendable {
-        private let desk: PushService
+        private let pushService: PushService
         private let clock: any WallClock
         private let options: Options
         private let accepted = AcceptedPushes()
 
-        init(desk: PushService, clock: any WallClock, options: Options) {
-            self.desk = desk
+        init(pushService: PushService, clock: any WallClock, options: Options) {
+            self.pushService = pushService
             self.clock = clock
             self.options = options
         }
 
         func create(_ request: Request, for application: Application, _ logger: Logger) async throws -> Response {
-            let body = try PushRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let body = try PushBody.parse(try await request.bytes(atMost: options.bodyBytesMax))
             let now = clock.now
             // What is due soon goes at once, and so does what was due in the past.
             if let dueAt = body.times.due(at: now), dueAt > now + options.sendsImmediatelyWithin {
-                try Once.refuseRepetition()
-                let schedule = try await desk.schedule(body.order, at: dueAt, for: application.key)
+                try IdempotencyMiddleware.refuseRepetition()
+                let schedule = try await pushService.schedule(body.pushRequest, at: dueAt, for: application.key)
                 return Self.reply { json in json.string("schedule_id", schedule.key.id) }
             }
-            let push = try await desk.send(body.order, for: application.key)
+            let push = try await pushService.send(body.pushRequest, for: application.key)
             accepted.note(push, logger)
             return Self.reply { json in json.uuid("receipt_id", push.receiptID) }
         }

@@ -5,7 +5,7 @@ extension PCFv1 {
     /// What senders ask for at `/v1/schedules`: the pushes that wait for their time. One that was sent is none of them.
     struct Schedules: Sendable {
         let store: any ScheduleStore
-        let desk: PushService
+        let pushService: PushService
         let clock: any WallClock
         let options: Options
 
@@ -45,7 +45,7 @@ extension PCFv1 {
 
         func update(_ key: Key<Schedule>, _ request: Request, of application: Application) async throws -> Response {
             let body = try ScheduleRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
-            let changed = try await desk.change(key, of: application.key, body.change(at: clock.now))
+            let changed = try await pushService.change(key, of: application.key, body.change(at: clock.now))
             guard let changed else { throw Self.notFound }
             return Response(json: changed.json())
         }

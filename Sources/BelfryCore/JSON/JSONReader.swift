@@ -6,7 +6,7 @@
 /// is an `InvalidInput` that names the field, or the byte where the text stops being JSON; no input traps. Of a key that
 /// stands twice the last one counts.
 ///
-/// Why not `JSONDecoder`: docs/decisions/0004-json-at-the-door.md.
+/// Why not `JSONDecoder`: docs/decisions/0004-json-in-one-pass.md.
 package struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0

@@ -62,7 +62,7 @@ package struct AdminKey: Sendable, Hashable {
         self.revokedAt = revokedAt
     }
 
-    /// The hashes that open the door at this moment; none once the key is revoked.
+    /// The hashes that are accepted at this moment; none once the key is revoked.
     package func secretHashes(at now: Instant) -> [[UInt8]] {
         guard revokedAt == nil else { return [] }
         guard let previous, now < previous.validUntil else { return [secretHash] }

@@ -1,4 +1,5 @@
-/// What became of one device of a push: one byte in its page, where those above 127 say that it rests, see `Rests`.
+/// What became of one device of a push: one byte in its batch, where those above 127 say how long it waits, see
+/// `RetryTimes`.
 package enum Answer: Sendable, Hashable {
     /// None yet.
     case pending

@@ -37,7 +37,7 @@ package struct ApplePush: Sendable, Hashable {
     /// The most bytes of a collapse id. Source: Apple, `apns-collapse-id`.
     package static let collapseIDBytesMax = 64
     /// How long a call, or somebody's turn to speak, is worth telling of when the sender names no end.
-    package static let callPatience = Duration.seconds(60)
+    package static let callTimeout = Duration.seconds(60)
 
     package var event: Event? { payload["aps"]?["event"]?.stringValue.flatMap(Event.init) }
 
@@ -59,7 +59,7 @@ package struct ApplePush: Sendable, Hashable {
     }
 
     /// How long a push that names no end is tried for; nil for as long as any other.
-    package var patience: Duration? { type.isCall ? Self.callPatience : nil }
+    package var window: Duration? { type.isCall ? Self.callTimeout : nil }
 
     package init(
         type: Kind, priority: Priority? = nil, collapseID: String? = nil, isStored: Bool? = nil,

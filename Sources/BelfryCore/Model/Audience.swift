@@ -1,4 +1,4 @@
-/// Who gets a push: an expression over posting lists, walked platform by platform.
+/// Who gets a push: an expression over posting lists, scanned platform by platform.
 package indirect enum Audience: Sendable, Hashable {
     case list(PostingList)
     /// Devices in at least one; nobody when empty.

@@ -128,7 +128,7 @@ package enum GeofencePlatform: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What devices have to know to be up to date with the geofences of their application.
-package struct GeofenceUpdates: Sendable, Hashable {
+package struct GeofenceChanges: Sendable, Hashable {
     /// What the device has to come with next time.
     package let lastModified: Instant
     /// Those that are new to the device, or changed.

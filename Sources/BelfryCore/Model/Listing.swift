@@ -1,7 +1,7 @@
-/// A stretch of a longer list, and how long the whole list is.
+/// A slice of a longer list, and how long the whole list is.
 package struct Listing<Element: Sendable>: Sendable {
     package let elements: [Element]
-    /// Over all pages, not this stretch alone.
+    /// Over all pages, not this slice alone.
     package let total: Int
 
     package init(_ elements: [Element], total: Int) {

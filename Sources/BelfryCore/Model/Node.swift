@@ -8,7 +8,7 @@ package struct Node: Sendable, Hashable {
     /// When it was first heard of.
     package let since: Instant
     package let lastSeenAt: Instant
-    package let pagesInAir: Int
+    package let batchesInFlight: Int
     package let state: State
 
     package enum State: String, Sendable {
@@ -31,7 +31,7 @@ package struct Node: Sendable, Hashable {
         uuid = report.uuid
         host = report.host
         version = report.version
-        pagesInAir = report.pagesInAir
+        batchesInFlight = report.batchesInFlight
         self.since = since
         self.lastSeenAt = lastSeenAt
         state = now - lastSeenAt > Self.silenceMax ? .gone : report.isDraining ? .draining : .up
@@ -44,14 +44,14 @@ package struct NodeReport: Sendable, Hashable {
     package let uuid: UUID
     package let host: String
     package let version: String
-    package var pagesInAir: Int
+    package var batchesInFlight: Int
     package var isDraining: Bool
 
-    package init(uuid: UUID, host: String, version: String, pagesInAir: Int = 0, isDraining: Bool = false) {
+    package init(uuid: UUID, host: String, version: String, batchesInFlight: Int = 0, isDraining: Bool = false) {
         self.uuid = uuid
         self.host = host
         self.version = version
-        self.pagesInAir = pagesInAir
+        self.batchesInFlight = batchesInFlight
         self.isDraining = isDraining
     }
 }

@@ -17,7 +17,7 @@ package enum Outcome: Sendable, Hashable {
     /// Sent, and no answer came. The device may have been told.
     case unanswered
     /// The provider refuses us, not the message: key, certificate, topic. The words are for a person.
-    case barred(String)
+    case credentialsRefused(String)
 }
 
 extension Outcome {
@@ -26,7 +26,7 @@ extension Outcome {
     }
 }
 
-/// Why a provider refused a message for good. A page keeps it in one byte: never renumber, only add.
+/// Why a provider refused a message for good. A batch keeps it in one byte: never renumber, only add.
 package enum Refusal: UInt8, Sendable, Hashable, CaseIterable {
     /// Malformed, or of the provider's other world (development, production). Never a reason to prune.
     case badToken = 64
@@ -53,8 +53,8 @@ package enum Refusal: UInt8, Sendable, Hashable, CaseIterable {
 package enum Skip: UInt8, Sendable, Hashable, CaseIterable {
     /// It unregistered, its token died, or another registration took the token.
     case inactive = 16
-    /// It was erased after the audience was walked.
+    /// It was erased after the audience was scanned.
     case missing = 17
-    /// Its page could not be read, and a person gave it up. It may have been told before.
+    /// Its batch could not be read, and a person gave it up. It may have been told before.
     case damaged = 18
 }

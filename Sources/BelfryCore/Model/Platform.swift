@@ -75,7 +75,7 @@ package enum PlatformKind: Sendable, Hashable {
         if case .apple = self { true } else { false }
     }
 
-    /// Whether its tokens die with what they are for, so that many deaths are no sign of a wrong setting.
+    /// Whether its tokens die with what they are for, so that many dead tokens are no sign of a wrong setting.
     package var hasFleetingTokens: Bool { self == .apple(.liveActivity) || self == .apple(.pushToTalk) }
 
     /// Whether its tokens are bytes that the outside spells as hex digits.
@@ -114,7 +114,7 @@ extension PlatformKind: RawRepresentable, CaseIterable, Codable {
     }
 }
 
-/// Why a platform's pages wait for a person.
+/// Why a platform's batches wait for a person.
 package struct Parking: Sendable, Hashable {
     package let cause: Cause
     /// What the provider said, in words a person can act on.
@@ -125,7 +125,7 @@ package struct Parking: Sendable, Hashable {
         /// The provider refuses the key, certificate or topic; or there is none for this kind of platform.
         case credentials
         /// More devices were declared dead than the share the operator set.
-        case deaths
+        case deadTokens = "dead_tokens"
     }
 
     package init(cause: Cause, detail: String, since: Instant) {

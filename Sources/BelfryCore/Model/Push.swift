@@ -85,7 +85,7 @@ package struct PushHead: Sendable, Hashable {
     }
 }
 
-/// An order of urgency. A lane's pages go before those of all lanes after it.
+/// An order of urgency. A lane's batches go before those of all lanes after it.
 package enum Lane: Int64, Sendable, Hashable, CaseIterable, Comparable, Codable {
     case urgent = 0
     case normal = 1

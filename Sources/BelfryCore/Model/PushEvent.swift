@@ -23,16 +23,17 @@ package struct PushEvent: Sendable, Hashable {
     /// What happened between two looks at a receipt; at the first there is no old one. Nothing follows on `settled`.
     package static func events(from old: Receipt?, to new: Receipt) -> [PushEvent] {
         guard let old else {
-            let isNews = new.settledAt != nil || !new.parked.isEmpty
+            let isNew = new.settledAt != nil || !new.parked.isEmpty
             return [PushEvent(.accepted, new)]
-                + (isNews ? [PushEvent(new.settledAt != nil ? .settled : .parked, new)] : [])
+                + (isNew ? [PushEvent(new.settledAt != nil ? .settled : .parked, new)] : [])
         }
         if old.settledAt != nil { return [] }
         if new.settledAt != nil { return [PushEvent(.settled, new)] }
         switch (old.parked.isEmpty, new.parked.isEmpty) {
         case (true, false): return [PushEvent(.parked, new)]
         case (false, true): return [PushEvent(.resumed, new)]
-        default: return old.counts == new.counts && old.isSpread == new.isSpread ? [] : [PushEvent(.progress, new)]
+        default:
+            return old.counts == new.counts && old.isFannedOut == new.isFannedOut ? [] : [PushEvent(.progress, new)]
         }
     }
 }

@@ -1,10 +1,10 @@
 package import FoundationEssentials
 
-/// An order that waits for its time; once that has come, the record of what became of it.
+/// A push request that waits for its time; once that has come, the record of what became of it.
 package struct Schedule: Sendable, Hashable {
     package let key: Key<Schedule>
     package let applicationKey: Key<Application>
-    package let order: Order
+    package let pushRequest: PushRequest
     package let dueAt: Instant
     package let createdAt: Instant
     /// Raised by each change: whoever acts on an older reading is turned away.
@@ -65,12 +65,13 @@ package struct Schedule: Sendable, Hashable {
     }
 
     package init(
-        key: Key<Schedule>, applicationKey: Key<Application>, order: Order, dueAt: Instant, createdAt: Instant,
+        key: Key<Schedule>, applicationKey: Key<Application>, pushRequest: PushRequest, dueAt: Instant,
+        createdAt: Instant,
         version: Int64, ending: Ending?
     ) {
         self.key = key
         self.applicationKey = applicationKey
-        self.order = order
+        self.pushRequest = pushRequest
         self.dueAt = dueAt
         self.createdAt = createdAt
         self.version = version
@@ -79,18 +80,20 @@ package struct Schedule: Sendable, Hashable {
 
     /// This schedule as the caller wants it, in its next version.
     package func changed(by change: Change) -> Schedule {
-        let order = Order(
-            content: change.content ?? order.content, target: change.target ?? order.target, lane: order.lane,
-            guarantee: order.guarantee, expiresAt: change.expiresAt ?? order.expiresAt)
+        let pushRequest = PushRequest(
+            content: change.content ?? pushRequest.content, target: change.target ?? pushRequest.target,
+            lane: pushRequest.lane,
+            guarantee: pushRequest.guarantee, expiresAt: change.expiresAt ?? pushRequest.expiresAt)
         return Schedule(
-            key: key, applicationKey: applicationKey, order: order, dueAt: change.dueAt ?? dueAt, createdAt: createdAt,
+            key: key, applicationKey: applicationKey, pushRequest: pushRequest, dueAt: change.dueAt ?? dueAt,
+            createdAt: createdAt,
             version: version + 1, ending: ending)
     }
 
     /// This schedule with its end.
     package func ended(_ how: How, at now: Instant) -> Schedule {
         Schedule(
-            key: key, applicationKey: applicationKey, order: order, dueAt: dueAt, createdAt: createdAt,
+            key: key, applicationKey: applicationKey, pushRequest: pushRequest, dueAt: dueAt, createdAt: createdAt,
             version: version, ending: Ending(how, at: now))
     }
 }

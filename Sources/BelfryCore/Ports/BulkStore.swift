@@ -82,12 +82,12 @@ package struct BulkTable: Sendable {
 }
 
 extension BulkTable {
-    /// All of them, each behind those it refers to. Posting lists and the catalogue are left out: each engine has its own,
-    /// and derives them from the devices.
+    /// All of them, each behind those it refers to. Posting lists and the search index are left out: each engine has
+    /// its own, and derives them from the devices.
     package static let all = [
-        tenant, application, platform, topic, device, push, pushProgress, tally, walk, page, damagedPage, schedule,
+        tenant, application, platform, topic, device, push, pushProgress, tally, fanOut, batch, damagedBatch, schedule,
         location, locationGroup, locationGroupMember, geofence, geofenceLocation, geofenceDeletion, geofenceStamp,
-        geofenceNotice, pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit, idempotency,
+        geofenceUpdate, pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit, idempotency,
     ]
 
     private static let tenant = BulkTable(
@@ -97,7 +97,7 @@ extension BulkTable {
         "application",
         [
             "id": .integer, "uuid": .uuid, "name": .text, "api_key_hash": .bytes, "shared_secret": .bytes,
-            "is_doomed": .flag, "created_at_ms": .integer, "tenant_id": .integer,
+            "is_being_deleted": .flag, "created_at_ms": .integer, "tenant_id": .integer,
         ])
 
     private static let platform = BulkTable(
@@ -105,7 +105,7 @@ extension BulkTable {
         [
             "id": .integer, "uuid": .uuid, "application_id": .integer, "kind": .text, "mode": .text, "name": .text,
             "secret_hash": .bytes, "credentials": .bytes, "credentials_version": .integer, "parked_cause": .text,
-            "parked_detail": .text, "parked_since_ms": .integer, "created_at_ms": .integer, "is_retired": .flag,
+            "parked_detail": .text, "parked_since_ms": .integer, "created_at_ms": .integer, "is_deleted": .flag,
         ])
 
     private static let topic = BulkTable(
@@ -131,30 +131,30 @@ extension BulkTable {
     private static let pushProgress = BulkTable(
         "push_progress",
         [
-            "push_id": .integer, "open_walk_count": .integer, "open_page_count": .integer, "device_count": .integer,
+            "push_id": .integer, "open_fan_out_count": .integer, "open_batch_count": .integer, "device_count": .integer,
             "first_answer_at_ms": .integer, "settled_at_ms": .integer, "has_answers": .flag,
         ])
 
     private static let tally = BulkTable(
         "tally", key: 2, ["push_id": .integer, "answer": .integer, "device_count": .integer])
 
-    private static let walk = BulkTable(
-        "walk", key: 2,
+    private static let fanOut = BulkTable(
+        "fan_out", key: 2,
         [
             "push_id": .integer, "platform_id": .integer, "lane": .integer, "due_at_ms": .integer, "attempt": .integer,
             "is_claimed": .flag, "cursor": .integer,
         ])
 
-    private static let page = BulkTable(
-        "page",
+    private static let batch = BulkTable(
+        "batch",
         [
             "id": .integer, "push_id": .integer, "platform_id": .integer, "lane": .integer, "first_device_id": .integer,
             "last_device_id": .integer, "is_open": .flag, "due_at_ms": .integer, "attempt": .integer,
-            "carry_count": .integer, "devices": .bytes, "answers": .bytes, "retry_at_ms": .integer,
+            "claim_count": .integer, "devices": .bytes, "answers": .bytes, "retry_at_ms": .integer,
         ])
 
-    private static let damagedPage = BulkTable(
-        "damaged_page", ["page_id": .integer, "push_id": .integer, "found_at_ms": .integer])
+    private static let damagedBatch = BulkTable(
+        "damaged_batch", ["batch_id": .integer, "push_id": .integer, "found_at_ms": .integer])
 
     private static let schedule = BulkTable(
         "schedule",
@@ -199,8 +199,8 @@ extension BulkTable {
     private static let geofenceStamp = BulkTable(
         "geofence_stamp", ["application_id": .integer, "changed_at_ms": .integer])
 
-    private static let geofenceNotice = BulkTable(
-        "geofence_notice",
+    private static let geofenceUpdate = BulkTable(
+        "geofence_update",
         [
             "platform_id": .integer, "application_id": .integer, "change_count": .integer,
             "first_change_at_ms": .integer, "due_at_ms": .integer,
@@ -248,7 +248,8 @@ extension BulkTable {
     private static let idempotency = BulkTable(
         "idempotency",
         [
-            "name": .bytes, "request": .bytes, "seed": .uuid, "created_at_ms": .integer, "held_until_ms": .integer,
+            "name": .bytes, "request": .bytes, "idempotent_id": .uuid, "created_at_ms": .integer,
+            "held_until_ms": .integer,
             "status": .integer, "content": .bytes, "caller_kind": .integer, "caller_id": .integer,
         ])
 }

@@ -1,6 +1,6 @@
 /// Devices as a person looks them up, and the custom user ids they go by. Lists ascend in the order devices came.
 package protocol DirectoryStore: Sendable {
-    /// A stretch of the devices that match, and how many match in all.
+    /// A slice of the devices that match, and how many match in all.
     func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device>
     /// The next devices that match behind a device: for readers of the whole list.
     func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device]

@@ -1,6 +1,6 @@
 /// A push provider, with the credentials of one platform.
 package protocol Provider: Sendable {
-    /// How many more devices it can usefully take now. Couriers claim no more than that.
+    /// How many more devices it can usefully take now. Delivery workers claim no more than that.
     var room: Int { get }
     /// Tells every recipient, and answers for each in the same order. Never throws and never hangs: what cannot be
     /// told within the provider's own deadline is `unanswered` or `failed`.

@@ -10,13 +10,13 @@ package protocol ReceiptStore: Sendable {
     func pushes(of application: Key<Application>, before: Key<Push>?, limit: Int) async throws -> [PushHead]
     /// The message and the target of a push; nil once it is forgotten, or where it was made without a target. Throws
     /// `StoreError.damaged` when they cannot be read.
-    func request(of push: Key<Push>) async throws -> Order?
-    /// What became of a push on each platform, deleted ones too; `pending` holds those that still wait. Reads all pages
-    /// of the push.
+    func request(of push: Key<Push>) async throws -> PushRequest?
+    /// What became of a push on each platform, deleted ones too; `pending` holds those that still wait. Reads all
+    /// batches of the push.
     func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]]
     /// The devices of a push with an answer of one kind, by platform and device, after `after`.
     ///
-    /// A store looks at a bounded number of pages: it may find fewer than `limit`, or none, and still give a `next`.
+    /// A store looks at a bounded number of batches: it may find fewer than `limit`, or none, and still give a `next`.
     func answers(
         in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
     ) async throws -> AnswerPage

@@ -15,7 +15,7 @@ package struct Forgotten: Sendable, Hashable {
         self.isMore = isMore
     }
 
-    /// The most rows of a step. A page of answers is about a kilobyte.
+    /// The most rows of a step. A batch of answers is about a kilobyte.
     package static let rowsMax = 200
     /// The most pushes of a step.
     package static let pushesMax = 50

@@ -1,7 +1,8 @@
-/// Orders that wait for their time.
+/// Push requests that wait for their time.
 package protocol ScheduleStore: Sendable {
-    /// Keeps the order until it is due. Durable when it returns.
-    func schedule(_ order: Order, at dueAt: Instant, for application: Key<Application>) async throws -> Schedule
+    /// Keeps the push request until it is due. Durable when it returns.
+    func schedule(_ pushRequest: PushRequest, at dueAt: Instant, for application: Key<Application>) async throws
+        -> Schedule
     /// Whether it waits or has ended; nil when the application has none of that key, or has it no longer.
     func schedule(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Schedule?
     /// Those that wait, the next due first.

@@ -8,7 +8,7 @@ package protocol SealStore: Sendable {
     func reseal(_ secret: SealedSecret, as seal: Sealed) async throws -> Bool
 }
 
-/// One secret where it rests.
+/// One secret where it is stored.
 package struct SealedSecret: Sendable, Hashable {
     package enum Kind: String, Sendable, CaseIterable {
         /// Of an application.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How long a search may take, and whether its caller still waits for it. Asked by whoever walks many rows.
+/// How long a search may take, and whether its caller still waits for it. Asked by whatever scans many rows.
 package final class SearchBudget: Sendable {
     private let end: ContinuousClock.Instant
     private let wasCancelled = Atomic(false)

@@ -27,9 +27,9 @@ package protocol ApplicationStore: Sendable {
     func platform(_ key: Key<Platform>) async throws -> Platform?
     /// Replaces the credentials and lets a platform that was parked for their sake run again.
     func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws
-    /// Holds back the platform's pages until `resume`. Devices are not touched.
+    /// Holds back the platform's batches until `resume`. Devices are not touched.
     func park(_ platform: Key<Platform>, _ parking: Parking) async throws
-    /// Lets a parked platform's pages run again, in order, at once.
+    /// Lets a parked platform's batches run again, in order, at once.
     func resume(_ platform: Key<Platform>) async throws
 }
 
@@ -82,7 +82,7 @@ package struct NewPlatform: Sendable {
 
 /// The devices of a platform.
 package protocol DeviceStore: Sendable {
-    /// Registers a device, or brings one up to date, by the rules of `Enrolment`; it is active afterwards.
+    /// Registers a device, or brings one up to date, by the rules of `RegistrationRules`; it is active afterwards.
     ///
     /// - Parameter uuid: the device that the caller takes itself for; nil, or one that this platform does not know,
     ///   leaves it to the token.
@@ -98,57 +98,59 @@ package protocol DeviceStore: Sendable {
 
 /// Pushes as callers see them.
 package protocol PushStore: Sendable {
-    /// Keeps the push, with one walk for each platform. Durable when it returns.
+    /// Keeps the push, with one fan-out for each platform. Durable when it returns.
     ///
-    /// A store may walk a short audience at once; then there is a page, or nobody, where the walk would be. A receipt id
-    /// that a push has already returns that push and keeps nothing: whoever does not know whether a push was accepted may
-    /// say it again.
+    /// A store may fan out a short audience at once; then there is a batch, or nothing, where the fan-out would be. A
+    /// receipt id that a push has already returns that push and keeps nothing: whoever does not know whether a push was
+    /// accepted may say it again.
     func accept(_ push: NewPush) async throws -> Push
     func receipt(_ receiptID: UUID) async throws -> Receipt?
-    /// What became of one device of a push; nil if it has no page, or none yet.
+    /// What became of one device of a push; nil if it has no batch, or none yet.
     func answer(of device: Key<Device>, in push: Key<Push>) async throws -> Answer?
 }
 
 /// Pushes as the delivery sees them.
 package protocol DeliveryStore: Sendable {
-    /// Leases due walks: the most urgent lane first, within a lane one for each application in turn.
-    func claimWalks(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [Walk]
-    /// The next devices of a walk's audience on its platform, ascending, after `after`.
-    func devices(in walk: Walk, after: Key<Device>?, limit: Int) async throws -> [Key<Device>]
-    /// Writes the pages of a step, moves the cursor behind them and hands the walk back, all at once or not at all.
+    /// Leases due fan-outs: the most urgent lane first, within a lane one for each application in turn.
+    func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut]
+    /// The next devices of a fan-out's audience on its platform, ascending, after `after`.
+    func devices(in fanOut: FanOut, after: Key<Device>?, limit: Int) async throws -> [Key<Device>]
+    /// Writes the batches of a step, moves the cursor behind them and hands the fan-out back, all at once or not at
+    /// all.
     ///
-    /// Returns false, and changes nothing, when the walk was claimed by another since.
-    func advance(_ step: WalkStep) async throws -> Bool
+    /// Returns false, and changes nothing, when the fan-out was claimed by another since.
+    func advance(_ step: FanOutStep) async throws -> Bool
 
-    /// Leases due pages: the most urgent lane first, within a lane a fair share for each application.
-    func claimPages(_ claim: PageClaim) async throws -> [Page]
-    /// What a courier needs to carry a page: its push, and whom to tell. Devices that are inactive or gone are left out.
-    func load(_ page: Page) async throws -> PageLoad?
-    /// Writes what came of a page, all at once or not at all. A halt of credentials that were replaced since is void.
+    /// Leases due batches: the most urgent lane first, within a lane a fair share for each application.
+    func claimBatches(_ claim: BatchClaim) async throws -> [Batch]
+    /// What a delivery worker needs to send a batch: its push, and whom to tell. Devices that are inactive or gone are
+    /// left out.
+    func load(_ batch: Batch) async throws -> BatchLoad?
+    /// Writes what came of a batch, all at once or not at all. A halt of credentials that were replaced since is void.
     ///
-    /// Returns false, and changes nothing, when the page was claimed by another since.
+    /// Returns false, and changes nothing, when the batch was claimed by another since.
     func settle(_ settlement: Settlement) async throws -> Bool
 
-    /// The earliest moment at which a walk or page falls due, parked platforms aside; nil if none is open.
+    /// The earliest moment at which a fan-out or batch falls due, parked platforms aside; nil if none is open.
     func nextDue() async throws -> Instant?
     /// Signals that something may have fallen due, from this process or another. A hint: some are false, some missing.
     func hints() -> AsyncStream<Void>
 }
 
-/// How many pages a courier wants, and from where.
-package struct PageClaim: Sendable {
-    package let pagesMax: Int
+/// How many batches a delivery worker wants, and from where.
+package struct BatchClaim: Sendable {
+    package let batchesMax: Int
     package let lanes: [Lane]
-    /// How many pages each platform can take now. Those not named here take `roomElsewhere`.
+    /// How many batches each platform can take now. Those not named here take `roomElsewhere`.
     package let room: [Key<Platform>: Int]
     package let roomElsewhere: Int
     package let lease: Duration
 
     package init(
-        pagesMax: Int, lanes: [Lane] = Lane.allCases, room: [Key<Platform>: Int] = [:], roomElsewhere: Int,
+        batchesMax: Int, lanes: [Lane] = Lane.allCases, room: [Key<Platform>: Int] = [:], roomElsewhere: Int,
         lease: Duration
     ) {
-        self.pagesMax = pagesMax
+        self.batchesMax = batchesMax
         self.lanes = lanes
         self.room = room
         self.roomElsewhere = roomElsewhere
@@ -158,11 +160,11 @@ package struct PageClaim: Sendable {
     package func room(on platform: Key<Platform>) -> Int { room[platform] ?? roomElsewhere }
 }
 
-/// A page made ready to be carried.
-package struct PageLoad: Sendable {
+/// A batch made ready to be sent.
+package struct BatchLoad: Sendable {
     package let push: Push
     package let platform: Platform
-    /// Those of the page's pending devices that can be told, ascending.
+    /// Those of the batch's pending devices that can be told, ascending.
     package let recipients: [Recipient]
 
     package init(push: Push, platform: Platform, recipients: [Recipient]) {
@@ -172,9 +174,9 @@ package struct PageLoad: Sendable {
     }
 }
 
-/// What came of making a page ready to be carried, as a database reads it.
-package enum PageLoading: Sendable {
-    case done(PageLoad)
+/// What came of making a batch ready to be sent, as a database reads it.
+package enum BatchLoading: Sendable {
+    case done(BatchLoad)
     /// Its push or its platform is no more.
     case gone
     /// Its push cannot be read.

@@ -2,7 +2,7 @@
 ///
 /// A topic that was deleted or has expired is gone at once: nobody is subscribed to it, and its name is free for another.
 package protocol TopicStore: Sendable {
-    /// A stretch of the topics that match, by name.
+    /// A slice of the topics that match, by name.
     func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> Listing<Topic>
     /// The next topics behind a name, by name: for readers of the whole list.
     func topics(of application: Key<Application>, after name: String?, limit: Int) async throws -> [Topic]

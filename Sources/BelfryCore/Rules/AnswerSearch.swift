@@ -1,11 +1,11 @@
-/// Picks from the pages of a push, in order, the devices with an answer of one kind.
+/// Picks from the batches of a push, in order, the devices with an answer of one kind.
 package struct AnswerSearch {
     package struct Candidate {
         let platform: Key<Platform>
         let devices: [Key<Device>]
         let answers: [Answer]
 
-        /// From the row of a page; nil when it cannot be read, for then nobody's answer can be told.
+        /// From the row of a batch; nil when it cannot be read, for then nobody's answer can be told.
         package init?(platform: Key<Platform>, devices: UnsafeRawBufferPointer, answers: UnsafeRawBufferPointer) {
             guard
                 let devices = DeviceList.decode(devices),
@@ -32,16 +32,16 @@ package struct AnswerSearch {
 
     package var isFull: Bool { found.count == limit }
 
-    package mutating func look(at page: Candidate) {
-        for (device, answer) in zip(page.devices, page.answers) {
-            if let cursor, cursor.platform == page.platform, device <= cursor.device { continue }
+    package mutating func look(at batch: Candidate) {
+        for (device, answer) in zip(batch.devices, batch.answers) {
+            if let cursor, cursor.platform == batch.platform, device <= cursor.device { continue }
             guard !isFull else { return }
-            cursor = AnswerCursor(platform: page.platform, device: device)
+            cursor = AnswerCursor(platform: batch.platform, device: device)
             guard kind.includes(answer) else { continue }
-            found.append(DeviceAnswer(uuid: naming.uuid(of: device), platform: page.platform, answer: answer))
+            found.append(DeviceAnswer(uuid: naming.uuid(of: device), platform: batch.platform, answer: answer))
         }
     }
 
-    /// - Parameter isEnd: whether no pages follow those that were looked at.
+    /// - Parameter isEnd: whether no batches follow those that were looked at.
     package func result(isEnd: Bool) -> AnswerPage { AnswerPage(answers: found, next: isEnd && !isFull ? nil : cursor) }
 }

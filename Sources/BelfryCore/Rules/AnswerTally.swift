@@ -1,4 +1,4 @@
-/// How many devices have which answer, counted by the bytes of pages' rows.
+/// How many devices have which answer, counted by the bytes of batches' rows.
 package struct AnswerTally: Sendable {
     private var devicesByCode = [Int](repeating: 0, count: 256)
 

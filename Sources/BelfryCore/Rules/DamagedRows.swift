@@ -21,11 +21,11 @@ package final class DamagedRows: Sendable {
         report(row, "\(error)")
     }
 
-    /// Reads a stretch of a list, and goes on where rows that cannot be read leave it short: a list that is shorter than
+    /// Reads a slice of a list, and goes on where rows that cannot be read leave it short: a list that is shorter than
     /// asked for has ended.
     ///
     /// - Parameter rows: the next rows behind a position, up to so many; a value is nil where it cannot be read.
-    package static func stretch<Position, Value>(
+    package static func slice<Position, Value>(
         of limit: Int, after start: Position, _ rows: (Position, Int) throws -> [(position: Position, value: Value?)]
     ) rethrows -> [Value] {
         var found: [Value] = []

@@ -5,7 +5,7 @@ package enum DeviceList {
         bytes.reserveCapacity(devices.count + 9)
         var last: Int64 = 0
         for device in devices {
-            precondition(device.rawValue > last, "device keys of a page ascend")
+            precondition(device.rawValue > last, "device keys of a batch ascend")
             var difference = UInt64(bitPattern: device.rawValue - last)
             while difference >= 0x80 {
                 bytes.append(UInt8(truncatingIfNeeded: difference) | 0x80)

@@ -1,6 +1,6 @@
-/// Divides the pages that may be claimed among those who have some due: one for each application in turn.
+/// Divides the batches that may be claimed among those who have some due: one for each application in turn.
 package enum FairShare {
-    /// A platform of an application with pages due.
+    /// A platform of an application with batches due.
     package struct Bidder: Sendable, Hashable {
         package let application: Key<Application>
         package let platform: Key<Platform>
@@ -14,17 +14,17 @@ package enum FairShare {
         }
     }
 
-    /// How many pages each platform is given, `pagesMax` together at most.
+    /// How many batches each platform is given, `batchesMax` together at most.
     ///
     /// - Parameter turn: which application goes first, modulo their number; raised by the caller each time, so that a
     ///   remainder does not always go to the same.
-    package static func divide(_ pagesMax: Int, among bidders: [Bidder], turn: Int) -> [Key<Platform>: Int] {
+    package static func divide(_ batchesMax: Int, among bidders: [Bidder], turn: Int) -> [Key<Platform>: Int] {
         var queues = Dictionary(grouping: bidders.filter { $0.room > 0 }, by: \.application)
         var order = queues.keys.sorted()
         guard !order.isEmpty else { return [:] }
         order = Array(order[(turn % order.count)...] + order[..<(turn % order.count)])
         var shares: [Key<Platform>: Int] = [:]
-        var left = pagesMax
+        var left = batchesMax
         while left > 0, !queues.isEmpty {
             for application in order where left > 0 {
                 guard var queue = queues[application], let bidder = queue.first else { continue }

@@ -9,20 +9,20 @@ package struct Reservation: Sendable, Hashable {
     /// A hash of the method, the path and the body.
     package let request: [UInt8]
     /// What the request makes gets this id, unless it is a repetition.
-    package let seed: UUID
+    package let idempotentID: UUID
     /// Longer than any request takes: then the process that had it is no more.
     package let hold: Duration
 
-    package init(name: [UInt8], caller: Principal, request: [UInt8], seed: UUID, hold: Duration) {
+    package init(name: [UInt8], caller: Principal, request: [UInt8], idempotentID: UUID, hold: Duration) {
         self.name = name
         self.caller = caller
         self.request = request
-        self.seed = seed
+        self.idempotentID = idempotentID
         self.hold = hold
     }
 }
 
-/// An answer as it rests, to be given again.
+/// An answer as it is stored, to be given again.
 package struct KeptAnswer: Sendable, Hashable {
     package let status: Int
     /// Headers and body. Sealed, because the answer to a creation holds secrets that are shown once.
@@ -37,7 +37,7 @@ package struct KeptAnswer: Sendable, Hashable {
 /// What is known of a name.
 package struct IdempotencyRecord: Sendable, Hashable {
     package let request: [UInt8]
-    package let seed: UUID
+    package let idempotentID: UUID
     package let createdAt: Instant
     package var state: State
 
@@ -49,9 +49,9 @@ package struct IdempotencyRecord: Sendable, Hashable {
 
     package static let lifetime = Duration.seconds(86_400)
 
-    package init(request: [UInt8], seed: UUID, createdAt: Instant, state: State) {
+    package init(request: [UInt8], idempotentID: UUID, createdAt: Instant, state: State) {
         self.request = request
-        self.seed = seed
+        self.idempotentID = idempotentID
         self.createdAt = createdAt
         self.state = state
     }
@@ -59,16 +59,16 @@ package struct IdempotencyRecord: Sendable, Hashable {
     /// The record of a request that is run for the first time.
     package init(_ reservation: Reservation, at now: Instant) {
         self.init(
-            request: reservation.request, seed: reservation.seed, createdAt: now,
+            request: reservation.request, idempotentID: reservation.idempotentID, createdAt: now,
             state: .held(until: now + reservation.hold))
     }
 }
 
 package enum IdempotencyVerdict: Sendable, Hashable {
     /// Nobody had the name: run the request.
-    case first(seed: UUID)
+    case first(idempotentID: UUID)
     /// The request was cut off in the middle, and may have had its effect: run it under its old seed, or not at all.
-    case again(seed: UUID)
+    case again(idempotentID: UUID)
     case answered(KeptAnswer)
     /// The name is another request's.
     case taken
@@ -78,7 +78,7 @@ package enum IdempotencyVerdict: Sendable, Hashable {
     /// - Parameter record: what is known of the reservation's name, if anything.
     package init(_ record: IdempotencyRecord?, for reservation: Reservation, at now: Instant) {
         guard let record, now < record.createdAt + IdempotencyRecord.lifetime else {
-            self = .first(seed: reservation.seed)
+            self = .first(idempotentID: reservation.idempotentID)
             return
         }
         guard record.request == reservation.request else {
@@ -87,7 +87,7 @@ package enum IdempotencyVerdict: Sendable, Hashable {
         }
         switch record.state {
         case .answered(let answer): self = .answered(answer)
-        case .held(let until): self = now < until ? .busy(for: until - now) : .again(seed: record.seed)
+        case .held(let until): self = now < until ? .busy(for: until - now) : .again(idempotentID: record.idempotentID)
         }
     }
 }

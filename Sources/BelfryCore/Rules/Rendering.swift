@@ -1,7 +1,8 @@
 package import FoundationEssentials
 
 extension Push.Content {
-    /// Renders the content once for each kind of platform, so that what a provider would refuse is refused at the door.
+    /// Renders the content once for each kind of platform, so that what a provider would refuse is refused at
+    /// acceptance.
     ///
     /// Throws `InvalidInput` with the field that a kind cannot take, or with the size that it makes, stored or rendered.
     package func check(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) {

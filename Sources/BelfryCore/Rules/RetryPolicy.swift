@@ -4,15 +4,15 @@ package struct RetryPolicy: Sendable, Hashable {
     package let firstDelay: Duration
     package let longestDelay: Duration
     /// How long a push without an expiry of its own is tried for.
-    package let patience: Duration
+    package let window: Duration
 
     package init(
         firstDelay: Duration = .seconds(2), longestDelay: Duration = .seconds(15 * 60),
-        patience: Duration = .seconds(24 * 3600)
+        window: Duration = .seconds(24 * 3600)
     ) {
         self.firstDelay = firstDelay
         self.longestDelay = longestDelay
-        self.patience = patience
+        self.window = window
     }
 
     /// The wait before attempt `attempt` + 1.
@@ -29,6 +29,6 @@ package struct RetryPolicy: Sendable, Hashable {
 
     /// The moment from which on a device of the push is not told any more.
     package func end(of push: Push) -> Instant {
-        push.expiresAt ?? push.acceptedAt + (push.content.apple?.patience ?? patience)
+        push.expiresAt ?? push.acceptedAt + (push.content.apple?.window ?? window)
     }
 }

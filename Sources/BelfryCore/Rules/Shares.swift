@@ -5,7 +5,7 @@ package enum Share: String, Sendable, Hashable, CaseIterable {
     /// Lists and searches that look through many rows.
     case searches
     /// Answers that are written while a whole list is read.
-    case walks
+    case exports
     /// Requests that write many rows at once.
     case batches
     /// Test pushes, and tests of credentials.
@@ -35,7 +35,7 @@ package struct ShareLimit: Sendable, Hashable {
     /// Generous for one application, and small beside what there is for all.
     package static let standard: [Share: ShareLimit] = [
         .streams: ShareLimit(each: 32, total: 256), .searches: ShareLimit(each: 2, total: 16),
-        .walks: ShareLimit(each: 4, total: 32), .batches: ShareLimit(each: 4, total: 32),
+        .exports: ShareLimit(each: 4, total: 32), .batches: ShareLimit(each: 4, total: 32),
         .tests: ShareLimit(each: 4, total: 32), .uploads: ShareLimit(each: 16 << 10, total: 256 << 10),
     ]
 }

@@ -33,9 +33,9 @@ extension Push {
     /// What it was made of: the message and the target, with the devices that the application has of those that were named.
     ///
     /// nil where no target makes such an audience.
-    package func order(naming: DeviceNaming) -> Order? {
+    package func order(naming: DeviceNaming) -> PushRequest? {
         Target(audience, on: platforms, naming: naming).map {
-            Order(content: content, target: $0, lane: lane, guarantee: guarantee, expiresAt: expiresAt)
+            PushRequest(content: content, target: $0, lane: lane, guarantee: guarantee, expiresAt: expiresAt)
         }
     }
 }

@@ -1,4 +1,4 @@
-/// How much one caller may ask for: so many requests a second, and so many at once after a rest.
+/// How much one caller may ask for: so many requests a second, and so many at once after a pause.
 package struct RateLimit: Sendable, Hashable {
     package let perSecond: Int64
     package let burst: Int64

@@ -1,4 +1,4 @@
-/// A device's topic ids in its row: ascending, and coded as the devices of a page are.
+/// A device's topic ids in its row: ascending, and coded as the devices of a batch are.
 package enum TopicList {
     package static func encode(_ ids: [Int64]) -> [UInt8] { DeviceList.encode(ids.map { Key($0) }) }
 

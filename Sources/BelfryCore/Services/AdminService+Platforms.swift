@@ -3,8 +3,8 @@ import FoundationEssentials
 extension AdminService {
     /// Checks the credentials and keeps them sealed. Throws `InvalidInput` with the reason when they cannot be used.
     ///
-    /// A platform of a kind that nobody here delivers to takes none. Its devices register and its pushes are accepted; it
-    /// is parked, and its pages wait.
+    /// A platform of a kind that nobody here delivers to takes none. Its devices register and its pushes are accepted;
+    /// it is parked, and its batches wait.
     package func createPlatform(
         of application: Application, kind: PlatformKind, mode: Platform.Mode, name: Name,
         credentials entered: [String: JSONValue], by author: AuditAuthor
@@ -41,7 +41,7 @@ extension AdminService {
         try await store.audited(change) { try await store.delete(platform.key, force: force) }
     }
 
-    /// Puts new credentials in the place of old ones; pages that waited for them go on.
+    /// Puts new credentials in the place of old ones; batches that waited for them go on.
     package func replaceCredentials(
         of platform: Platform, of application: Application, with entered: [String: JSONValue], by author: AuditAuthor
     ) async throws {

@@ -110,8 +110,8 @@ extension AdminService {
         of receipt: Receipt, of application: Application, by author: AuditAuthor
     ) async throws -> WriteOff {
         let details = [
-            "receipt_id": receipt.push.receiptID.lowercased, "pages": String(receipt.damagedPages),
-            "walks": String(receipt.damagedWalks),
+            "receipt_id": receipt.push.receiptID.lowercased, "batches": String(receipt.damagedBatches),
+            "fan_outs": String(receipt.damagedFanOuts),
         ]
         return try await store.audited(AuditedChange(by: author, "push.write_off", application, details)) {
             try await store.writeOffDamage(of: receipt.push.key)

@@ -69,8 +69,8 @@ package struct OperatorService: Sendable {
         try await channels.delete(id, on: platform, of: try await owner(of: platform), by: author)
     }
 
-    package func send(_ order: Order, for application: Application) async throws -> Push {
-        try await pushes.send(order, for: application, by: author)
+    package func send(_ pushRequest: PushRequest, for application: Application) async throws -> Push {
+        try await pushes.send(pushRequest, for: application, by: author)
     }
 
     package func writeOffDamage(of receipt: UUID) async throws -> WriteOff {

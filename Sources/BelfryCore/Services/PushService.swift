@@ -1,63 +1,67 @@
 import FoundationEssentials
 
-/// Turns orders into pushes, for every API alike: finds the platforms and the audience, and sees that each can take it.
+/// Turns push requests into pushes, for every API alike: finds the platforms and the audience, and sees that each can
+/// take it.
 package struct PushService: Sendable {
     private let store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore & AuditStore
-    private let witness: any Witness
+    private let pushObserver: any PushObserver
 
     package init(
         store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore & AuditStore,
-        witness: any Witness = NoWitness()
+        pushObserver: any PushObserver = NoPushObserver()
     ) {
         self.store = store
-        self.witness = witness
+        self.pushObserver = pushObserver
     }
 
     /// Accepts the push; it is durable when this returns. Throws `InvalidInput` when a platform that is meant cannot
     /// take the content.
-    package func send(_ order: Order, for application: Key<Application>) async throws -> Push {
-        let push = try await store.accept(try await draft(order, for: application))
-        witness.noticed(push.head)
+    package func send(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> Push {
+        let push = try await store.accept(try await draft(pushRequest, for: application))
+        pushObserver.noticed(push.head)
         return push
     }
 
     /// As `send`, with a line in the audit log.
-    package func send(_ order: Order, for application: Application, by author: AuditAuthor) async throws -> Push {
-        let change = AuditedChange(by: author, "push.create", application, ["target": order.target.summary])
-        return try await store.audited(change) { try await send(order, for: application.key) }
+    package func send(_ pushRequest: PushRequest, for application: Application, by author: AuditAuthor) async throws
+        -> Push
+    {
+        let change = AuditedChange(by: author, "push.create", application, ["target": pushRequest.target.summary])
+        return try await store.audited(change) { try await send(pushRequest, for: application.key) }
     }
 
     /// As `schedule`, with a line in the audit log.
     package func schedule(
-        _ order: Order, at dueAt: Instant, for application: Application, by author: AuditAuthor
+        _ pushRequest: PushRequest, at dueAt: Instant, for application: Application, by author: AuditAuthor
     ) async throws -> Schedule {
-        let details = ["target": order.target.summary, "due_at": dueAt.text]
+        let details = ["target": pushRequest.target.summary, "due_at": dueAt.text]
         let change = AuditedChange(by: author, "schedule.create", application, details)
-        return try await store.audited(change) { try await schedule(order, at: dueAt, for: application.key) }
+        return try await store.audited(change) { try await schedule(pushRequest, at: dueAt, for: application.key) }
     }
 
-    /// The push that the order makes at present.
-    package func draft(_ order: Order, for application: Key<Application>) async throws -> NewPush {
-        let receiptID = Seed.make()
-        let platforms = try await check(order.content, for: order.target, of: application, receiptID: receiptID)
+    /// The push that the push request makes at present.
+    package func draft(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> NewPush {
+        let receiptID = IdempotentID.make()
+        let platforms = try await check(
+            pushRequest.content, for: pushRequest.target, of: application, receiptID: receiptID)
         let keys = platforms.map(\.key)
-        let devices = order.target.devices ?? []
+        let devices = pushRequest.target.devices ?? []
         let named = devices.isEmpty ? [] : try await store.deviceKeys(devices, on: keys)
-        let audience = order.target.audience(named: named)
+        let audience = pushRequest.target.audience(named: named)
         return NewPush(
-            receiptID: receiptID, applicationKey: application, content: order.content, audience: audience,
-            platformKeys: keys, platforms: order.target.platforms, lane: order.lane ?? Lane(for: audience),
-            guarantee: order.guarantee,
-            expiresAt: order.expiresAt)
+            receiptID: receiptID, applicationKey: application, content: pushRequest.content, audience: audience,
+            platformKeys: keys, platforms: pushRequest.target.platforms, lane: pushRequest.lane ?? Lane(for: audience),
+            guarantee: pushRequest.guarantee,
+            expiresAt: pushRequest.expiresAt)
     }
 
-    /// Keeps the order until it is due. Throws `InvalidInput` when a platform that is meant at present cannot take the
-    /// content.
+    /// Keeps the push request until it is due. Throws `InvalidInput` when a platform that is meant at present cannot
+    /// take the content.
     package func schedule(
-        _ order: Order, at dueAt: Instant, for application: Key<Application>
+        _ pushRequest: PushRequest, at dueAt: Instant, for application: Key<Application>
     ) async throws -> Schedule {
-        try await check(order.content, for: order.target, of: application)
-        return try await store.schedule(order, at: dueAt, for: application)
+        try await check(pushRequest.content, for: pushRequest.target, of: application)
+        return try await store.schedule(pushRequest, at: dueAt, for: application)
     }
 
     /// Changes a schedule; nil when it does not wait any more. Throws `InvalidInput` as `schedule` does.
@@ -65,7 +69,7 @@ package struct PushService: Sendable {
         _ key: Key<Schedule>, of application: Key<Application>, _ change: Schedule.Change
     ) async throws -> Schedule? {
         guard let schedule = try await store.schedule(key, of: application) else { return nil }
-        let changed = schedule.changed(by: change).order
+        let changed = schedule.changed(by: change).pushRequest
         try await check(changed.content, for: changed.target, of: application)
         return try await store.change(key, of: application, change)
     }

@@ -31,7 +31,9 @@ package struct ADMPlatformCredentials: PlatformCredentials {
         _ = try Outbound.checkedTLS(trustRoots: trustRoots)
     }
 
-    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
-        try ADMProvider(self, with: means)
+    package func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws
+        -> any DrainableProvider
+    {
+        try ADMProvider(self, with: dependencies)
     }
 }

@@ -4,21 +4,21 @@ import Outbound
 
 /// Sends the pushes of one Amazon platform through ADM.
 struct ADMProvider: PostingProvider {
-    let desk: PostingDesk
+    let inFlight: InFlightDevices
     private let client: ADMClient
     private let clock: any WallClock
     private let options: PostingOptions
 
-    init(_ credentials: ADMPlatformCredentials, with means: ProviderMeans) throws {
-        options = means.options.posting
-        clock = means.clock
-        desk = PostingDesk(logger: means.logger)
+    init(_ credentials: ADMPlatformCredentials, with dependencies: ProviderDependencies) throws {
+        options = dependencies.options.posting
+        clock = dependencies.clock
+        inFlight = InFlightDevices(logger: dependencies.logger)
         var configuration = ADMClient.Configuration()
         configuration.width = options.width
         if let endpoint = credentials.endpoint { configuration.endpoint = endpoint }
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         client = ADMClient(
-            means.exits.guarded(for: .adm),
+            dependencies.routes.guarded(for: .adm),
             credentials: ADMCredentials(clientID: credentials.clientID, clientSecret: credentials.clientSecret),
             configuration: configuration)
     }
@@ -29,9 +29,9 @@ struct ADMProvider: PostingProvider {
         let message = try ADMMessage(
             data: payload.data, consolidationKey: payload.collapseKey ?? push.receiptID.lowercased,
             lifetime: push.lifetime(at: sentAt))
-        let page = Addressed(recipients) { $0.text }
-        let answers = await client.send(message, to: page.addresses, within: options.deadline)
-        return page.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
+        let batch = Addressed(recipients) { $0.text }
+        let answers = await client.send(message, to: batch.addresses, within: options.deadline)
+        return batch.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
     }
 
     func test() async -> CredentialsTest {

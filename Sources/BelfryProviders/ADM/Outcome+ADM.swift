@@ -25,8 +25,8 @@ extension Outcome {
         case .messageTooLarge?: self = .refused(.payloadTooLarge)
         case .invalidData?, .invalidChecksum?, .invalidType?: self = .refused(.other)
         case .maxRateExceeded?: self = .throttled(retryAfter: rejection.retryAfter)
-        case .accessTokenExpired?: self = .barred("ADM refuses the access token")
-        case nil where rejection.status == 401: self = .barred("ADM refuses the access token")
+        case .accessTokenExpired?: self = .credentialsRefused("ADM refuses the access token")
+        case nil where rejection.status == 401: self = .credentialsRefused("ADM refuses the access token")
         case nil where rejection.status == 403: self = .refused(.forbidden)
         case nil: self.init(unlisted: rejection.status, retryAfter: rejection.retryAfter)
         }

@@ -2,7 +2,7 @@
 package struct APNsOptions: Sendable {
     /// How many connections one platform may open.
     package var connectionsMax: Int
-    /// How long one page may take, from the first byte to the last answer.
+    /// How long one batch may take, from the first byte to the last answer.
     package var deadline: Duration
     /// Whether payloads carry `receiptId`, which the client SDKs need for analytics.
     package var sendsReceiptID: Bool

@@ -73,9 +73,9 @@ package struct APNsPlatformCredentials: PlatformCredentials {
     }
 
     package func makeProvider(
-        for platform: Platform, with means: ProviderMeans
+        for platform: Platform, with dependencies: ProviderDependencies
     ) throws -> any DrainableProvider {
-        try APNsProvider(platform, self, with: means)
+        try APNsProvider(platform, self, with: dependencies)
     }
 
     func open(now: Instant) throws(InvalidInput) -> APNsCredentials {

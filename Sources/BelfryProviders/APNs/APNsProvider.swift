@@ -16,19 +16,19 @@ struct APNsProvider: DrainableProvider {
     /// What PCF sent where a push has no expiry: the end of 32-bit time. Source: PCF Push API, "expiryTime".
     private static let farFuture: Int64 = 2_147_483_647
 
-    init(_ platform: Platform, _ credentials: APNsPlatformCredentials, with means: ProviderMeans) throws {
-        options = means.options.apns
-        logger = means.logger
-        clock = means.clock
+    init(_ platform: Platform, _ credentials: APNsPlatformCredentials, with dependencies: ProviderDependencies) throws {
+        options = dependencies.options.apns
+        logger = dependencies.logger
+        clock = dependencies.clock
         topic = credentials.topic
         use = if case .apple(let use) = platform.kind { use } else { .app }
         var configuration = APNsClient.Configuration()
         configuration.pool.connectionsMax = options.connectionsMax
-        configuration.pool.connection.tunnel = means.exits.tunnel(for: .apns)
+        configuration.pool.connection.tunnel = dependencies.routes.tunnel(for: .apns)
         client = try APNsClient(
-            credentials: try credentials.open(now: means.clock.now),
+            credentials: try credentials.open(now: dependencies.clock.now),
             endpoint: try credentials.address(mode: platform.mode), configuration: configuration,
-            eventLoopGroup: means.eventLoopGroup, logger: logger)
+            eventLoopGroup: dependencies.eventLoopGroup, logger: logger)
     }
 
     var room: Int { client.room }

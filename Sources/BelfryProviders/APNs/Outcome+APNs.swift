@@ -15,7 +15,7 @@ extension Outcome {
         case .rejected(let rejection): self.init(rejection, sentAt, serverErrorWait)
         case .unprocessed: self = fault.map { .unreachable($0) } ?? .failed(retryAfter: nil)
         case .unknown: self = .unanswered
-        case .credentialsRefused(let refusal): self = .barred("APNs: \(fault?.detail ?? "\(refusal)")")
+        case .credentialsRefused(let refusal): self = .credentialsRefused("APNs: \(fault?.detail ?? "\(refusal)")")
         }
     }
 
@@ -43,7 +43,7 @@ extension Outcome {
         case .badTopic, .missingTopic, .topicDisallowed, .badCertificate, .badCertificateEnvironment,
             .invalidProviderToken, .missingProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken,
             .expiredProviderToken, .featureNotEnabled, .topicMismatch:
-            self = .barred("APNs answered \(rejection.status) \(rejection.reason)")
+            self = .credentialsRefused("APNs answered \(rejection.status) \(rejection.reason)")
         case .tooManyRequests, .tooManyProviderTokenUpdates: self = .throttled(retryAfter: retryAfter)
         // Of the connection, which is replaced.
         case .idleTimeout, .shutdown: self = .failed(retryAfter: retryAfter)

@@ -2,7 +2,7 @@
 package struct FCMOptions: Sendable {
     /// How many connections one platform may open.
     package var connectionsMax: Int
-    /// How long one page may take, from asking for a token to the last answer.
+    /// How long one batch may take, from asking for a token to the last answer.
     package var deadline: Duration
     /// What Google lets one project send.
     package var messagesPerMinute: Int

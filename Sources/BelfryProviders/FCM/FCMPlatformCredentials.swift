@@ -52,8 +52,10 @@ package struct FCMPlatformCredentials: PlatformCredentials {
             .compactMapValues { $0?.stringValue }
     }
 
-    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
-        try FCMProvider(platform, self, with: means)
+    package func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws
+        -> any DrainableProvider
+    {
+        try FCMProvider(platform, self, with: dependencies)
     }
 
     func open() throws(InvalidInput) -> FCMCredentials {

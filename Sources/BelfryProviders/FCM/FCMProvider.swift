@@ -12,19 +12,19 @@ struct FCMProvider: DrainableProvider {
     private let clock: any WallClock
     private let logger: Logger
 
-    init(_ platform: Platform, _ credentials: FCMPlatformCredentials, with means: ProviderMeans) throws {
-        options = means.options.fcm
+    init(_ platform: Platform, _ credentials: FCMPlatformCredentials, with dependencies: ProviderDependencies) throws {
+        options = dependencies.options.fcm
         kind = platform.kind
-        clock = means.clock
-        logger = means.logger
+        clock = dependencies.clock
+        logger = dependencies.logger
         let account = try credentials.open()
         var configuration = FCMClient.Configuration()
         configuration.pool.connectionsMax = options.connectionsMax
-        configuration.pool.connection.tunnel = means.exits.tunnel(for: .fcm)
+        configuration.pool.connection.tunnel = dependencies.routes.tunnel(for: .fcm)
         client = try FCMClient(
-            means.exits.trusted(for: .fcm), credentials: account, endpoint: try credentials.address(),
-            quota: means.fcmQuotas.quota(of: account.projectID, perMinute: options.messagesPerMinute),
-            configuration: configuration, eventLoopGroup: means.eventLoopGroup, logger: logger)
+            dependencies.routes.trusted(for: .fcm), credentials: account, endpoint: try credentials.address(),
+            quota: dependencies.fcmQuotas.quota(of: account.projectID, perMinute: options.messagesPerMinute),
+            configuration: configuration, eventLoopGroup: dependencies.eventLoopGroup, logger: logger)
     }
 
     var room: Int { client.room }

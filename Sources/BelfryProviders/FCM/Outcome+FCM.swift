@@ -6,8 +6,8 @@ import FCM
 
 extension Outcome {
     /// - Parameters:
-    ///   - sentAt: when the page was taken up. FCM gives no time with a death: a device that registered since did so with
-    ///     another token.
+    ///   - sentAt: when the batch was taken up. FCM gives no time with a dead token: a device that registered since did
+    ///     so with another token.
     ///   - fault: why the last connection did not come about, if it did not.
     init(_ answer: FCMAnswer, sentAt: Instant, fault: ConnectionFault? = nil) {
         switch answer {
@@ -17,7 +17,7 @@ extension Outcome {
         case .unauthorized(let error): self.init(error)
         case .unprocessed: self = fault.map { .unreachable($0) } ?? .failed(retryAfter: nil)
         case .unknown: self = .unanswered
-        case .credentialsRefused(let refusal): self = .barred("FCM: \(fault?.detail ?? "\(refusal)")")
+        case .credentialsRefused(let refusal): self = .credentialsRefused("FCM: \(fault?.detail ?? "\(refusal)")")
         }
     }
 
@@ -32,7 +32,7 @@ extension Outcome {
         case .quotaExceeded, .resourceExhausted: self = .throttled(retryAfter: rejection.retryAfter ?? .seconds(60))
         case .unavailable, .internal, .unspecified: self = .failed(retryAfter: rejection.retryAfter)
         case .unauthenticated, .permissionDenied, .notFound:
-            self = .barred("FCM answered \(rejection.status) \(rejection.code)")
+            self = .credentialsRefused("FCM answered \(rejection.status) \(rejection.code)")
         default: self.init(status: rejection.status, rejection)
         }
     }
@@ -40,7 +40,7 @@ extension Outcome {
     /// A code that Google had not named when this was written: its status speaks.
     private init(status: Int, _ rejection: FCMRejection) {
         switch status {
-        case 401, 403, 404: self = .barred("FCM answered \(status) \(rejection.code)")
+        case 401, 403, 404: self = .credentialsRefused("FCM answered \(status) \(rejection.code)")
         case 429: self = .throttled(retryAfter: rejection.retryAfter ?? .seconds(60))
         case 500...: self = .failed(retryAfter: rejection.retryAfter)
         default: self = .refused(.other)

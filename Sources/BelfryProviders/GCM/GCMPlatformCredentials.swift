@@ -36,7 +36,9 @@ package struct GCMPlatformCredentials: PlatformCredentials {
         _ = try Outbound.checkedTLS(trustRoots: trustRootsPEM)
     }
 
-    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
-        try GCMProvider(platform, self, with: means)
+    package func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws
+        -> any DrainableProvider
+    {
+        try GCMProvider(platform, self, with: dependencies)
     }
 }

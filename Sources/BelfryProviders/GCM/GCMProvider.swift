@@ -4,21 +4,21 @@ import Outbound
 
 /// Sends the pushes of one Android platform over `gcm/send`.
 struct GCMProvider: PostingProvider {
-    let desk: PostingDesk
+    let inFlight: InFlightDevices
     private let client: GCMClient
     private let kind: PlatformKind
     private let options: MulticastOptions
     private let clock: any WallClock
 
-    init(_ platform: Platform, _ credentials: GCMPlatformCredentials, with means: ProviderMeans) throws {
-        options = means.options.gcm
+    init(_ platform: Platform, _ credentials: GCMPlatformCredentials, with dependencies: ProviderDependencies) throws {
+        options = dependencies.options.gcm
         kind = platform.kind
-        clock = means.clock
-        desk = PostingDesk(devicesMax: options.devicesMax, logger: means.logger)
+        clock = dependencies.clock
+        inFlight = InFlightDevices(devicesMax: options.devicesMax, logger: dependencies.logger)
         var configuration = GCMClient.Configuration()
         if let endpoint = credentials.endpoint { configuration.url = endpoint }
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRootsPEM)
-        client = GCMClient(means.exits.guarded(for: .gcm), key: credentials.key, configuration: configuration)
+        client = GCMClient(dependencies.routes.guarded(for: .gcm), key: credentials.key, configuration: configuration)
     }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {

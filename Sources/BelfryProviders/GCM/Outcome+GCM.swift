@@ -7,7 +7,7 @@ import GCM
 extension Outcome {
     /// - Parameters:
     ///   - kind: whose tokens it sends to.
-    ///   - sentAt: when the page was taken up; no time comes with a death.
+    ///   - sentAt: when the batch was taken up; no time comes with a dead token.
     init(_ answer: GCMAnswer, kind: PlatformKind, sentAt: Instant) {
         switch answer {
         case .accepted(_, let canonical): self.init(movedTo: canonical, kind: kind)
@@ -36,7 +36,7 @@ extension Outcome {
 
     private init(gcmStatus status: Int, _ retryAfter: Duration?) {
         switch status {
-        case 401, 403, 404, 300..<400: self = .barred("GCM answered \(status)")
+        case 401, 403, 404, 300..<400: self = .credentialsRefused("GCM answered \(status)")
         case 413: self = .refused(.payloadTooLarge)
         case 429: self = .throttled(retryAfter: retryAfter ?? .seconds(60))
         case 500...: self = .failed(retryAfter: retryAfter)

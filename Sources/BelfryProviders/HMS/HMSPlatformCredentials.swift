@@ -77,8 +77,10 @@ package struct HMSPlatformCredentials: PlatformCredentials {
         return ["project_id": account["project_id"], "key_id": account["key_id"]].compactMapValues { $0?.stringValue }
     }
 
-    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
-        try HMSProvider(self, with: means)
+    package func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws
+        -> any DrainableProvider
+    {
+        try HMSProvider(self, with: dependencies)
     }
 
     func open() throws(InvalidInput) -> HMSCredentials {

@@ -4,20 +4,20 @@ import Outbound
 
 /// Sends the pushes of one Huawei platform through Push Kit.
 struct HMSProvider: PostingProvider {
-    let desk: PostingDesk
+    let inFlight: InFlightDevices
     private let client: HMSClient
     private let isServiceAccount: Bool
     private let options: MulticastOptions
     private let clock: any WallClock
 
-    init(_ credentials: HMSPlatformCredentials, with means: ProviderMeans) throws {
-        options = means.options.hms
-        clock = means.clock
-        desk = PostingDesk(devicesMax: options.devicesMax, logger: means.logger)
+    init(_ credentials: HMSPlatformCredentials, with dependencies: ProviderDependencies) throws {
+        options = dependencies.options.hms
+        clock = dependencies.clock
+        inFlight = InFlightDevices(devicesMax: options.devicesMax, logger: dependencies.logger)
         let opened = try credentials.open()
         isServiceAccount = opened.isServiceAccount
         client = HMSClient(
-            means.exits.trusted(for: .hms), credentials: opened, configuration: try credentials.address())
+            dependencies.routes.trusted(for: .hms), credentials: opened, configuration: try credentials.address())
     }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {

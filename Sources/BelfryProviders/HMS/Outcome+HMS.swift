@@ -20,7 +20,7 @@ extension Outcome {
     private init(_ cause: HMSCause) {
         switch cause {
         case .noRight, .noPushTypeRight, .noLiveNotificationRight, .appInformation:
-            self = .barred("HMS answered \(cause)")
+            self = .credentialsRefused("HMS answered \(cause)")
         case .country, .platform: self = .refused(.forbidden)
         // Also said of a token of another app: never a reason to prune.
         default: self = .refused(.badToken)
@@ -37,7 +37,7 @@ extension Outcome {
         case .badParameters?, .tokenCount?, .badStructure?, .badBody?, .tooManyTokens?: self = .refused(.other)
         case .tooManyTopicMessages?: self = .throttled(retryAfter: rejection.retryAfter)
         case .authenticationFailed?, .tokenExpired?, .noPermission?, .noHighPriority?:
-            self = .barred("HMS answered \(rejection.code?.text ?? "")")
+            self = .credentialsRefused("HMS answered \(rejection.code?.text ?? "")")
         case .tokenServer?, .internalError?: self = .failed(retryAfter: rejection.retryAfter)
         default: self.init(hmsStatus: rejection)
         }
@@ -46,7 +46,7 @@ extension Outcome {
     /// No code, or one that Huawei had not named when this was written: the status speaks.
     private init(hmsStatus rejection: HMSRejection) {
         switch rejection.status {
-        case 401, 403, 404, 300..<400: self = .barred("HMS answered \(rejection.status)")
+        case 401, 403, 404, 300..<400: self = .credentialsRefused("HMS answered \(rejection.status)")
         case 429, 503: self = .throttled(retryAfter: rejection.retryAfter)
         case 500...: self = .failed(retryAfter: rejection.retryAfter)
         default: self = .refused(.other)

@@ -48,8 +48,10 @@ package struct MPNSPlatformCredentials: PlatformCredentials {
         return Instant(milliseconds: Int64(leaf.notValidAfter) * 1_000)
     }
 
-    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
-        try MPNSProvider(self, with: means)
+    package func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws
+        -> any DrainableProvider
+    {
+        try MPNSProvider(self, with: dependencies)
     }
 
     func tls() throws(InvalidInput) -> TLSConfiguration? {

@@ -4,22 +4,22 @@ import Outbound
 
 /// Sends the pushes of one Windows Phone platform through MPNS.
 struct MPNSProvider: PostingProvider {
-    let desk: PostingDesk
+    let inFlight: InFlightDevices
     private let client: MPNSClient
     private let hosts: HostCheck
     private let domain: String
     private let clock: any WallClock
     private let options: PostingOptions
 
-    init(_ credentials: MPNSPlatformCredentials, with means: ProviderMeans) throws {
-        options = means.options.posting
-        clock = means.clock
-        desk = PostingDesk(logger: means.logger)
+    init(_ credentials: MPNSPlatformCredentials, with dependencies: ProviderDependencies) throws {
+        options = dependencies.options.posting
+        clock = dependencies.clock
+        inFlight = InFlightDevices(logger: dependencies.logger)
         domain = credentials.domain ?? MPNSChannel.domain
         var configuration = MPNSClient.Configuration()
         configuration.width = options.width
         configuration.tls = try credentials.tls()
-        hosts = HostCheck(outbound: means.exits.guarded(for: .mpns), tls: configuration.tls)
+        hosts = HostCheck(outbound: dependencies.routes.guarded(for: .mpns), tls: configuration.tls)
         client = MPNSClient(hosts.outbound, configuration: configuration)
     }
 
@@ -29,9 +29,9 @@ struct MPNSProvider: PostingProvider {
         let message = try MPNSMessage(
             MPNSMessage.Kind(payload.kind), body: payload.bytes,
             batching: MPNSMessage.Batching(lifetime: push.lifetime(at: sentAt)))
-        let page = Addressed(recipients) { try MPNSChannel($0.text, domain: domain) }
-        let answers = await client.send(message, to: page.addresses, within: options.deadline)
-        return page.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
+        let batch = Addressed(recipients) { try MPNSChannel($0.text, domain: domain) }
+        let answers = await client.send(message, to: batch.addresses, within: options.deadline)
+        return batch.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
     }
 
     func test() async -> CredentialsTest { Self.unasked("no phone is registered yet") }

@@ -22,7 +22,7 @@ extension Outcome {
         case (200, _): self = .accepted
         // Of this channel; devices name their channels, so it says nothing of our certificate.
         case (401, _): self = .refused(.forbidden)
-        case (403, _): self = .barred("MPNS refuses the certificate")
+        case (403, _): self = .credentialsRefused("MPNS refuses the certificate")
         case (404, _): self = verdict.subscription == .expired ? .gone(since: sentAt) : .refused(.badToken)
         case (405, _): self = .refused(.methodNotAllowed)
         // The daily limit of an unauthenticated sender.

@@ -11,7 +11,8 @@ extension Outcome {
         case .result(let code, _): self.init(papCode: code, sentAt: sentAt)
         // Not the gateway's language; it may have been taken.
         case .rejected(200, _): self = .unanswered
-        case .rejected(401, _), .rejected(403, _): self = .barred("the push gateway refuses the application's password")
+        case .rejected(401, _), .rejected(403, _):
+            self = .credentialsRefused("the push gateway refuses the application's password")
         case .rejected(let status, let retryAfter): self.init(unlisted: status, retryAfter: retryAfter)
         case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "the push gateway")
         case .unknown: self = .unanswered

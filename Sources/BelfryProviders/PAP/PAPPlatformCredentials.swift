@@ -37,8 +37,10 @@ package struct PAPPlatformCredentials: PlatformCredentials {
         _ = try Outbound.checkedTLS(trustRoots: trustRoots)
     }
 
-    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
-        try PAPProvider(self, mode: platform.mode, with: means)
+    package func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws
+        -> any DrainableProvider
+    {
+        try PAPProvider(self, mode: platform.mode, with: dependencies)
     }
 
     /// The gateway for trials serves platforms in development.

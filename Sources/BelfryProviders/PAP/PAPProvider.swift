@@ -5,22 +5,22 @@ import PAP
 
 /// Sends the pushes of one BlackBerry platform through its gateway.
 struct PAPProvider: PostingProvider {
-    let desk: PostingDesk
+    let inFlight: InFlightDevices
     private let client: PAPClient
     private let hosts: HostCheck
     private let gateway: String
     private let clock: any WallClock
     private let options: PostingOptions
 
-    init(_ credentials: PAPPlatformCredentials, mode: Platform.Mode, with means: ProviderMeans) throws {
-        options = means.options.posting
-        clock = means.clock
-        desk = PostingDesk(logger: means.logger)
+    init(_ credentials: PAPPlatformCredentials, mode: Platform.Mode, with dependencies: ProviderDependencies) throws {
+        options = dependencies.options.posting
+        clock = dependencies.clock
+        inFlight = InFlightDevices(logger: dependencies.logger)
         var configuration = PAPClient.Configuration()
         configuration.width = min(options.width, configuration.width)
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         gateway = try credentials.gateway(mode)
-        hosts = HostCheck(outbound: means.exits.guarded(for: .pap), tls: configuration.tls)
+        hosts = HostCheck(outbound: dependencies.routes.guarded(for: .pap), tls: configuration.tls)
         client = PAPClient(
             hosts.outbound,
             credentials: PAPCredentials(
@@ -34,11 +34,11 @@ struct PAPProvider: PostingProvider {
         let message = try PAPMessage(
             content: payload.bytes, deliverBefore: push.expiresAt.map { $0.milliseconds / 1_000 })
         let ids = MessageID(push: push.receiptID)
-        let page = Addressed(recipients) { recipient in
+        let batch = Addressed(recipients) { recipient in
             try PAPDevice(address: recipient.text, pushID: ids.uuid(for: recipient.device).lowercased)
         }
-        let answers = await client.send(message, to: page.addresses, within: options.deadline)
-        return page.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
+        let answers = await client.send(message, to: batch.addresses, within: options.deadline)
+        return batch.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
     }
 
     func test() async -> CredentialsTest {

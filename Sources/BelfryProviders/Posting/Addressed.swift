@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// The recipients of a page whose tokens are addresses, and where they stand in it.
+/// The recipients of a batch whose tokens are addresses, and where they stand in it.
 struct Addressed<Address> {
     let addresses: [Address]
     private let places: [Int]

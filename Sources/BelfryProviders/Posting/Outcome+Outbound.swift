@@ -14,8 +14,9 @@ extension Outcome {
     /// Nothing was sent to a host that an operator or a provider names: what is wrong with it, a person must mend.
     init(unprocessed fault: OutboundFault, byHostOf name: String) {
         switch fault.code {
-        case .addressRefused: self = .barred("\(name): the address is not public, see providers.addresses.allow")
-        case .tls: self = .barred("\(name): \(fault)")
+        case .addressRefused:
+            self = .credentialsRefused("\(name): the address is not public, see providers.addresses.allow")
+        case .tls: self = .credentialsRefused("\(name): \(fault)")
         default: self = ConnectionFault(fault).map { .unreachable($0) } ?? .failed(retryAfter: nil)
         }
     }
@@ -23,7 +24,7 @@ extension Outcome {
     /// There is no access token.
     init(_ error: AccessTokenError) {
         if error.isRefusal {
-            self = .barred(error.reason)
+            self = .credentialsRefused(error.reason)
         } else if let fault = error.fault.flatMap({ ConnectionFault($0, detail: error.reason) }) {
             self = .unreachable(fault)
         } else {
@@ -37,7 +38,7 @@ extension Outcome {
         self = token.map { .moved(to: $0) } ?? .accepted
     }
 
-    /// A wait that a stranger may have asked for, an hour at most: a page waits for the longest.
+    /// A wait that a stranger may have asked for, an hour at most: a batch waits for the longest.
     static func wait(_ asked: Duration?) -> Duration? { asked.map { min($0, .seconds(3_600)) } }
 
     /// An answer that no table names: its status speaks.

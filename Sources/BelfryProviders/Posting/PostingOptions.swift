@@ -2,9 +2,9 @@ package import Outbound
 
 /// What an operator may set about the providers that are posted to, device by device.
 package struct PostingOptions: Sendable {
-    /// How long one page may take, from the first byte to the last answer.
+    /// How long one batch may take, from the first byte to the last answer.
     package var deadline: Duration
-    /// How many requests of one page are under way at a time.
+    /// How many requests of one batch are under way at a time.
     package var width: Int
     /// Addresses that are not public and may be posted to all the same where a device or a tenant names them.
     package var allowed: [AddressBlock]

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A provider that is posted to over the shared HTTP client, so that it has no connections of its own to look after.
 protocol PostingProvider: DrainableProvider {
-    var desk: PostingDesk { get }
+    var inFlight: InFlightDevices { get }
 
     /// Throws `InvalidInput`, or the error of the client's message, when the push cannot be rendered; nil when it holds
     /// nothing for such a device.
@@ -12,15 +12,15 @@ protocol PostingProvider: DrainableProvider {
 }
 
 extension PostingProvider {
-    var room: Int { desk.room }
+    var room: Int { inFlight.room }
 
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
-        desk.take(recipients.count)
-        defer { desk.take(-recipients.count) }
+        inFlight.take(recipients.count)
+        defer { inFlight.take(-recipients.count) }
         do {
             return try await deliver(push, to: recipients) ?? recipients.map { _ in .refused(.payloadEmpty) }
         } catch {
-            desk.logger.error(
+            inFlight.logger.error(
                 "push cannot be rendered", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
             return recipients.map { _ in .refused(.other) }
         }
@@ -32,13 +32,13 @@ extension PostingProvider {
 }
 
 /// How many devices a provider is busy with.
-final class PostingDesk: Sendable {
+final class InFlightDevices: Sendable {
     let logger: Logger
     private let devicesMax: Int
     private let busy = Mutex(0)
 
-    /// - Parameter devicesMax: some pages: more wait in the database, where an urgent one overtakes them.
-    init(devicesMax: Int = 4 * Page.devicesMax, logger: Logger) {
+    /// - Parameter devicesMax: some batches: more wait in the database, where an urgent one overtakes them.
+    init(devicesMax: Int = 4 * Batch.devicesMax, logger: Logger) {
         self.devicesMax = devicesMax
         self.logger = logger
     }

@@ -37,14 +37,14 @@ final class ProxyWatch: Sendable {
 
     private func note(_ error: TunnelError, _ proxy: Proxy) {
         let now = clock.now
-        let isNews = troubles.withLock { troubles in
+        let isNew = troubles.withLock { troubles in
             let toldAt = troubles[proxy]?.toldAt[error.code]
-            let isNews = toldAt.map { now >= $0 + Self.pause } ?? true
+            let isNew = toldAt.map { now >= $0 + Self.pause } ?? true
             troubles[proxy, default: Troubles()].last = (error, now)
-            if isNews { troubles[proxy]?.toldAt[error.code] = now }
-            return isNews
+            if isNew { troubles[proxy]?.toldAt[error.code] = now }
+            return isNew
         }
-        guard isNews else { return }
+        guard isNew else { return }
         // A wrong password does not heal by itself.
         logger.log(
             level: error.code == .credentials ? .error : .warning, "a proxy lets nothing through",

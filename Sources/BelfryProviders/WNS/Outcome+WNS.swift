@@ -22,11 +22,11 @@ extension Outcome {
         let retryAfter = rejection.retryAfter
         switch rejection.status {
         // The client has already tried with a new token.
-        case 401: self = .barred("WNS refuses the access token: \(rejection.description ?? "401")")
+        case 401: self = .credentialsRefused("WNS refuses the access token: \(rejection.description ?? "401")")
         // The channel of another app: devices name their channels, so it says nothing of our credentials.
         case 403: self = .refused(.tokenOfAnotherApplication)
         case 410 where rejection.description?.lowercased().contains("domain blocked") == true:
-            self = .barred("WNS blocks this app: \(rejection.description ?? "410")")
+            self = .credentialsRefused("WNS blocks this app: \(rejection.description ?? "410")")
         case 404, 410: self = .gone(since: sentAt)
         case 405: self = .refused(.methodNotAllowed)
         case 406, 429: self = .throttled(retryAfter: retryAfter ?? Self.standardWait)

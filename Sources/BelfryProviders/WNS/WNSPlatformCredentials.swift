@@ -69,8 +69,10 @@ package struct WNSPlatformCredentials: PlatformCredentials {
         _ = try Outbound.checkedTLS(trustRoots: trustRoots)
     }
 
-    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
-        try WNSProvider(self, with: means)
+    package func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws
+        -> any DrainableProvider
+    {
+        try WNSProvider(self, with: dependencies)
     }
 
     var credentials: WNSCredentials {

@@ -4,37 +4,37 @@ import WNS
 
 /// Sends the pushes of one Windows platform through WNS.
 struct WNSProvider: PostingProvider {
-    let desk: PostingDesk
+    let inFlight: InFlightDevices
     private let client: WNSClient
     private let hosts: HostCheck
     private let domain: String
     private let clock: any WallClock
     private let options: PostingOptions
-    private let patience = Patience()
+    private let backOff = SenderBackOff()
 
-    init(_ credentials: WNSPlatformCredentials, with means: ProviderMeans) throws {
-        options = means.options.posting
-        clock = means.clock
-        desk = PostingDesk(logger: means.logger)
+    init(_ credentials: WNSPlatformCredentials, with dependencies: ProviderDependencies) throws {
+        options = dependencies.options.posting
+        clock = dependencies.clock
+        inFlight = InFlightDevices(logger: dependencies.logger)
         domain = credentials.domain ?? WNSChannel.domain
         var configuration = WNSClient.Configuration()
         configuration.width = options.width
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
-        hosts = HostCheck(outbound: means.exits.guarded(for: .wns), tls: configuration.tls)
+        hosts = HostCheck(outbound: dependencies.routes.guarded(for: .wns), tls: configuration.tls)
         client = WNSClient(hosts.outbound, credentials: credentials.credentials, configuration: configuration)
     }
 
     /// WNS throttles a sender as a whole.
-    var room: Int { patience.isTried(at: clock.now) ? 0 : desk.room }
+    var room: Int { backOff.isTried(at: clock.now) ? 0 : inFlight.room }
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
         guard let payload = try Windows8Payload(push.content) else { return nil }
         let sentAt = clock.now
         let message = try WNSMessage(payload, lifetime: push.lifetime(at: sentAt), isUrgent: push.lane == .urgent)
-        let page = Addressed(recipients) { try WNSChannel($0.text, domain: domain) }
-        let answers = await client.send(message, to: page.addresses, within: options.deadline)
-        patience.heed(answers.compactMap(\.senderWait), of: answers.count, at: clock.now)
-        return page.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
+        let batch = Addressed(recipients) { try WNSChannel($0.text, domain: domain) }
+        let answers = await client.send(message, to: batch.addresses, within: options.deadline)
+        backOff.heed(answers.compactMap(\.senderWait), of: answers.count, at: clock.now)
+        return batch.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
     }
 
     func test() async -> CredentialsTest {

@@ -24,7 +24,7 @@ extension Outcome {
         switch (rejection.status, rejection.reason) {
         case (404, _), (410, _): self = .gone(since: sentAt)
         case (403, WebPushReason.badToken?) where isApple:
-            self = .barred("Apple refuses the VAPID token: subject, key or clock")
+            self = .credentialsRefused("Apple refuses the VAPID token: subject, key or clock")
         case (_, WebPushReason.keyMismatch?): self = .refused(.tokenOfAnotherApplication)
         case (400, .number(113)?): self = .refused(.badCollapseID)
         case (400, .number(112)?), (400, .number(111)?): self = .refused(.badExpiration)

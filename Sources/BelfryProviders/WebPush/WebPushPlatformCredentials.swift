@@ -34,8 +34,10 @@ package struct WebPushPlatformCredentials: PlatformCredentials {
 
     package func published() throws -> [String: String] { ["vapid_public_key": try identity().publicKey] }
 
-    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
-        try WebPushProvider(self, with: means)
+    package func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws
+        -> any DrainableProvider
+    {
+        try WebPushProvider(self, with: dependencies)
     }
 
     func identity() throws(InvalidInput) -> VAPID {

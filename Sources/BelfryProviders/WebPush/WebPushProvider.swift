@@ -5,7 +5,7 @@ import WebPush
 
 /// Sends the pushes of one web platform, each to the push service that its browser named.
 struct WebPushProvider: PostingProvider {
-    let desk: PostingDesk
+    let inFlight: InFlightDevices
     private let client: WebPushClient
     private let hosts: HostCheck
     private let vapid: VAPID
@@ -15,10 +15,10 @@ struct WebPushProvider: PostingProvider {
     /// As long as Android's, where PCF named a figure.
     private static let lifetime = 2_419_200
 
-    init(_ credentials: WebPushPlatformCredentials, with means: ProviderMeans) throws {
-        options = means.options.posting
-        clock = means.clock
-        desk = PostingDesk(logger: means.logger)
+    init(_ credentials: WebPushPlatformCredentials, with dependencies: ProviderDependencies) throws {
+        options = dependencies.options.posting
+        clock = dependencies.clock
+        inFlight = InFlightDevices(logger: dependencies.logger)
         vapid = try credentials.identity()
         var configuration = WebPushClient.Configuration()
         configuration.width = options.width
@@ -27,7 +27,7 @@ struct WebPushProvider: PostingProvider {
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         let clock = clock
         configuration.now = { clock.now.milliseconds / 1_000 }
-        hosts = HostCheck(outbound: means.exits.guarded(for: .webpush), tls: configuration.tls)
+        hosts = HostCheck(outbound: dependencies.routes.guarded(for: .webpush), tls: configuration.tls)
         client = WebPushClient(hosts.outbound, vapid: vapid, configuration: configuration)
     }
 
@@ -37,10 +37,10 @@ struct WebPushProvider: PostingProvider {
         let message = try WebPushMessage(
             payload: payload.bytes, ttl: push.lifetime(at: sentAt) ?? Self.lifetime, urgency: push.urgency,
             topic: push.topic)
-        let page = Addressed(recipients) { try WebPushSubscription(json: $0.token.bytes) }
-        let answers = await client.send(message, to: page.addresses, within: options.deadline)
-        return page.outcomes(
-            zip(page.addresses, answers).map { Outcome($1, isApple: $0.isApple, sentAt: sentAt) })
+        let batch = Addressed(recipients) { try WebPushSubscription(json: $0.token.bytes) }
+        let answers = await client.send(message, to: batch.addresses, within: options.deadline)
+        return batch.outcomes(
+            zip(batch.addresses, answers).map { Outcome($1, isApple: $0.isApple, sentAt: sentAt) })
     }
 
     /// The key was read when the provider was made. Each browser has its own push service, which `testConnection` connects to.

@@ -5,14 +5,14 @@ import Webhook
 // Every answer of a webhook and its one consequence. The same table for people: docs/Providers.md.
 
 extension Outcome {
-    /// One outcome for each device of the page.
+    /// One outcome for each device of the batch.
     ///
     /// - Parameter sentAt: a device that registered since is alive again.
     static func table(_ answer: WebhookAnswer, devices: Int, sentAt: Instant) -> [Outcome] {
         if case .verdicts(let verdicts) = answer, verdicts.count == devices {
             return verdicts.map { Outcome($0, sentAt: sentAt) }
         }
-        return Array(repeating: Outcome(ofPage: answer), count: devices)
+        return Array(repeating: Outcome(ofBatch: answer), count: devices)
     }
 
     private init(_ verdict: WebhookVerdict, sentAt: Instant) {
@@ -24,13 +24,13 @@ extension Outcome {
         }
     }
 
-    private init(ofPage answer: WebhookAnswer) {
+    private init(ofBatch answer: WebhookAnswer) {
         switch answer {
         case .verdicts: self = .accepted
         case .unreadable, .unknown: self = .unanswered
         case .rejected(let status, let retryAfter):
             switch status {
-            case 300..<400, 401, 403, 404, 410: self = .barred("the webhook answered \(status)")
+            case 300..<400, 401, 403, 404, 410: self = .credentialsRefused("the webhook answered \(status)")
             default: self.init(unlisted: status, retryAfter: Self.wait(retryAfter))
             }
         case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "the webhook")

@@ -28,8 +28,10 @@ package struct WebhookPlatformCredentials: PlatformCredentials {
         _ = try Outbound.checkedTLS(trustRoots: trustRoots)
     }
 
-    package func makeProvider(for platform: Platform, with means: ProviderMeans) throws -> any DrainableProvider {
-        try WebhookProvider(self, with: means)
+    package func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws
+        -> any DrainableProvider
+    {
+        try WebhookProvider(self, with: dependencies)
     }
 
     func signature() throws(InvalidInput) -> WebhookSignature {

@@ -3,23 +3,23 @@ import FoundationEssentials
 import Outbound
 import Webhook
 
-/// Hands the pushes of one webhook platform, page by page, to a service of the operator's own.
+/// Hands the pushes of one webhook platform, batch by batch, to a service of the operator's own.
 struct WebhookProvider: PostingProvider {
-    let desk: PostingDesk
+    let inFlight: InFlightDevices
     private let client: WebhookClient
     private let clock: any WallClock
     private let options: PostingOptions
 
-    init(_ credentials: WebhookPlatformCredentials, with means: ProviderMeans) throws {
-        options = means.options.posting
-        clock = means.clock
-        desk = PostingDesk(logger: means.logger)
+    init(_ credentials: WebhookPlatformCredentials, with dependencies: ProviderDependencies) throws {
+        options = dependencies.options.posting
+        clock = dependencies.clock
+        inFlight = InFlightDevices(logger: dependencies.logger)
         var configuration = WebhookClient.Configuration()
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         let clock = clock
         configuration.now = { clock.now.milliseconds / 1_000 }
         client = WebhookClient(
-            means.exits.guarded(for: .webhook), url: credentials.url, signature: try credentials.signature(),
+            dependencies.routes.guarded(for: .webhook), url: credentials.url, signature: try credentials.signature(),
             configuration: configuration)
     }
 
@@ -27,17 +27,17 @@ struct WebhookProvider: PostingProvider {
         let sentAt = clock.now
         let ids = MessageID(push: push.receiptID)
         let devices = recipients.map { recipient in
-            WebhookPage.Device(messageID: ids.uuid(for: recipient.device).lowercased, token: recipient.text)
+            WebhookBatch.Device(messageID: ids.uuid(for: recipient.device).lowercased, token: recipient.text)
         }
-        let page = WebhookPage(push: push.json.encoded, devices: devices)
-        let answer = await client.send(page, within: options.deadline)
+        let batch = WebhookBatch(push: push.json.encoded, devices: devices)
+        let answer = await client.send(batch, within: options.deadline)
         return Outcome.table(answer, devices: devices.count, sentAt: sentAt)
     }
 
-    /// A page without devices.
+    /// A batch without devices.
     func test() async -> CredentialsTest {
         let answer = await client.send(
-            WebhookPage(push: Array(#"{"test":true}"#.utf8), devices: []), within: options.deadline)
+            WebhookBatch(push: Array(#"{"test":true}"#.utf8), devices: []), within: options.deadline)
         return CredentialsTest(Outcome.table(answer, devices: 1, sentAt: clock.now).first)
     }
 }

@@ -14,19 +14,19 @@ package struct ServerConfiguration: Sendable {
     package var management: ListenerConfiguration
     package var connections: ConnectionConfiguration
     package var heads: HeadConfiguration
-    package var patience: PatienceConfiguration
-    package var gatekeeper: Gatekeeper.Options
+    package var timeouts: TimeoutConfiguration
+    package var requestLimiter: RequestLimiter.Options
     package var shares: ShareLimiter.Limits
     package var pcf: PCFv1.Options
     package var delivery: DeliveryOptions
-    package var archive: Archivist.Options
+    package var archive: RetentionSweeper.Options
     package var retry: RetryPolicy
     package var quotas: Quotas
     package var providers: ProviderOptions
     package var logging: LoggingConfiguration
     package var shutdownTimeout: Duration
-    /// How long the doors stay open after the server was told to stop.
-    package var shutdownNotice: Duration
+    /// How long the listeners stay open after the server was told to stop.
+    package var shutdownDelay: Duration
     /// Below so many MiB the server is not ready.
     package var diskFreeMin: Int
     /// How often the files of a certificate are looked at.
@@ -58,23 +58,23 @@ package struct ServerConfiguration: Sendable {
         management = ListenerConfiguration(settings, prefix: "management", port: 9090)
         connections = ConnectionConfiguration(settings)
         heads = HeadConfiguration(settings)
-        patience = PatienceConfiguration(settings)
-        gatekeeper = Gatekeeper.Options(settings)
+        timeouts = TimeoutConfiguration(settings)
+        requestLimiter = RequestLimiter.Options(settings)
         shares = ShareLimiter.limits(settings)
         pcf = PCFv1.Options(settings)
-        pcf.idempotencyHold = patience.request + .seconds(5)
+        pcf.idempotencyHold = timeouts.request + .seconds(5)
         delivery = DeliveryOptions(settings)
-        archive = Archivist.Options(settings)
+        archive = RetentionSweeper.Options(settings)
         pcf.eventsLateMax = archive.eventsLateMax
         retry = RetryPolicy(settings)
         quotas = Quotas(settings)
         providers = ProviderOptions(settings)
         logging = LoggingConfiguration(settings)
         shutdownTimeout = settings.seconds("shutdown.timeout.seconds", default: 30, in: 1...600)
-        shutdownNotice = settings.seconds("shutdown.notice.seconds", default: 0, in: 0...300)
+        shutdownDelay = settings.seconds("shutdown.delay.seconds", default: 0, in: 0...300)
         diskFreeMin = settings.int("health.disk.free.mib", default: 100, in: 0...1_048_576)
-        if shutdownNotice >= shutdownTimeout {
-            settings.note("shutdown.notice.seconds has to be less than shutdown.timeout.seconds")
+        if shutdownDelay >= shutdownTimeout {
+            settings.note("shutdown.delay.seconds has to be less than shutdown.timeout.seconds")
         }
         if delivery.lease <= providers.deadlineMax {
             settings.note(

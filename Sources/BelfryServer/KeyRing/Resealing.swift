@@ -8,7 +8,7 @@ package struct Resealing: Sendable {
     private static let stride = 200
 
     /// How many secrets are sealed with each key, by its id; those whose seal cannot be read count for nil.
-    package typealias Census = [UInt32?: Int]
+    package typealias SealCounts = [UInt32?: Int]
 
     /// A secret that could not be opened, and is left as it is.
     package struct Loss: Sendable {
@@ -21,10 +21,10 @@ package struct Resealing: Sendable {
         self.keys = keys
     }
 
-    package func census() async throws -> Census {
-        var census: Census = [:]
-        try await each { census[KeyRing.keyID(of: $0.seal), default: 0] += 1 }
-        return census
+    package func sealCounts() async throws -> SealCounts {
+        var sealCounts: SealCounts = [:]
+        try await each { sealCounts[KeyRing.keyID(of: $0.seal), default: 0] += 1 }
+        return sealCounts
     }
 
     /// Returns how many secrets were sealed again, and which could not be.
@@ -48,7 +48,7 @@ package struct Resealing: Sendable {
 
     /// Takes a key out of the ring that nothing is sealed with any more.
     package func drop(_ id: UInt32) async throws {
-        if let count = try await census()[id] { throw KeyRingError.inUse(id, secrets: count) }
+        if let count = try await sealCounts()[id] { throw KeyRingError.inUse(id, secrets: count) }
         try keys.change { (ring) throws(KeyRingError) in try ring.drop(id) }
     }
 

@@ -51,7 +51,7 @@ package struct CredentialsWatch: Service {
         if let least { Metric.credentialsDays().set(least) }
     }
 
-    /// Until they end; nil where they do not, or cannot be read, which their pages will tell.
+    /// Until they end; nil where they do not, or cannot be read, which their batches will tell.
     private func days(_ platform: Platform) -> Int64? {
         guard let end = try? credentials.expiry(of: platform) else { return nil }
         return (end - clock.now).components.seconds / 86_400

@@ -6,12 +6,12 @@ import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
-/// The certificate that a door shows at present: new connections get the newest good one, old ones keep theirs.
+/// The certificate that a listener shows at present: new connections get the newest good one, old ones keep theirs.
 ///
 /// The files are looked at every few seconds, and at once on SIGHUP. A new pair that cannot be used leaves the old one in
 /// its place and is reported once.
 final class Certificate: Service {
-    private let door: String
+    private let listener: String
     private let files: TLSFiles
     private let clock: any WallClock
     private let pause: Duration
@@ -27,9 +27,9 @@ final class Certificate: Service {
 
     /// Throws `TLSFault` when the pair cannot be used. An expired one can: clients may be told to bear with it.
     init(
-        door: String, files: TLSFiles, clock: any WallClock, pause: Duration, obeysSignals: Bool, logger: Logger
+        listener: String, files: TLSFiles, clock: any WallClock, pause: Duration, obeysSignals: Bool, logger: Logger
     ) throws {
-        self.door = door
+        self.listener = listener
         self.files = files
         self.clock = clock
         self.pause = pause
@@ -79,10 +79,10 @@ final class Certificate: Service {
                 return held.identity.fingerprint != new.fingerprint
             }
             guard isOther else { return }
-            Metric.certificateReloads(door, "taken").increment()
-            logger.info("a new certificate is in use", metadata: ["door": "\(door)"])
+            Metric.certificateReloads(listener, "taken").increment()
+            logger.info("a new certificate is in use", metadata: ["listener": "\(listener)"])
         } catch {
-            Metric.certificateReloads(door, "refused").increment()
+            Metric.certificateReloads(listener, "refused").increment()
             report(error)
         }
         measure()
@@ -90,12 +90,12 @@ final class Certificate: Service {
 
     private func report(_ fault: any Error) {
         logger.error(
-            "the certificate files of a door cannot be used, the certificate is not renewed",
-            metadata: ["door": "\(door)", "error": "\(fault)"])
+            "the certificate files of a listener cannot be used, the certificate is not renewed",
+            metadata: ["listener": "\(listener)", "error": "\(fault)"])
     }
 
     private func measure() {
         let left = held.withLock { $0.identity.validUntil } - clock.now
-        Metric.certificateDays(door).set(left.milliseconds / 86_400_000)
+        Metric.certificateDays(listener).set(left.milliseconds / 86_400_000)
     }
 }

@@ -1,20 +1,20 @@
 import Logging
 
-/// The certificates of those doors that have one.
+/// The certificates of those listeners that have one.
 struct Certificates {
     let http: Certificate?
     let management: Certificate?
 
     /// Throws `ConfigurationFaults` when a pair cannot be used.
     init(_ configuration: ServerConfiguration, obeysSignals: Bool, logger: Logger) throws {
-        func certificate(_ door: String, _ files: TLSFiles?) throws -> Certificate? {
+        func certificate(_ listener: String, _ files: TLSFiles?) throws -> Certificate? {
             guard let files else { return nil }
             do {
                 return try Certificate(
-                    door: door, files: files, clock: SystemClock(), pause: configuration.certificatePause,
+                    listener: listener, files: files, clock: SystemClock(), pause: configuration.certificatePause,
                     obeysSignals: obeysSignals, logger: logger)
             } catch {
-                throw ConfigurationFaults(lines: ["\(door).tls: \(error)"])
+                throw ConfigurationFaults(lines: ["\(listener).tls: \(error)"])
             }
         }
         http = try certificate("http", configuration.http.tls)

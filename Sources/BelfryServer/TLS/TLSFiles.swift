@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 import NIOSSL
 
-/// The files of a door's certificate, in PEM: the chain, its own first, and the private key.
+/// The files of a listener's certificate, in PEM: the chain, its own first, and the private key.
 package struct TLSFiles: Sendable, Hashable {
     package let certificate: String
     package let key: String

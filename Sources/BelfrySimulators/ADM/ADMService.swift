@@ -30,19 +30,19 @@ package final class ADMService: SimulatedService {
         return Self.statuses[reason].map { .json($0, #"{"reason":"\#(reason)"}"#, reason: reason) }
     }
 
-    package func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply {
-        if request.path == "/auth/O2/token" { return .aside(grant(request, at: desk.now)) }
+    package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {
+        if request.path == "/auth/O2/token" { return .aside(grant(request, at: context.now)) }
         let parts = request.segments
         guard request.method == "POST", parts.count == 4, parts[0] == "messaging", parts[1] == "registrations",
             parts[3] == "messages"
         else { return refuse("NotFound") }
-        var reply = send(request, to: parts[2], &desk)
+        var reply = send(request, to: parts[2], &context)
         reply.answer.fields.append(("x-amzn-requestid", "sim-\(requests.add(1, ordering: .relaxed).newValue)"))
         return reply
     }
 
-    private func send(_ request: ServiceRequest, to id: String, _ desk: inout ServiceDesk) -> ServiceReply {
-        guard let token = request.bearer, case .good = accessTokens.find(token, at: desk.now) else {
+    private func send(_ request: ServiceRequest, to id: String, _ context: inout ServiceContext) -> ServiceReply {
+        guard let token = request.bearer, case .good = accessTokens.find(token, at: context.now) else {
             return refuse("AccessTokenExpired", id)
         }
         guard request.mediaType == "application/json",
@@ -51,14 +51,14 @@ package final class ADMService: SimulatedService {
         else { return refuse("InvalidType", id) }
         guard let message = ADMMessage(request.body) else { return refuse("InvalidData", id) }
         if let complaint = message.complaint { return refuse(complaint, id) }
-        let scripted = desk.scripted(for: id)
+        let scripted = context.scripted(for: id)
         if let scripted, scripted.reason != Self.replaced { return ServiceReply(scripted.answer(by: self), token: id) }
-        if let wait = quota?.take("", at: desk.now) {
+        if let wait = quota?.take("", at: context.now) {
             var reply = refuse("MaxRateExceeded", id)
             reply.answer.fields.append(("retry-after", "\(wait.secondsUp)"))
             return reply
         }
-        let payload = desk.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
+        let payload = context.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
         let newID = scripted?.body ?? id
         return ServiceReply(.json(200, #"{"registrationID":\#(newID.quoted)}"#), token: id, payload: payload)
     }

@@ -19,19 +19,19 @@ extension APNsConnection {
 
     /// What the script says of single tokens.
     func scriptedVerdict(on request: Request) -> APNsVerdict? {
-        playbook.verdict(for: request.pointee.token).map { APNsVerdict($0) }
+        compiled.verdict(for: request.pointee.token).map { APNsVerdict($0) }
     }
 
     /// Whether the request is to be answered; its verdict is then known.
     func obeyScript(_ request: Request, on stream: Slot, delay: inout Int64) -> Bool {
-        let path = playbook.asksForPath ? request.pointee.path : ""
-        var desk = ServiceDesk(
-            now: .milliseconds(now), playbook: playbook,
+        let path = compiled.asksForPath ? request.pointee.path : ""
+        var context = ServiceContext(
+            now: .milliseconds(now), compiled: compiled,
             occasion: .init(connection: ordinal, request: requestsSeen, path: path, topic: request.pointee.topic),
             insteadOfScript: lastingEffects)
-        let answer = desk.struck(request.pointee.token)
-        guard act(on: desk.effects, for: stream) else { return false }
-        delay += desk.effects.delay
+        let answer = context.struck(request.pointee.token)
+        guard act(on: context.effects, for: stream) else { return false }
+        delay += context.effects.delay
         let scripted = answer.map { APNsVerdict($0) }
         request.pointee.verdict = scripted.map { $0.status == 200 ? nil : $0 } ?? verdict(on: request)
         return true
@@ -40,7 +40,7 @@ extension APNsConnection {
     /// Counts the device as told.
     func record(_ request: Request) {
         guard request.pointee.facts.path == .device || request.pointee.facts.path == .broadcast else { return }
-        let ledger = station.ledger
+        let ledger = handler.ledger
         request.pointee.isTold = true
         ledger.recordTold(
             request.pointee.token, hash: request.pointee.tokenHash, id: request.pointee.idHash, at: now)

@@ -15,7 +15,7 @@ extension APNsConnection {
 
     /// A channel's id stands where a device's token would.
     func readChannel(_ value: UnsafeRawBufferPointer, for request: Request) {
-        let isID = ChannelBook.isID(String(decoding: value, as: UTF8.self))
+        let isID = ChannelRegistry.isID(String(decoding: value, as: UTF8.self))
         request.pointee.facts.channel = isID && request.pointee.keepToken(value) ? .good : .bad
     }
 

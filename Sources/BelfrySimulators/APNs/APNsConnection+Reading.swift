@@ -7,7 +7,7 @@ import NIOSSL
 extension APNsConnection {
     /// - Parameter name: in lower case, as nghttp2 insists.
     func read(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, for request: Request) {
-        if station.ledger.detail == .payloads { keepHeader(name, value, for: request) }
+        if handler.ledger.detail == .payloads { keepHeader(name, value, for: request) }
         switch name.count {
         case 5 where name.equals(":path"): readPath(value, for: request)
         case 7 where name.equals(":method"): request.pointee.facts.method = value.equals("POST") ? .post : .other
@@ -49,7 +49,7 @@ extension APNsConnection {
             request.pointee.facts.payloadOpening = bytes.first { !Self.isWhiteSpace($0) }
         }
         request.pointee.facts.payloadBytes += bytes.count
-        let keeps = configuration.parsesPayloads || station.ledger.detail == .payloads
+        let keeps = configuration.parsesPayloads || handler.ledger.detail == .payloads
         if keeps, request.pointee.payload.count <= service.validation.voipPayloadBytesMax {
             request.pointee.payload.append(contentsOf: bytes)
         }

@@ -18,11 +18,11 @@ final class APNsConnection: HTTP2Connection {
     var certificateTopic: String??
     private var allowsAllStreams: Bool
 
-    init(station: Station, ordinal: Int, service: APNsService) {
+    init(handler: ServiceHandler, ordinal: Int, service: APNsService) {
         self.service = service
         self.isByToken = service.configuration.authentication.isByToken
         self.allowsAllStreams = !(isByToken && service.configuration.startsWithOneStream)
-        super.init(station: station, ordinal: ordinal)
+        super.init(handler: handler, ordinal: ordinal)
     }
 
     deinit { answers.deallocate() }
@@ -62,7 +62,7 @@ final class APNsConnection: HTTP2Connection {
     override func take(_ stream: Slot) {
         guard let request = request(on: stream) else { return }
         if !isByToken { authorizeByCertificate(request) }
-        var delay = playbook.latency
+        var delay = compiled.latency
         if isScripted {
             guard obeyScript(request, on: stream, delay: &delay) else { return }
         } else {
@@ -79,13 +79,13 @@ final class APNsConnection: HTTP2Connection {
     override func takeBack(_ stream: Slot) {
         guard let request = request(on: stream), request.pointee.isTold else { return }
         request.pointee.isTold = false
-        station.ledger.takeBack(request.pointee.token, hash: request.pointee.tokenHash, id: request.pointee.idHash)
+        handler.ledger.takeBack(request.pointee.token, hash: request.pointee.tokenHash, id: request.pointee.idHash)
     }
 
     override func answer(_ stream: Slot) {
         guard let request = request(on: stream) else { return }
         let verdict = request.pointee.verdict
-        station.ledger.recordAnswer(
+        handler.ledger.recordAnswer(
             request.pointee.token, hash: request.pointee.tokenHash, APNsVerdict.entry(verdict), at: now)
         let fields = headerFields(for: request, status: verdict?.status ?? 200)
         if let verdict {

@@ -26,8 +26,8 @@ package final class APNsService: SimulatedProvider {
         APNsReason(rawValue: reason).map { ServiceAnswer($0.status, reason: reason) }
     }
 
-    package func handler(at station: Station, ordinal: Int, overHTTP2: Bool) -> any ChannelHandler {
-        APNsConnection(station: station, ordinal: ordinal, service: self)
+    package func handler(at handler: ServiceHandler, ordinal: Int, overHTTP2: Bool) -> any ChannelHandler {
+        APNsConnection(handler: handler, ordinal: ordinal, service: self)
     }
 
     /// What a topic is, as far as its ending and the known topics tell.

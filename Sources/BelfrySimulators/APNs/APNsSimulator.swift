@@ -36,7 +36,7 @@ package struct APNsConfiguration: ServiceConfiguration {
     /// The lengths a device token may have, in bytes.
     package var tokenBytes: ClosedRange<Int> = 32...32
     /// The broadcast channels there are; an `APNsChannelsSimulator` with the same book makes them.
-    package var channels = ChannelBook()
+    package var channels = ChannelRegistry()
     /// Reads the whole payload of each request as JSON, instead of looking at its first byte.
     package var parsesPayloads = false
 

@@ -1,6 +1,6 @@
 /// The values of `apns-push-type`, and the ending each asks of the topic.
 ///
-/// Source: Apple, "Sending notification requests to APNs"; `widgets` and `controls` from WidgetKit's pages.
+/// Source: Apple, "Sending notification requests to APNs"; `widgets` and `controls` from WidgetKit's batches.
 enum PushType: String, CaseIterable {
     case alert, background, voip, complication, fileprovider, mdm, location, liveactivity, pushtotalk, widgets, controls
 

@@ -12,7 +12,7 @@ package final class APNsChannelsService: SimulatedService {
         return habits
     }()
 
-    package let channels: ChannelBook
+    package let channels: ChannelRegistry
     private let topics: Set<String>?
     private let tokens: ProviderTokenCheck
 
@@ -27,10 +27,10 @@ package final class APNsChannelsService: SimulatedService {
         APNsReason(rawValue: reason).map { Self.refuse($0) }
     }
 
-    package func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply {
+    package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {
         var answer: ServiceAnswer
         do throws(Complaint) {
-            answer = try serve(request, at: desk.seconds)
+            answer = try serve(request, at: context.seconds)
         } catch {
             answer = Self.refuse(error.reason)
         }
@@ -107,7 +107,7 @@ package final class APNsChannelsService: SimulatedService {
         _ request: ServiceRequest, _ bundle: String
     ) throws(Complaint) -> (id: String, policy: Int) {
         guard let id = request.field("apns-channel-id") else { throw Complaint(reason: .missingChannelID) }
-        guard ChannelBook.isID(id) else { throw Complaint(reason: .badChannelID) }
+        guard ChannelRegistry.isID(id) else { throw Complaint(reason: .badChannelID) }
         guard let policy = channels.policy(of: id, in: bundle) else { throw Complaint(reason: .channelNotRegistered) }
         return (id, policy)
     }

@@ -9,7 +9,7 @@ package struct APNsChannelsConfiguration: ServiceConfiguration {
     package var keys: [APNsSigningKey]?
     /// Bundle ids that may have channels; nil allows any.
     package var topics: Set<String>?
-    package var channels = ChannelBook()
+    package var channels = ChannelRegistry()
 
     package init() {}
 }

@@ -36,21 +36,21 @@ package final class FCMService: SimulatedService {
 
     package func answer(for reason: String) -> ServiceAnswer? { FCMAnswers.answer(for: reason) }
 
-    package func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply {
+    package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {
         guard request.authority != nil else { return ServiceReply(.html(400, "Bad Request", reason: "BAD_REQUEST")) }
-        if request.path == "/token" { return .aside(grant(request, desk)) }
+        if request.path == "/token" { return .aside(grant(request, context)) }
         guard request.method == "POST", let project = Self.project(in: request.path) else {
             return ServiceReply(FCMAnswers.notFound)
         }
-        if let refusal = refusal(of: request, project: project, at: desk.now) { return ServiceReply(refusal) }
-        return send(request, &desk)
+        if let refusal = refusal(of: request, project: project, at: context.now) { return ServiceReply(refusal) }
+        return send(request, &context)
     }
 
     // MARK: - Sending
 
-    private func send(_ request: ServiceRequest, _ desk: inout ServiceDesk) -> ServiceReply {
+    private func send(_ request: ServiceRequest, _ context: inout ServiceContext) -> ServiceReply {
         if let token = template.withLock({ $0 })?.token(of: request.body) {
-            return take(token, isForDevice: true, &desk) ?? deliver(request, to: token, desk)
+            return take(token, isForDevice: true, &context) ?? deliver(request, to: token, context)
         }
         guard let json = JSON(request.body), json.members != nil else {
             return ServiceReply(FCMAnswers.badShape("", "Invalid JSON payload received."))
@@ -62,30 +62,30 @@ package final class FCMService: SimulatedService {
         if let complaint = message.complaint() { return ServiceReply(complaint) }
         let token = message.target
         if message.isPlain { template.withLock { $0 = FCMTemplate(request.body, token: token) } }
-        if let refusal = take(token, isForDevice: message.isForDevice, &desk) { return refusal }
+        if let refusal = take(token, isForDevice: message.isForDevice, &context) { return refusal }
         guard !message.isValidateOnly else { return .aside(accepted("fake_message_id")) }
-        return deliver(request, to: token, desk)
+        return deliver(request, to: token, context)
     }
 
     /// What the script or a quota says of a message that is right; nil for nothing.
-    private func take(_ token: String, isForDevice: Bool, _ desk: inout ServiceDesk) -> ServiceReply? {
-        if let scripted = desk.scripted(for: token) {
+    private func take(_ token: String, isForDevice: Bool, _ context: inout ServiceContext) -> ServiceReply? {
+        if let scripted = context.scripted(for: token) {
             return ServiceReply(scripted.answer(by: self), token: token)
         }
-        if let wait = projectQuota?.take("", at: desk.now) {
+        if let wait = projectQuota?.take("", at: context.now) {
             return ServiceReply(FCMAnswers.quotaExceeded("project", retryAfter: wait.secondsUp), token: token)
         }
         guard isForDevice else { return nil }
         for quota in deviceQuotas {
-            guard let wait = quota.take(token, at: desk.now) else { continue }
+            guard let wait = quota.take(token, at: context.now) else { continue }
             return ServiceReply(FCMAnswers.quotaExceeded("device", retryAfter: wait.secondsUp), token: token)
         }
         return nil
     }
 
-    private func deliver(_ request: ServiceRequest, to token: String, _ desk: ServiceDesk) -> ServiceReply {
-        let payload = desk.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
-        return ServiceReply(accepted(nextID(at: desk.now)), token: token, payload: payload)
+    private func deliver(_ request: ServiceRequest, to token: String, _ context: ServiceContext) -> ServiceReply {
+        let payload = context.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
+        return ServiceReply(accepted(nextID(at: context.now)), token: token, payload: payload)
     }
 
     private func accepted(_ id: String) -> ServiceAnswer {
@@ -116,7 +116,7 @@ package final class FCMService: SimulatedService {
 
     // MARK: - Access tokens
 
-    private func grant(_ request: ServiceRequest, _ desk: ServiceDesk) -> ServiceAnswer {
+    private func grant(_ request: ServiceRequest, _ context: ServiceContext) -> ServiceAnswer {
         guard request.method == "POST", request.isForm else {
             return refuse("invalid_request", "Missing required parameter: grant_type")
         }
@@ -125,11 +125,11 @@ package final class FCMService: SimulatedService {
             return refuse("unsupported_grant_type", "Invalid grant_type: \(form["grant_type"] ?? "")")
         }
         let check = AssertionCheck(account: account, audience: "https://\(request.authority ?? "")/token")
-        if let (error, description) = check.complaint(about: form["assertion"] ?? "", at: desk.seconds) {
+        if let (error, description) = check.complaint(about: form["assertion"] ?? "", at: context.seconds) {
             return refuse(error, description)
         }
         let life = configuration.accessTokenLife
-        let token = accessTokens.issue(to: account.email, for: life, at: desk.now)
+        let token = accessTokens.issue(to: account.email, for: life, at: context.now)
         return .json(
             200, #"{"access_token":"\#(token)","expires_in":\#(life.components.seconds),"token_type":"Bearer"}"#)
     }

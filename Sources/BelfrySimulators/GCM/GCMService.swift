@@ -35,7 +35,7 @@ package final class GCMService: SimulatedService {
         }
     }
 
-    package func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply {
+    package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {
         guard request.method == "POST", ["/gcm/send", "/fcm/send"].contains(request.path) else {
             return ServiceReply(answer(for: "NotFound") ?? ServiceAnswer(404))
         }
@@ -45,8 +45,8 @@ package final class GCMService: SimulatedService {
         do throws(GCMFormError) {
             let isForm = request.isForm
             let message = isForm ? try GCMMessage(form: request.form) : try GCMMessage(json: request.body)
-            let payload = desk.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
-            return send(message, isForm: isForm, payload: payload, &desk)
+            let payload = context.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
+            return send(message, isForm: isForm, payload: payload, &context)
         } catch {
             return ServiceReply(
                 .text(error.message.hasPrefix("Error=") ? 200 : 400, error.message + "\n", reason: "BadRequest"))
@@ -61,11 +61,13 @@ package final class GCMService: SimulatedService {
         var canonical: String?
     }
 
-    private func send(_ message: GCMMessage, isForm: Bool, payload: String, _ desk: inout ServiceDesk) -> ServiceReply {
+    private func send(_ message: GCMMessage, isForm: Bool, payload: String, _ context: inout ServiceContext)
+        -> ServiceReply
+    {
         var results: [Result] = []
         var deliveries: [ServiceDelivery] = []
         for token in message.targets {
-            let result = result(for: token, message, &desk)
+            let result = result(for: token, message, &context)
             results.append(result)
             guard !message.isDryRun || result.error != nil else { continue }
             deliveries.append(ServiceDelivery(token: token, reason: result.error, payload: payload))
@@ -77,12 +79,12 @@ package final class GCMService: SimulatedService {
         return reply
     }
 
-    private func result(for token: String, _ message: GCMMessage, _ desk: inout ServiceDesk) -> Result {
+    private func result(for token: String, _ message: GCMMessage, _ context: inout ServiceContext) -> Result {
         if let complaint = message.complaint { return Result(error: complaint) }
         if token.isEmpty { return Result(error: "MissingRegistration") }
         if token.contains(where: \.isWhitespace) { return Result(error: "InvalidRegistration") }
-        let id = message.isDryRun ? "fake_message_id" : nextID(at: desk.now)
-        guard let scripted = desk.scripted(for: token), let reason = scripted.reason else {
+        let id = message.isDryRun ? "fake_message_id" : nextID(at: context.now)
+        guard let scripted = context.scripted(for: token), let reason = scripted.reason else {
             return Result(messageID: id)
         }
         return reason == Self.canonical ? Result(messageID: id, canonical: scripted.body) : Result(error: reason)

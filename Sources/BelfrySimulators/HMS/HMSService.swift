@@ -34,17 +34,17 @@ package final class HMSService: SimulatedService {
     /// Why one token of several is not served: it stands among the illegal ones, the others are told.
     private static let tokenWords: Set = ["illegal", "tokenFormatError", "noPushTypeRight", "noRight"]
 
-    package func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply {
-        if request.path == "/oauth2/v3/token" { return .aside(grant(request, at: desk.now)) }
+    package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {
+        if request.path == "/oauth2/v3/token" { return .aside(grant(request, at: context.now)) }
         guard request.method == "POST", let version = version(of: request.path) else {
             return ServiceReply(answer(for: "NotFound") ?? ServiceAnswer(404))
         }
-        if let code = refusal(of: request, version, desk) { return refuse(code) }
+        if let code = refusal(of: request, version, context) { return refuse(code) }
         guard let message = HMSMessage(request.body, isNewest: version == "v3") else { return refuse(.body) }
         if let code = message.complaint(pushType: request.field("push-type"), bytes: request.body.count) {
             return refuse(code)
         }
-        return send(message, request, &desk)
+        return send(message, request, &context)
     }
 
     private func version(of path: String) -> String? {
@@ -59,12 +59,13 @@ package final class HMSService: SimulatedService {
 
     // MARK: - Sending
 
-    private func send(_ message: HMSMessage, _ request: ServiceRequest, _ desk: inout ServiceDesk) -> ServiceReply {
+    private func send(_ message: HMSMessage, _ request: ServiceRequest, _ context: inout ServiceContext) -> ServiceReply
+    {
         let targets = message.tokens.isEmpty ? [message.audience ?? ""] : message.tokens
-        let payload = desk.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
+        let payload = context.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
         var deliveries = targets.map { ServiceDelivery(token: $0, payload: payload) }
         for index in targets.indices {
-            guard let scripted = desk.scripted(for: targets[index]) else { continue }
+            guard let scripted = context.scripted(for: targets[index]) else { continue }
             if let word = scripted.reason, Self.tokenWords.contains(word) {
                 deliveries[index].reason = word
             } else {
@@ -98,10 +99,10 @@ package final class HMSService: SimulatedService {
 
     // MARK: - Who sends
 
-    private func refusal(of request: ServiceRequest, _ version: String, _ desk: ServiceDesk) -> HMSCode? {
+    private func refusal(of request: ServiceRequest, _ version: String, _ context: ServiceContext) -> HMSCode? {
         guard let token = request.bearer else { return .authentication }
-        if version == "v3" { return isSigned(token, at: desk.seconds) ? nil : .authentication }
-        switch accessTokens.find(token, at: desk.now) {
+        if version == "v3" { return isSigned(token, at: context.seconds) ? nil : .authentication }
+        switch accessTokens.find(token, at: context.now) {
         case .good: return nil
         case .expired: return .expired
         case .unknown: return .authentication

@@ -2,7 +2,7 @@
 struct HashSet64 {
     private var slots: [UInt64] = Array(repeating: 0, count: 16)
     private var used = 0
-    /// Marks a slot whose hash was removed, so that searches walk past it.
+    /// Marks a slot whose hash was removed, so that searches skip it.
     private static let removed: UInt64 = 1
 
     /// Whether the hash was new.

@@ -36,7 +36,7 @@ package final class Ledger: Sendable {
     private static let stripeCount = 64
 
     final class Stripe: Sendable {
-        let page = Mutex(LedgerPage())
+        let table = Mutex(LedgerTable())
     }
 
     package init(detail: Detail, tokenText: TokenText = .hex) {
@@ -47,7 +47,7 @@ package final class Ledger: Sendable {
 
     /// Forgets everything but the connections that are open.
     package func reset() {
-        for stripe in stripes { stripe.page.withLock { $0 = LedgerPage() } }
+        for stripe in stripes { stripe.table.withLock { $0 = LedgerTable() } }
         connections.withLock { $0 = ConnectionTotals(open: $0.open) }
     }
 }
@@ -57,24 +57,24 @@ package final class Ledger: Sendable {
 extension Ledger {
     /// Writes that the device was told; `id` is the hash of the sender's own id of the message, when it gave one.
     func recordTold(_ token: UnsafeRawBufferPointer, hash: UInt64, id: UInt64?, at milliseconds: Int64) {
-        stripe(hash).page.withLock {
+        stripe(hash).table.withLock {
             $0.recordTold(token, hash: hash, id: id, at: milliseconds, byToken: detail != .totals)
         }
     }
 
     /// Takes back that a device was told: its request turned out to lie behind the last one of a GOAWAY.
     func takeBack(_ token: UnsafeRawBufferPointer, hash: UInt64, id: UInt64?) {
-        stripe(hash).page.withLock { $0.takeBack(token, hash: hash, id: id) }
+        stripe(hash).table.withLock { $0.takeBack(token, hash: hash, id: id) }
     }
 
     func recordAnswer(_ token: UnsafeRawBufferPointer, hash: UInt64, _ answer: LedgerAnswer, at milliseconds: Int64) {
-        stripe(hash).page.withLock {
+        stripe(hash).table.withLock {
             $0.recordAnswer(token, hash: hash, answer, at: milliseconds, byToken: detail != .totals)
         }
     }
 
     func keep(_ request: LedgerRequest, for token: UnsafeRawBufferPointer, hash: UInt64) {
-        stripe(hash).page.withLock { $0.keep(request, for: token, hash: hash) }
+        stripe(hash).table.withLock { $0.keep(request, for: token, hash: hash) }
     }
 
     /// Counts a new connection and numbers it, from 1. Numbers go on over a reset.
@@ -97,7 +97,7 @@ extension Ledger {
 extension Ledger {
     package func totals() -> LedgerTotals {
         var totals = LedgerTotals(connections: connections.withLock { $0 })
-        for stripe in stripes { stripe.page.withLock { $0.add(to: &totals) } }
+        for stripe in stripes { stripe.table.withLock { $0.add(to: &totals) } }
         return totals
     }
 
@@ -105,8 +105,8 @@ extension Ledger {
     package func token(_ token: [UInt8]) -> LedgerToken? {
         token.withUnsafeBytes { bytes in
             let hash = StableHash.hash(bytes)
-            return stripe(hash).page.withLock { page in
-                page.find(bytes, hash: hash).map { page.token(at: $0, as: tokenText) }
+            return stripe(hash).table.withLock { table in
+                table.find(bytes, hash: hash).map { table.token(at: $0, as: tokenText) }
             }
         }
     }
@@ -123,13 +123,13 @@ extension Ledger {
         collect(after: after, limit: limit) { $0.told > 1 }
     }
 
-    private func collect(after: [UInt8]?, limit: Int, where wanted: (LedgerPage.Entry) -> Bool) -> [LedgerToken] {
+    private func collect(after: [UInt8]?, limit: Int, where wanted: (LedgerTable.Entry) -> Bool) -> [LedgerToken] {
         var found: [LedgerToken] = []
         var (number, index) = after.flatMap(position) ?? (0, 0)
         while number < stripes.count, found.count < limit {
-            stripes[number].page.withLock { page in
-                while index < page.entries.count, found.count < limit {
-                    if wanted(page.entries[index]) { found.append(page.token(at: index, as: tokenText)) }
+            stripes[number].table.withLock { table in
+                while index < table.entries.count, found.count < limit {
+                    if wanted(table.entries[index]) { found.append(table.token(at: index, as: tokenText)) }
                     index += 1
                 }
             }
@@ -142,7 +142,7 @@ extension Ledger {
     private func position(after token: [UInt8]) -> (stripe: Int, index: Int)? {
         token.withUnsafeBytes { bytes in
             let hash = StableHash.hash(bytes)
-            return stripe(hash).page.withLock { $0.find(bytes, hash: hash) }.map { (Int(hash >> 58), $0 + 1) }
+            return stripe(hash).table.withLock { $0.find(bytes, hash: hash) }.map { (Int(hash >> 58), $0 + 1) }
         }
     }
 }

@@ -29,21 +29,21 @@ package final class MPNSService: SimulatedService {
         }
     }
 
-    package func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply {
+    package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {
         let parts = request.segments
         guard parts.count >= 3, ["throttledthirdparty", "unthrottledthirdparty"].contains(parts[0]),
             let token = parts.last
         else { return refuse("Expired") }
         guard request.method == "POST" else { return refuse("MethodNotAllowed", token) }
         guard MPNSNotification(request).isGood(configuration) else { return refuse("BadRequest", token) }
-        if let scripted = desk.scripted(for: token) { return ServiceReply(scripted.answer(by: self), token: token) }
-        if parts[0] == "throttledthirdparty", quota?.take(token, at: desk.now) != nil {
+        if let scripted = context.scripted(for: token) { return ServiceReply(scripted.answer(by: self), token: token) }
+        if parts[0] == "throttledthirdparty", quota?.take(token, at: context.now) != nil {
             return refuse("Throttled", token)
         }
         var answer = Self.answer(200, "Received", "Connected", "Active", nil)
         let id = request.field("x-messageid")
         if let id { answer.fields.append(("x-messageid", id)) }
-        let payload = desk.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
+        let payload = context.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
         return ServiceReply(answer, token: token, payload: payload, messageID: id)
     }
 

@@ -39,7 +39,7 @@ package final class PAPService: SimulatedService {
         }
     }
 
-    package func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply {
+    package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {
         guard request.path == "/mss/PD_pushRequest", request.method == "POST" else {
             return ServiceReply(ServiceAnswer(404, reason: "NotFound"))
         }
@@ -52,16 +52,16 @@ package final class PAPService: SimulatedService {
             push.applicationID == configuration.applicationID,
             body.parts[1].body.count <= configuration.contentBytesMax
         else { return ServiceReply(badMessage("2000")) }
-        return send(push, body.parts[1].body, &desk)
+        return send(push, body.parts[1].body, &context)
     }
 
-    private func send(_ push: PAPPush, _ content: [UInt8], _ desk: inout ServiceDesk) -> ServiceReply {
-        let payload = desk.keepsPayloads ? String(decoding: content, as: UTF8.self) : ""
+    private func send(_ push: PAPPush, _ content: [UInt8], _ context: inout ServiceContext) -> ServiceReply {
+        let payload = context.keepsPayloads ? String(decoding: content, as: UTF8.self) : ""
         var reply = ServiceReply(
             result("1001", Self.codes["1001"] ?? "", id: push.id),
             deliveries: push.addresses.map { ServiceDelivery(token: $0, payload: payload, messageID: push.id) })
         for address in push.addresses {
-            guard let scripted = desk.scripted(for: address) else { continue }
+            guard let scripted = context.scripted(for: address) else { continue }
             reply.replace(by: answer(scripted, id: push.id))
             return reply
         }

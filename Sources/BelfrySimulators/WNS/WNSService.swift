@@ -12,31 +12,33 @@ package final class WNSService: SimulatedService {
 
     package func answer(for reason: String) -> ServiceAnswer? { WNSProblem(rawValue: reason).map { refusal($0) } }
 
-    package func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply {
+    package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {
         switch request.path {
-        case "/accesstoken.srf": return .aside(grantToStore(request, at: desk.now))
-        case "/\(configuration.tenantID)/oauth2/v2.0/token": return .aside(grantToEntra(request, at: desk.now))
-        default: return notify(request, &desk)
+        case "/accesstoken.srf": return .aside(grantToStore(request, at: context.now))
+        case "/\(configuration.tenantID)/oauth2/v2.0/token": return .aside(grantToEntra(request, at: context.now))
+        default: return notify(request, &context)
         }
     }
 
     // MARK: - Channels
 
-    private func notify(_ request: ServiceRequest, _ desk: inout ServiceDesk) -> ServiceReply {
+    private func notify(_ request: ServiceRequest, _ context: inout ServiceContext) -> ServiceReply {
         guard let token = request.query["token"], !token.isEmpty else { return ServiceReply(refusal(.notFound)) }
         guard request.method == "POST" else { return ServiceReply(refusal(.methodNotAllowed), token: token) }
-        guard isKnown(request.bearer, at: desk.now) else { return ServiceReply(refusal(.unauthorized), token: token) }
+        guard isKnown(request.bearer, at: context.now) else {
+            return ServiceReply(refusal(.unauthorized), token: token)
+        }
         let notification = WNSNotification(request)
         if let (problem, text) = notification.complaint(bodyBytesMax: configuration.bodyBytesMax) {
             return ServiceReply(refusal(problem, text), token: token)
         }
-        if let scripted = desk.scripted(for: token) { return ServiceReply(scripted.answer(by: self), token: token) }
+        if let scripted = context.scripted(for: token) { return ServiceReply(scripted.answer(by: self), token: token) }
         guard notification.isReadable else { return ServiceReply(refusal(.invalidXML), token: token) }
         var fields = [("x-wns-status", "received"), ("x-wns-msg-id", "1A2B3C4D5E6F7081"), ("x-wns-debug-trace", "SIM")]
         if request.field("x-wns-requestforstatus") == "true" {
             fields.append(("x-wns-deviceconnectionstatus", "connected"))
         }
-        let payload = desk.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
+        let payload = context.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
         return ServiceReply(ServiceAnswer(200, fields: fields), token: token, payload: payload)
     }
 

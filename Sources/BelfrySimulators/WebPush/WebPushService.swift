@@ -25,7 +25,7 @@ package final class WebPushService: SimulatedService {
         WebPushProblem(rawValue: reason).map { configuration.dialect.answer($0) }
     }
 
-    package func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply {
+    package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {
         let parts = request.segments
         guard parts.count == 2, parts[0] == "wp" else { return refuse(.notFound) }
         let id = parts[1]
@@ -33,11 +33,11 @@ package final class WebPushService: SimulatedService {
         let headers = WebPushHeaders(request)
         if let problem = headers.complaint(configuration) { return refuse(problem, id) }
         guard let subscriber = subscribers.find(id) else { return refuse(.notFound, id) }
-        if let problem = complaint(aboutSenderOf: request, to: subscriber, at: desk.seconds) {
+        if let problem = complaint(aboutSenderOf: request, to: subscriber, at: context.seconds) {
             return refuse(problem, id)
         }
-        if let scripted = desk.scripted(for: id) { return ServiceReply(scripted.answer(by: self), token: id) }
-        if let wait = quota?.take(id, at: desk.now) {
+        if let scripted = context.scripted(for: id) { return ServiceReply(scripted.answer(by: self), token: id) }
+        if let wait = quota?.take(id, at: context.now) {
             var answer = configuration.dialect.answer(.tooMany)
             answer.fields.append(("retry-after", "\(wait.secondsUp)"))
             return ServiceReply(answer, token: id)

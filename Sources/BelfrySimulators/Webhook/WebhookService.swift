@@ -1,4 +1,4 @@
-/// A receiver of webhooks: checks the signature and takes a page of devices at once.
+/// A receiver of webhooks: checks the signature and takes a batch of devices at once.
 package final class WebhookService: SimulatedService {
     package static let habits = {
         var habits = HTTPHabits()
@@ -22,18 +22,18 @@ package final class WebhookService: SimulatedService {
         Self.statuses[reason].map { .json($0, #"{"error":"\#(reason)"}"#, reason: reason) }
     }
 
-    package func reply(to request: ServiceRequest, desk: inout ServiceDesk) -> ServiceReply {
+    package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {
         guard request.method == "POST" else { return refuse("MethodNotAllowed") }
         guard request.mediaType == "application/json" else { return refuse("UnsupportedMediaType") }
         let signature = WebhookSignature(configuration: configuration)
-        if let complaint = signature.complaint(about: request, at: desk.seconds) { return refuse(complaint) }
+        if let complaint = signature.complaint(about: request, at: context.seconds) { return refuse(complaint) }
         guard let tokens = tokens(in: request.body) else { return refuse("BadRequest") }
-        let payload = desk.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
+        let payload = context.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
         let id = request.field("webhook-id")
         var reply = ServiceReply(
             ServiceAnswer(204), deliveries: tokens.map { ServiceDelivery(token: $0, payload: payload, messageID: id) })
         for token in tokens {
-            guard let scripted = desk.scripted(for: token) else { continue }
+            guard let scripted = context.scripted(for: token) else { continue }
             reply.replace(by: scripted.answer(by: self))
             break
         }

@@ -121,11 +121,11 @@ struct EventCounter<Session: WriteSession> {
 }
 
 extension WriteSession {
-    /// Counts the devices of a page whose message the provider took.
-    func countSent(_ devices: Int, of page: Page) throws {
+    /// Counts the devices of a batch whose message the provider took.
+    func countSent(_ devices: Int, of batch: Batch) throws {
         guard devices > 0 else { return }
         let sent = AnalyticsKind.sent.rawValue
-        try prepared(CountStatements.addToPush).send(page.pushKey, page.platformKey, sent, devices)
-        try prepared(CountStatements.addToPlatform).send(page.platformKey, now.bucket(of: .hour), sent, devices)
+        try prepared(CountStatements.addToPush).send(batch.pushKey, batch.platformKey, sent, devices)
+        try prepared(CountStatements.addToPlatform).send(batch.platformKey, now.bucket(of: .hour), sent, devices)
     }
 }

@@ -149,7 +149,7 @@ enum CountStatements {
         INSERT INTO event_mark /* counts.mark */ (day, hash) VALUES ($1, $2) ON CONFLICT (day, hash) DO NOTHING
         """
 
-    /// Walks the push's unique index.
+    /// Scans the push's unique index.
     static let push: SQLText = """
         SELECT id, accepted_at_ms /* counts.push */ FROM push WHERE receipt_id = $1 AND application_id + 0 = $2
         """
@@ -160,7 +160,7 @@ enum CountStatements {
         SELECT platform_id, kind, event_count /* counts.of_push */ FROM push_count WHERE push_id = $1
         """
 
-    /// Walks the primary key.
+    /// Scans the primary key.
     static let onPlatform: SQLText = """
         SELECT hour, kind, event_count /* counts.on_platform */
           FROM platform_count
@@ -168,7 +168,7 @@ enum CountStatements {
          ORDER BY hour, kind
         """
 
-    /// Walks the primary key.
+    /// Scans the primary key.
     static let ofGeofences: SQLText = """
         SELECT geofence_id, location_id, platform_id, event_count, last_at_ms /* counts.of_geofences */
           FROM geofence_count
@@ -177,7 +177,7 @@ enum CountStatements {
          LIMIT $5
         """
 
-    /// Walks the primary key.
+    /// Scans the primary key.
     static let heartbeats: SQLText = """
         SELECT device_id, event_count, last_at_ms, latency_ms /* counts.heartbeats */
           FROM heartbeat
@@ -186,20 +186,20 @@ enum CountStatements {
          LIMIT $3
         """
 
-    /// Walks the primary key.
+    /// Scans the primary key.
     static let forgetMarks: SQLText = """
         DELETE FROM event_mark /* counts.forget_marks */
          WHERE (day, hash) IN (SELECT day, hash FROM event_mark WHERE day < $1 LIMIT $2)
         """
 
-    /// Walks `platform_count_hour`.
+    /// Scans `platform_count_hour`.
     static let forgetPlatforms: SQLText = """
         DELETE FROM platform_count /* counts.forget_platforms */
          WHERE (platform_id, hour, kind) IN (
             SELECT platform_id, hour, kind FROM platform_count WHERE hour < $1 LIMIT $2)
         """
 
-    /// Walks `geofence_count_last`.
+    /// Scans `geofence_count_last`.
     static let forgetGeofences: SQLText = """
         DELETE FROM geofence_count /* counts.forget_geofences */
          WHERE (application_id, geofence_id, location_id, platform_id) IN (
@@ -207,7 +207,7 @@ enum CountStatements {
              WHERE last_at_ms < $1 LIMIT $2)
         """
 
-    /// Walks `heartbeat_last`.
+    /// Scans `heartbeat_last`.
     static let forgetHeartbeats: SQLText = """
         DELETE FROM heartbeat /* counts.forget_heartbeats */
          WHERE (platform_id, device_id) IN (

@@ -2,13 +2,13 @@ import BelfryCore
 
 /// The devices of a posting list on several platforms, ascending, a chunk of each in memory at a time.
 struct DeviceRun<Connection: SQLConnection> {
-    private var stretches: [Stretch]
+    private var slices: [Slice]
 
     private static var chunkSize: Int { 1_024 }
 
     init(_ list: PostingList, on platforms: [Platform], after: Key<Device>?, now: Instant, _ db: Connection) throws {
-        stretches = try platforms.map { platform in
-            Stretch(
+        slices = try platforms.map { platform in
+            Slice(
                 list: list, after: after?.rawValue ?? 0,
                 postings: try db.postings(of: platform.key, application: platform.applicationKey, now: now))
         }
@@ -16,12 +16,12 @@ struct DeviceRun<Connection: SQLConnection> {
 
     mutating func next() throws -> Key<Device>? {
         var nearest: (index: Int, device: Int64)?
-        for index in stretches.indices {
-            guard let device = try stretches[index].first() else { continue }
+        for index in slices.indices {
+            guard let device = try slices[index].first() else { continue }
             if nearest.map({ device < $0.device }) ?? true { nearest = (index, device) }
         }
         guard let nearest else { return nil }
-        stretches[nearest.index].dropFirst()
+        slices[nearest.index].dropFirst()
         return Key(nearest.device)
     }
 
@@ -39,7 +39,7 @@ struct DeviceRun<Connection: SQLConnection> {
     }
 
     /// What is left of one platform.
-    private struct Stretch {
+    private struct Slice {
         let list: PostingList
         var after: Int64
         let postings: Connection.Postings

@@ -3,15 +3,17 @@ import FoundationEssentials
 
 extension SQLStore {
     package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device> {
-        try await look(search, isShort: search.topic == nil) { desk in try desk.stretch(skip: skip, limit: limit) }
+        try await look(search, isShort: search.topic == nil) { directory in
+            try directory.slice(skip: skip, limit: limit)
+        }
     }
 
     package func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device] {
-        try await look(search, isShort: true) { desk in try desk.behind(after, limit: limit) }
+        try await look(search, isShort: true) { directory in try directory.behind(after, limit: limit) }
     }
 
     package func deviceCount(_ search: DeviceSearch) async throws -> Int {
-        try await look(search, isShort: search.topic == nil) { desk in try desk.count() }
+        try await look(search, isShort: search.topic == nil) { directory in try directory.count() }
     }
 
     package func customUserIDs(
@@ -30,14 +32,14 @@ extension SQLStore {
     /// - Parameter isShort: whether it is a few steps along an index when no text is looked for.
     private func look<Value: Sendable>(
         _ search: DeviceSearch, isShort: Bool,
-        _ body: @Sendable @escaping (FrontDesk<Session.Connection>) throws -> Value
+        _ body: @Sendable @escaping (DeviceDirectory<Session.Connection>) throws -> Value
     ) async throws -> Value {
         var platforms: [Platform] = []
         for key in search.platforms { if let platform = try await platform(key) { platforms.append(platform) } }
         return try await self.search(for: platforms.first?.applicationKey, isShort: isShort && search.text == nil) {
             [platforms, secrets, damagedRows, now = clock.now] db, budget in
             try body(
-                FrontDesk(
+                DeviceDirectory(
                     db: db, search: search, platforms: platforms, secrets: secrets, now: now, budget: budget,
                     damaged: damagedRows))
         }
@@ -45,7 +47,7 @@ extension SQLStore {
 }
 
 /// Answers a search from one snapshot.
-private struct FrontDesk<Connection: SQLConnection> {
+private struct DeviceDirectory<Connection: SQLConnection> {
     let db: Connection
     let search: DeviceSearch
     let platforms: [Platform]
@@ -54,7 +56,7 @@ private struct FrontDesk<Connection: SQLConnection> {
     let budget: SearchBudget
     let damaged: DamagedRows
 
-    func stretch(skip: Int, limit: Int) throws -> Listing<Device> {
+    func slice(skip: Int, limit: Int) throws -> Listing<Device> {
         if let text = try textSearch() {
             var found: [Key<Device>] = []
             var total = 0
@@ -74,7 +76,7 @@ private struct FrontDesk<Connection: SQLConnection> {
     }
 
     func behind(_ after: Key<Device>?, limit: Int) throws -> [Device] {
-        try DamagedRows.stretch(of: limit, after: after) { last, limit in try rows(keys(behind: last, limit: limit)) }
+        try DamagedRows.slice(of: limit, after: after) { last, limit in try rows(keys(behind: last, limit: limit)) }
     }
 
     private func keys(behind after: Key<Device>?, limit: Int) throws -> [Key<Device>] {
@@ -153,7 +155,7 @@ enum DirectoryStatements {
 }
 
 enum CustomUserStatements {
-    /// Walks `device_custom_user`.
+    /// Scans `device_custom_user`.
     static let behind: SQLText = """
         SELECT DISTINCT custom_user_id /* custom_users.behind */ FROM device
          WHERE platform_id = $1 AND custom_user_id > $2 AND reach > 0

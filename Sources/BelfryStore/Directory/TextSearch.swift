@@ -3,9 +3,9 @@ import FoundationEssentials
 
 /// Finds the devices whose texts contain a text, ascending, from one snapshot.
 ///
-/// The catalogue names those that may; each is looked at. A text too short for the catalogue, or one that it names too
-/// many devices for, is looked for in all devices of the platforms, one by one, for as long as the budget allows: what
-/// others have costs nothing. A whole UUID is looked up.
+/// The search index names those that may; each is looked at. A text too short for the search index, or one that it
+/// names too many devices for, is looked for in all devices of the platforms, one by one, for as long as the budget
+/// allows: what others have costs nothing. A whole UUID is looked up.
 struct TextSearch<Connection: SQLConnection> {
     let db: Connection
     let text: [UInt8]
@@ -20,7 +20,7 @@ struct TextSearch<Connection: SQLConnection> {
     /// More than these are not looked up one by one; passing over all devices costs as much.
     private static var candidatesMax: Int { 65_536 }
     private static var rowsAtOnce: Int { 1_024 }
-    private static var volumesAtOnce: Int { 64 }
+    private static var segmentsAtOnce: Int { 64 }
 
     init(
         db: Connection, text: [UInt8], naming: DeviceNaming, platforms: [Platform], topic: Int64?, now: Instant,
@@ -80,7 +80,7 @@ struct TextSearch<Connection: SQLConnection> {
         return DeviceText(row, kind: kind, naming: naming).contains(text) ? Key(row.integer(0)) : nil
     }
 
-    // MARK: The catalogue
+    // MARK: The search index
 
     /// The device of a UUID; nil when the text is none that this database gave.
     private func whole() -> [Int64]? {
@@ -93,12 +93,12 @@ struct TextSearch<Connection: SQLConnection> {
     /// All devices that may be meant; nil when that is too many, or cannot be told.
     private func candidates() throws -> [Int64]? {
         guard let sequences = TextGrams.sequences(in: text) else { return nil }
-        let uncatalogued = try db.prepared(TextSearchStatements.uncatalogued)
-        var found = try uncatalogued.all(Self.candidatesMax + 1) { $0.integer(0) }
-        let volumes = try db.prepared(TextSearchStatements.volumes).all { $0.integer(0) }
-        for start in stride(from: 0, to: volumes.count, by: Self.volumesAtOnce) {
+        let unindexed = try db.prepared(TextSearchStatements.unindexed)
+        var found = try unindexed.all(Self.candidatesMax + 1) { $0.integer(0) }
+        let segments = try db.prepared(TextSearchStatements.segments).all { $0.integer(0) }
+        for start in stride(from: 0, to: segments.count, by: Self.segmentsAtOnce) {
             try budget.check()
-            let some = volumes[start..<min(start + Self.volumesAtOnce, volumes.count)]
+            let some = segments[start..<min(start + Self.segmentsAtOnce, segments.count)]
             let places = try places(of: sequences, in: some)
             found += try devices(at: places)
             guard found.count <= Self.candidatesMax else { return nil }
@@ -106,32 +106,32 @@ struct TextSearch<Connection: SQLConnection> {
         return found.count <= Self.candidatesMax ? Array(Set(found)) : nil
     }
 
-    /// By volume, the places that have all the grams of one of the sequences.
-    private func places(of sequences: [[UInt16]], in volumes: ArraySlice<Int64>) throws -> [Int64: [UInt16]] {
+    /// By segment, the places that have all the grams of one of the sequences.
+    private func places(of sequences: [[UInt16]], in segments: ArraySlice<Int64>) throws -> [Int64: [UInt16]] {
         let grams = Set(sequences.joined())
-        let drawers = Set(grams.map { VolumeDraft.drawer(of: $0) })
-        let wanted = volumes.flatMap { volume in drawers.map { CatalogueState.card(volume, $0) } }
-        var cards: [Int64: [UInt16: [UInt16]]] = [:]
-        try db.prepared(TextSearchStatements.cards).each(SQLKeys(wanted)) { row in
-            let card = row.integer(0)
-            let drawer = Int(card % Int64(VolumeDraft.drawerCount))
-            for gram in grams where VolumeDraft.drawer(of: gram) == drawer {
-                let places = row.withBlob(1) { VolumeDraft.places(of: gram, in: $0) }
-                cards[card / Int64(VolumeDraft.drawerCount), default: [:]][gram] = places
+        let blocks = Set(grams.map { SegmentDraft.block(of: $0) })
+        let wanted = segments.flatMap { segment in blocks.map { SearchIndexState.posting(segment, $0) } }
+        var postings: [Int64: [UInt16: [UInt16]]] = [:]
+        try db.prepared(TextSearchStatements.postings).each(SQLKeys(wanted)) { row in
+            let posting = row.integer(0)
+            let block = Int(posting % Int64(SegmentDraft.blockCount))
+            for gram in grams where SegmentDraft.block(of: gram) == block {
+                let places = row.withBlob(1) { SegmentDraft.places(of: gram, in: $0) }
+                postings[posting / Int64(SegmentDraft.blockCount), default: [:]][gram] = places
             }
         }
-        return cards.mapValues { places in
-            sequences.flatMap { sequence in VolumeDraft.places(ofAll: sequence) { places[$0] ?? [] } }
+        return postings.mapValues { places in
+            sequences.flatMap { sequence in SegmentDraft.places(ofAll: sequence) { places[$0] ?? [] } }
         }.filter { !$0.value.isEmpty }
     }
 
     private func devices(at places: [Int64: [UInt16]]) throws -> [Int64] {
         try db.prepared(TextSearchStatements.devices).all(SQLKeys(places.keys)) { row -> [Int64] in
-            let volume = row.integer(0)
+            let segment = row.integer(0)
             guard
-                let devices = row.withBlob(1, { DeviceList.decode($0) }), let places = places[volume],
+                let devices = row.withBlob(1, { DeviceList.decode($0) }), let places = places[segment],
                 places.allSatisfy({ $0 < devices.count })
-            else { throw StoreError.damaged("volume \(volume) of the catalogue") }
+            else { throw StoreError.damaged("segment \(segment) of the search index") }
             return places.map { devices[Int($0)].rawValue }
         }.flatMap(\.self)
     }
@@ -145,22 +145,23 @@ enum TextSearchStatements {
          ORDER BY id
         """
 
-    static let volumes: SQLText = "SELECT id /* search.volumes */ FROM catalogue_volume ORDER BY id"
+    static let segments: SQLText = "SELECT id /* search.segments */ FROM search_index_segment ORDER BY id"
 
-    static let cards: SQLText = "SELECT id, places /* search.cards */ FROM catalogue_card WHERE id \(among: "$1")"
+    static let postings: SQLText =
+        "SELECT id, places /* search.postings */ FROM search_index_posting WHERE id \(among: "$1")"
 
     static let devices: SQLText = """
-        SELECT id, devices /* search.devices */ FROM catalogue_volume WHERE id \(among: "$1")
+        SELECT id, devices /* search.devices */ FROM search_index_segment WHERE id \(among: "$1")
         """
 
-    /// Those behind the mark, and those that changed since they were catalogued.
-    static let uncatalogued: SQLText = """
-        SELECT id /* search.uncatalogued */
+    /// Those behind the mark, and those that changed since they were indexed.
+    static let unindexed: SQLText = """
+        SELECT id /* search.unindexed */
           FROM (SELECT id FROM device
-                 WHERE id > (SELECT device_id FROM catalogue WHERE id = 1)
+                 WHERE id > (SELECT device_id FROM search_index WHERE id = 1)
                  ORDER BY id LIMIT $1) AS behind
         UNION ALL
-        SELECT device_id FROM catalogue_erratum
+        SELECT device_id FROM search_index_stale
          LIMIT $1
         """
 }

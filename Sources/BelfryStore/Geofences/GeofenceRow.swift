@@ -5,7 +5,7 @@ extension SQLConnection {
         try prepared(GeofenceStatements.byKey).first(key, application) { try geofence($0) }
     }
 
-    /// From the columns of `GeofenceStatements.byKey`, `page`, `active` and `changed`.
+    /// From the columns of `GeofenceStatements.byKey`, `listed`, `active` and `changed`.
     func geofence(_ row: some SQLRow) throws -> Geofence {
         let key = Key<Geofence>(row.integer(0))
         let locations = try prepared(GeofenceStatements.locations).all(key, as: Location.init)
@@ -98,10 +98,10 @@ enum GeofenceStatements {
          WHERE id = $1 AND application_id = $2
         """
 
-    /// Walks `geofence_application`.
-    static let page: SQLText = """
+    /// Scans `geofence_application`.
+    static let listed: SQLText = """
         SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms
-               /* geofences.page */
+               /* geofences.listed */
           FROM geofence
          WHERE application_id = $1 AND updated_at_ms >= $2
          ORDER BY id
@@ -112,7 +112,7 @@ enum GeofenceStatements {
         SELECT count(*) /* geofences.count */ FROM geofence WHERE application_id = $1 AND updated_at_ms >= $2
         """
 
-    /// Walks `geofence_live`.
+    /// Scans `geofence_live`.
     static let liveCount: SQLText = """
         SELECT count(*) /* geofences.live_count */
           FROM (SELECT id FROM geofence WHERE application_id = $1 AND due_at_ms IS NOT NULL ORDER BY id) AS live
@@ -134,14 +134,14 @@ enum GeofenceStatements {
         DELETE FROM geofence_location /* geofences.clear_locations */ WHERE geofence_id = $1
         """
 
-    /// Walks `geofence_location_location`.
+    /// Scans `geofence_location_location`.
     static let activeUsing: SQLText = """
         SELECT id, platform /* geofences.active_using */
           FROM geofence_location JOIN geofence ON id = geofence_id
          WHERE location_id = $1 AND phase = 1
         """
 
-    /// Walks `geofence_due`.
+    /// Scans `geofence_due`.
     static let nextDue: SQLText = """
         SELECT min(due_at_ms) /* geofences.next_due */ FROM geofence WHERE due_at_ms IS NOT NULL
         """
@@ -164,7 +164,7 @@ enum GeofenceStatements {
         SELECT 1 /* geofences.was_shown */ FROM geofence WHERE id = $1 AND changed_at_ms IS NOT NULL
         """
 
-    /// Walks `geofence_live`.
+    /// Scans `geofence_live`.
     static let active: SQLText = """
         SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms
                /* geofences.active */
@@ -173,7 +173,7 @@ enum GeofenceStatements {
          ORDER BY id
         """
 
-    /// Walks `geofence_change`.
+    /// Scans `geofence_change`.
     static let changed: SQLText = """
         SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms
                /* geofences.changed */
@@ -182,7 +182,7 @@ enum GeofenceStatements {
          ORDER BY changed_at_ms
         """
 
-    /// Those that devices had and are not to have any more. Walks `geofence_change`.
+    /// Those that devices had and are not to have any more. Scans `geofence_change`.
     static let withdrawn: SQLText = """
         SELECT id /* geofences.withdrawn */
           FROM geofence

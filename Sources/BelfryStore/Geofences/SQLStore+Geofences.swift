@@ -6,7 +6,7 @@ extension SQLStore {
             // In this order: two who held the row and both wanted to lock it would wait for each other.
             try session.lockMap(of: application)
             try session.check(application)
-            return try GeofenceDesk(session: session, application: application).create(plan)
+            return try GeofenceWriter(session: session, application: application).create(plan)
         }
     }
 
@@ -20,7 +20,7 @@ extension SQLStore {
         try await search(for: application) { [damagedRows] db, _ in
             let total = try db.prepared(GeofenceStatements.count)
                 .first(application, query.changedSince) { Int($0.integer(0)) }
-            let items = try db.prepared(GeofenceStatements.page)
+            let items = try db.prepared(GeofenceStatements.listed)
                 .all(application, query.changedSince, query.size, query.offset) { try damagedRows.geofence($0, in: db) }
             return Listing(items.compactMap(\.self), total: total ?? 0)
         }
@@ -35,7 +35,7 @@ extension SQLStore {
             guard let old = try session.db.geofence(key, of: application) else { return nil }
             let plan = try change(old.plan)
             guard plan != old.plan else { return old }
-            return try GeofenceDesk(session: session, application: application).update(old, to: plan)
+            return try GeofenceWriter(session: session, application: application).update(old, to: plan)
         }
     }
 
@@ -44,17 +44,17 @@ extension SQLStore {
         try await write { session in
             try session.lockMap(of: application)
             guard let geofence = try session.db.geofenceHead(key, of: application) else { return false }
-            try GeofenceDesk(session: session, application: application).delete(geofence)
+            try GeofenceWriter(session: session, application: application).delete(geofence)
             return true
         }
     }
 
     /// A start or an end whose time has come is written down first, so that what devices see depends on nothing but what
     /// is in the database.
-    package func geofenceUpdates(since: Instant, on platform: Platform) async throws -> GeofenceUpdates {
+    package func geofenceUpdates(since: Instant, on platform: Platform) async throws -> GeofenceChanges {
         while true {
             let now = clock.now
-            let updates = try await read { [damagedRows] db -> GeofenceUpdates? in
+            let updates = try await read { [damagedRows] db -> GeofenceChanges? in
                 let due = try db.prepared(GeofenceStatements.nextDue).first { $0.integerIfAny(0) } ?? nil
                 if let due, due <= now.milliseconds { return nil }
                 return try db.geofenceUpdates(since: since, on: platform, damagedRows)
@@ -76,7 +76,7 @@ extension SQLStore {
                     let geofence = try session.db.geofenceHead(key, of: application), let dueAt = geofence.dueAt,
                     dueAt <= session.now
                 else { continue }
-                try GeofenceDesk(session: session, application: application).turn(geofence)
+                try GeofenceWriter(session: session, application: application).turn(geofence)
             }
             return due.count == Self.turnStride
         }
@@ -85,15 +85,15 @@ extension SQLStore {
     /// Geofences turned in one write.
     private static var turnStride: Int { 100 }
 
-    package func settle(_ notice: GeofenceNotice) async throws {
+    package func settle(_ update: GeofenceUpdate) async throws {
         try await write { session in
-            try session.prepared(NoticeStatements.settle).send(notice.platformKey, notice.changeCount)
+            try session.prepared(GeofenceUpdateStatements.settle).send(update.platformKey, update.changeCount)
         }
     }
 
-    package func postpone(_ notice: GeofenceNotice, for pause: Duration) async throws {
+    package func postpone(_ update: GeofenceUpdate, for pause: Duration) async throws {
         try await write { session in
-            try session.prepared(NoticeStatements.postpone).send(session.now + pause, notice.platformKey)
+            try session.prepared(GeofenceUpdateStatements.postpone).send(session.now + pause, update.platformKey)
         }
     }
 
@@ -111,13 +111,13 @@ extension SQLConnection {
     /// What the snapshot has for a device that came last at `since`. Geofences that cannot be read are left out.
     fileprivate func geofenceUpdates(
         since: Instant, on platform: Platform, _ damaged: DamagedRows
-    ) throws -> GeofenceUpdates {
+    ) throws -> GeofenceChanges {
         let application = platform.applicationKey
         let last = try lastGeofenceStamp(of: application)
         guard since > .zero, since <= last else {
             let active = try prepared(GeofenceStatements.active).all(application) { try damaged.geofence($0, in: self) }
             let shown = active.compactMap(\.self).filter { $0.plan.platform.includes(platform.kind) }
-            return GeofenceUpdates(lastModified: last, geofences: shown, gone: [])
+            return GeofenceChanges(lastModified: last, geofences: shown, gone: [])
         }
         let changed = try prepared(GeofenceStatements.changed).all(application, since) {
             try damaged.geofence($0, in: self)
@@ -127,7 +127,7 @@ extension SQLConnection {
             Key<Geofence>($0.integer(0))
         }
         let deleted = try prepared(DeletionStatements.since).all(application, since) { Key<Geofence>($0.integer(0)) }
-        return GeofenceUpdates(
+        return GeofenceChanges(
             lastModified: last, geofences: shown, gone: (elsewhere.map(\.key) + withdrawn + deleted).sorted())
     }
 }

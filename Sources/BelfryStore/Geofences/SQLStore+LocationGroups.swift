@@ -31,7 +31,7 @@ extension SQLStore {
         try await search(for: application) { [damagedRows] db, _ in
             let total = try db.prepared(LocationGroupStatements.count)
                 .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
-            let items = try db.prepared(LocationGroupStatements.page)
+            let items = try db.prepared(LocationGroupStatements.listed)
                 .all(application, query.changedSince, query.keyword, query.size, query.offset) { row in
                     try damagedRows.readable("location group \(row.integer(0))") { try db.locationGroup(row) }
                 }
@@ -91,7 +91,7 @@ extension SQLConnection {
         try prepared(LocationGroupStatements.byKey).first(key, application) { try locationGroup($0) }
     }
 
-    /// From the columns of `LocationGroupStatements.byKey` and `page`.
+    /// From the columns of `LocationGroupStatements.byKey` and `listed`.
     fileprivate func locationGroup(_ row: some SQLRow) throws -> LocationGroup {
         let key = Key<LocationGroup>(row.integer(0))
         return LocationGroup(
@@ -120,9 +120,9 @@ enum LocationGroupStatements {
          WHERE id = $1 AND application_id = $2
         """
 
-    /// Walks `location_group_application`.
-    static let page: SQLText = """
-        SELECT id, name, summary, created_at_ms, updated_at_ms /* location_groups.page */
+    /// Scans `location_group_application`.
+    static let listed: SQLText = """
+        SELECT id, name, summary, created_at_ms, updated_at_ms /* location_groups.listed */
           FROM location_group
          WHERE application_id = $1 AND updated_at_ms >= $2 AND \(SQLText.position)(search, $3) > 0
          ORDER BY id

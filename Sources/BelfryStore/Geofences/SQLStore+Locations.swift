@@ -24,7 +24,7 @@ extension SQLStore {
         try await search(for: application) { [damagedRows] db, _ in
             let total = try db.prepared(LocationStatements.count)
                 .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
-            let items = try db.prepared(LocationStatements.page)
+            let items = try db.prepared(LocationStatements.listed)
                 .all(application, query.changedSince, query.keyword, query.size, query.offset) { row in
                     try damagedRows.readable("location \(row.integer(0))") { try Location(row) }
                 }
@@ -44,7 +44,7 @@ extension SQLStore {
             let now = session.now
             try session.prepared(LocationStatements.update).send(
                 place.name, place.name.lowercased(), place.latitude, place.longitude, place.radius, now, key)
-            try GeofenceDesk(session: session, application: application).restampThose(using: key)
+            try GeofenceWriter(session: session, application: application).restampThose(using: key)
             return Location(key: key, place: place, createdAt: old.createdAt, updatedAt: now)
         }
     }
@@ -127,9 +127,9 @@ enum LocationStatements {
          WHERE id = $1 AND application_id = $2
         """
 
-    /// Walks `location_application`.
-    static let page: SQLText = """
-        SELECT id, name, latitude, longitude, radius, created_at_ms, updated_at_ms /* locations.page */
+    /// Scans `location_application`.
+    static let listed: SQLText = """
+        SELECT id, name, latitude, longitude, radius, created_at_ms, updated_at_ms /* locations.listed */
           FROM location
          WHERE application_id = $1 AND updated_at_ms >= $2 AND \(SQLText.position)(search, $3) > 0
          ORDER BY id
@@ -150,7 +150,7 @@ enum LocationStatements {
 
     static let delete: SQLText = "DELETE FROM location /* locations.delete */ WHERE id = $1"
 
-    /// A few of those that use it, to name them. Walks `geofence_location_location`.
+    /// A few of those that use it, to name them. Scans `geofence_location_location`.
     static let geofences: SQLText = """
         SELECT geofence_id /* locations.geofences */
           FROM geofence_location

@@ -23,28 +23,32 @@ extension SQLStore {
             case .first:
                 let caller = reservation.caller
                 try session.prepared(IdempotencyStatements.replace).send(
-                    reservation.name, reservation.request, reservation.seed, now, now + reservation.hold,
+                    reservation.name, reservation.request, reservation.idempotentID, now, now + reservation.hold,
                     Int64(caller.kind.rawValue), caller.id)
-            case .again(let seed):
-                try session.prepared(IdempotencyStatements.hold).send(now + reservation.hold, reservation.name, seed)
+            case .again(let idempotentID):
+                try session.prepared(IdempotencyStatements.hold).send(
+                    now + reservation.hold, reservation.name, idempotentID)
             case .answered, .taken, .busy: break
             }
             return verdict
         }
     }
 
-    package func complete(_ name: [UInt8], seed: UUID, with answer: KeptAnswer) async throws {
+    package func complete(_ name: [UInt8], idempotentID: UUID, with answer: KeptAnswer) async throws {
         try await write { session in
-            try session.prepared(IdempotencyStatements.complete).send(answer.status, answer.content.bytes, name, seed)
+            try session.prepared(IdempotencyStatements.complete).send(
+                answer.status, answer.content.bytes, name, idempotentID)
         }
     }
 
-    package func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
+    package func release(_ name: [UInt8], idempotentID: UUID, hadNoEffect: Bool) async throws {
         try await write { session in
             if hadNoEffect {
-                try session.prepared(IdempotencyStatements.forget).each(name, seed) { session.noteForgotten($0) }
+                try session.prepared(IdempotencyStatements.forget).each(name, idempotentID) {
+                    session.noteForgotten($0)
+                }
             } else {
-                try session.prepared(IdempotencyStatements.hold).send(session.now, name, seed)
+                try session.prepared(IdempotencyStatements.hold).send(session.now, name, idempotentID)
             }
         }
     }
@@ -71,7 +75,7 @@ extension WriteSession {
 
 extension IdempotencyRecord {
     fileprivate init(_ row: some SQLRow) throws {
-        guard let seed = row.uuid(1) else {
+        guard let idempotentID = row.uuid(1) else {
             throw StoreError.damaged("a record of an Idempotency-Key")
         }
         let state: State =
@@ -79,7 +83,8 @@ extension IdempotencyRecord {
             ? .held(until: Instant(milliseconds: row.integer(3)))
             : .answered(KeptAnswer(status: Int(row.integer(4)), content: Sealed(bytes: row.blob(5))))
         self.init(
-            request: row.blob(0), seed: seed, createdAt: Instant(milliseconds: row.integer(2)), state: state)
+            request: row.blob(0), idempotentID: idempotentID, createdAt: Instant(milliseconds: row.integer(2)),
+            state: state)
     }
 }
 
@@ -94,7 +99,7 @@ enum IdempotencyStatements {
         """
 
     static let byName: SQLText = """
-        SELECT request, seed, created_at_ms, held_until_ms, status, content /* idempotency.by_name */
+        SELECT request, idempotent_id, created_at_ms, held_until_ms, status, content /* idempotency.by_name */
           FROM idempotency
          WHERE name = $1
         """
@@ -102,10 +107,10 @@ enum IdempotencyStatements {
     /// Takes the place of a record that is too old, if there is one.
     static let replace: SQLText = """
         INSERT INTO idempotency /* idempotency.replace */ (
-            name, request, seed, created_at_ms, held_until_ms, caller_kind, caller_id)
+            name, request, idempotent_id, created_at_ms, held_until_ms, caller_kind, caller_id)
         VALUES ($1, $2, $3, $4, $5, $6, $7)
             ON CONFLICT (name) DO UPDATE
-           SET request = excluded.request, seed = excluded.seed, created_at_ms = excluded.created_at_ms,
+           SET request = excluded.request, idempotent_id = excluded.idempotent_id, created_at_ms = excluded.created_at_ms,
                held_until_ms = excluded.held_until_ms, status = NULL, content = NULL,
                caller_kind = excluded.caller_kind, caller_id = excluded.caller_id
         """
@@ -113,21 +118,21 @@ enum IdempotencyStatements {
     static let hold: SQLText = """
         UPDATE idempotency /* idempotency.hold */
            SET held_until_ms = $1
-         WHERE name = $2 AND seed = $3 AND status IS NULL
+         WHERE name = $2 AND idempotent_id = $3 AND status IS NULL
         """
 
     static let complete: SQLText = """
         UPDATE idempotency /* idempotency.complete */
            SET status = $1, content = $2, held_until_ms = NULL
-         WHERE name = $3 AND seed = $4 AND status IS NULL
+         WHERE name = $3 AND idempotent_id = $4 AND status IS NULL
         """
 
     static let forget: SQLText = """
-        DELETE FROM idempotency /* idempotency.forget */ WHERE name = $1 AND seed = $2 AND status IS NULL
+        DELETE FROM idempotency /* idempotency.forget */ WHERE name = $1 AND idempotent_id = $2 AND status IS NULL
         RETURNING coalesce(caller_kind, 0), coalesce(caller_id, 0)
         """
 
-    /// Walks `idempotency_created`.
+    /// Scans `idempotency_created`.
     static let clear: SQLText = """
         DELETE FROM idempotency /* idempotency.clear */
          WHERE name IN (SELECT name FROM idempotency WHERE created_at_ms <= $1 AND name <> $3

@@ -5,7 +5,7 @@ extension SQLStore {
     package func beat(_ report: NodeReport) async throws {
         try await write { session in
             try session.prepared(NodeStatements.beat).send(
-                report.uuid, report.host, report.version, session.now, report.pagesInAir, report.isDraining)
+                report.uuid, report.host, report.version, session.now, report.batchesInFlight, report.isDraining)
             try session.prepared(NodeStatements.forget).send(session.now + (.zero - Node.forgottenAfter))
         }
     }
@@ -27,7 +27,7 @@ extension Node {
         guard let uuid = row.uuid(0) else { throw StoreError.damaged("a node") }
         self.init(
             NodeReport(
-                uuid: uuid, host: row.text(1), version: row.text(2), pagesInAir: Int(row.integer(5)),
+                uuid: uuid, host: row.text(1), version: row.text(2), batchesInFlight: Int(row.integer(5)),
                 isDraining: row.bool(6)),
             since: Instant(milliseconds: row.integer(3)), lastSeenAt: Instant(milliseconds: row.integer(4)), now: now)
     }
@@ -35,10 +35,10 @@ extension Node {
 
 enum NodeStatements {
     static let beat: SQLText = """
-        INSERT INTO node /* nodes.beat */ (uuid, host, version, since_ms, last_seen_at_ms, page_count, is_draining)
+        INSERT INTO node /* nodes.beat */ (uuid, host, version, since_ms, last_seen_at_ms, batch_count, is_draining)
         VALUES ($1, $2, $3, $4, $4, $5, $6)
             ON CONFLICT (uuid) DO UPDATE
-           SET last_seen_at_ms = excluded.last_seen_at_ms, page_count = excluded.page_count,
+           SET last_seen_at_ms = excluded.last_seen_at_ms, batch_count = excluded.batch_count,
                is_draining = excluded.is_draining
         """
 
@@ -51,7 +51,7 @@ enum NodeStatements {
     static let leave: SQLText = "DELETE FROM node /* nodes.leave */ WHERE uuid = $1"
 
     static let all: SQLText = """
-        SELECT uuid, host, version, since_ms, last_seen_at_ms, page_count, is_draining /* nodes.all */
+        SELECT uuid, host, version, since_ms, last_seen_at_ms, batch_count, is_draining /* nodes.all */
           FROM node
          ORDER BY since_ms, uuid
         """

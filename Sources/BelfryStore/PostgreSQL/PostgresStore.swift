@@ -6,8 +6,9 @@ import Synchronization
 
 /// The store in PostgreSQL, for any number of nodes that share it.
 ///
-/// Nodes are equal and know nothing of each other: rows are claimed with locks that others pass over, and settled by the
-/// number of the claim. Each write is a transaction of its own, but for registrations, which share one (`RegistrationDesk`).
+/// Nodes are equal and know nothing of each other: rows are claimed with locks that others pass over, and settled by
+/// the number of the claim. Each write is a transaction of its own, but for registrations, which share one
+/// (`RegistrationQueue`).
 package final class PostgresStore: SQLStore {
     let pool: ConnectionPool
     /// Searches have a connection of their own, so that none takes one from those who deliver.
@@ -15,21 +16,21 @@ package final class PostgresStore: SQLStore {
     /// By which things fall due: the database's, or a given one.
     package let clock: any WallClock
     private let databaseClock: DatabaseClock?
-    let roster = Roster(ageMax: .seconds(3))
+    let registryCache = RegistryCache(ageMax: .seconds(3))
     let secrets: Secrets
-    let pushes = PushShelf()
-    private let topicBook = PostgresTopicBook()
-    let quotaBook: QuotaBook
+    let pushes = PushCache()
+    private let topicCache = PostgresTopicCache()
+    let quotaCounts: QuotaCounts
     let sharedUse = SharedUse()
     let observer: any StoreObserver
-    let signals = Hints()
+    let signals = WorkHints()
     let damagedRows: DamagedRows
-    let registrations = RegistrationDesk()
+    let registrations = RegistrationQueue()
     private let claims = Atomic(0)
     /// What other nodes know this one by.
     let node = UUID()
     private let logger: Logger
-    private let crier: Crier
+    private let changeNotifier: ChangeNotifier
     private let watch: PostgresWatch?
 
     /// What a store is opened with.
@@ -86,10 +87,10 @@ package final class PostgresStore: SQLStore {
     }
 
     /// A large database takes its time, and other nodes wait for the one that migrates.
-    private static let migrationPatience = Duration.seconds(3_600)
+    private static let migrationTimeout = Duration.seconds(3_600)
 
     private static func migrate(_ connection: String) async throws {
-        try await once(ConnectionOptions(connection, answerTimeout: migrationPatience)) {
+        try await once(ConnectionOptions(connection, answerTimeout: migrationTimeout)) {
             try PostgresSchema.migrate($0)
         }
     }
@@ -111,7 +112,7 @@ package final class PostgresStore: SQLStore {
         options: Options, logger: Logger
     ) throws {
         let clock = options.clock
-        quotaBook = QuotaBook(options.quotas)
+        quotaCounts = QuotaCounts(options.quotas)
         observer = options.observer
         self.pool = pool
         self.searches = searches
@@ -122,21 +123,22 @@ package final class PostgresStore: SQLStore {
         }
         databaseClock = clock == nil ? DatabaseClock(now) : nil
         self.clock = clock ?? databaseClock ?? DatabaseClock(now)
-        crier = try Crier(
-            node: node, pool: pool, connecting: connecting, roster: roster, signals: signals, logger: logger)
-        watch = options.use == .serving ? PostgresWatch(crier: crier, logger: logger) : nil
+        changeNotifier = try ChangeNotifier(
+            node: node, pool: pool, connecting: connecting, registryCache: registryCache, signals: signals,
+            logger: logger)
+        watch = options.use == .serving ? PostgresWatch(changeNotifier: changeNotifier, logger: logger) : nil
         watch?.start(self)
     }
 
     /// Finishes what waits and lets go of the connections.
     package func close() async {
         watch?.stop()
-        crier.close()
+        changeNotifier.close()
         signals.close()
         await searches.close()
         if sharedUse.isUnwritten {
             do {
-                try await pool.run { [sharedUse, quotaBook] in try sharedUse.writeDown(on: $0, quotaBook) }
+                try await pool.run { [sharedUse, quotaCounts] in try sharedUse.writeDown(on: $0, quotaCounts) }
             } catch {
                 logger.debug("the use of quotas was not written down", metadata: ["error": "\(error)"])
             }
@@ -149,7 +151,7 @@ package final class PostgresStore: SQLStore {
         try connection.prepared(PostgresSessionStatements.begin).send()
         return PostgresWriteSession(
             db: connection, now: try time(on: connection), secrets: secrets, pushes: pushes,
-            topicBook: topicBook, quotaBook: quotaBook, sharedUse: sharedUse)
+            topicCache: topicCache, quotaCounts: quotaCounts, sharedUse: sharedUse)
     }
 
     func search<Value: Sendable>(
@@ -166,15 +168,15 @@ package final class PostgresStore: SQLStore {
         for row in effects.damaged {
             logger.error("a damaged row was set aside for an hour", metadata: ["row": "\(row)"])
         }
-        quotaBook.apply(effects.quotas)
+        quotaCounts.apply(effects.quotas)
         sharedUse.add(effects.quotas)
-        if effects.rosterChanged {
-            roster.forget()
-            crier.cry(.roster)
+        if effects.registryChanged {
+            registryCache.forget()
+            changeNotifier.notify(.registryCache)
         }
         if effects.fallsDue {
             signals.fire()
-            crier.cry(.due)
+            changeNotifier.notify(.due)
         }
     }
 

@@ -37,7 +37,7 @@ struct Claims<Session: WriteSession> {
 
 /// What is claimed.
 enum ClaimedWork {
-    case pages, walks
+    case batches, fanOuts
 }
 
 /// A platform that has something due in a lane, and is not parked.

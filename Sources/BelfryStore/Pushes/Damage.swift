@@ -1,14 +1,14 @@
 import BelfryCore
 
 extension SQLStore {
-    package func damagedPageCount() async throws -> Int {
+    package func damagedBatchCount() async throws -> Int {
         try await glance { db in try db.prepared(DamageStatements.count).first { Int($0.integer(0)) } ?? 0 }
     }
 
-    package func damagedWalkCount() async throws -> Int {
+    package func damagedFanOutCount() async throws -> Int {
         let now = clock.now
         return try await glance { db in
-            try db.prepared(DamageStatements.countWalks).first(now) { Int($0.integer(0)) } ?? 0
+            try db.prepared(DamageStatements.countFanOuts).first(now) { Int($0.integer(0)) } ?? 0
         }
     }
 
@@ -45,56 +45,56 @@ extension DamagedRows {
 }
 
 extension WriteSession {
-    /// Puts a page that its courier could not load out of the way of the others, unless another has it by now.
-    func setAside(_ page: Page) throws {
-        let changes = try prepared(DamageStatements.handBack).run(now + Damage.setAsideFor, page.key, page.attempt)
+    /// Puts a batch that its delivery worker could not load out of the way of the others, unless another has it by now.
+    func setAside(_ batch: Batch) throws {
+        let changes = try prepared(DamageStatements.handBack).run(now + Damage.setAsideFor, batch.key, batch.attempt)
         guard changes > 0 else { return }
-        try prepared(DamageStatements.note).run(page.key, now)
-        effects.damaged.append("push \(page.pushKey)")
+        try prepared(DamageStatements.note).run(batch.key, now)
+        effects.damaged.append("push \(batch.pushKey)")
     }
 
-    /// Notes a page that a claim puts out of the way of the others.
-    func noteDamage(_ page: Key<Page>) throws {
-        try prepared(DamageStatements.note).run(page, now)
-        effects.damaged.append("page \(page)")
+    /// Notes a batch that a claim puts out of the way of the others.
+    func noteDamage(_ batch: Key<Batch>) throws {
+        try prepared(DamageStatements.note).run(batch, now)
+        effects.damaged.append("batch \(batch)")
     }
 
-    /// Takes the locks in the order of those who spread and settle: walks, pages, their push, its tally.
+    /// Takes the locks in the order of those who fan out and settle: fan-outs, batches, their push, its tally.
     fileprivate func writeOffDamage(of push: Key<Push>) throws -> WriteOff {
         let isReadable = try readable { try prepared(PushStatements.byKey).first(push, as: Push.init) } != nil
-        let walks = isReadable ? 0 : try endWalks(of: push)
-        let lost = isReadable ? try damagedPages(of: push) : try pages(DamageStatements.openOfPush, of: push)
-        guard !lost.isEmpty else { return WriteOff(devices: 0, walks: walks) }
+        let fanOuts = isReadable ? 0 : try endFanOuts(of: push)
+        let lost = isReadable ? try damagedBatches(of: push) : try batches(DamageStatements.openOfPush, of: push)
+        guard !lost.isEmpty else { return WriteOff(devices: 0, fanOuts: fanOuts) }
         var skipped = 0
         let close = try prepared(DamageStatements.close)
-        for (key, page) in lost {
-            let answers = page.writtenOff
+        for (key, batch) in lost {
+            let answers = batch.writtenOff
             try close.send(answers.map(\.code), key)
             skipped += answers.count { $0 == .skipped(.damaged) }
         }
         try prepared(PushStatements.settle).run(lost.count, now, now, push)
         try countAnew(push)
-        return WriteOff(devices: skipped, walks: walks)
+        return WriteOff(devices: skipped, fanOuts: fanOuts)
     }
 
-    private func endWalks(of push: Key<Push>) throws -> Int {
-        let count = try prepared(DamageStatements.endWalks).run(push)
+    private func endFanOuts(of push: Key<Push>) throws -> Int {
+        let count = try prepared(DamageStatements.endFanOuts).run(push)
         if count > 0 { try prepared(PushStatements.advance).run(count, 0, 0, now, push) }
         return count
     }
 
-    private func damagedPages(of push: Key<Push>) throws -> [(key: Key<Page>, page: DamagedPage)] {
-        try pages(DamageStatements.ofPush, of: push).filter { !$0.page.isSound }
+    private func damagedBatches(of push: Key<Push>) throws -> [(key: Key<Batch>, batch: DamagedBatch)] {
+        try batches(DamageStatements.ofPush, of: push).filter { !$0.batch.isSound }
     }
 
-    private func pages(_ sql: SQLText, of push: Key<Push>) throws -> [(key: Key<Page>, page: DamagedPage)] {
+    private func batches(_ sql: SQLText, of push: Key<Push>) throws -> [(key: Key<Batch>, batch: DamagedBatch)] {
         try prepared(sql).all(push) { row in
-            (key: Key(row.integer(0)), page: DamagedPage(devices: row.blob(1), answers: row.blob(2)))
+            (key: Key(row.integer(0)), batch: DamagedBatch(devices: row.blob(1), answers: row.blob(2)))
         }
     }
 
-    /// What damage had been counted for is not known. Whoever settles another page meanwhile waits for the push's row, and adds
-    /// to what is counted here without that page.
+    /// What damage had been counted for is not known. Whoever settles another batch meanwhile waits for the push's row,
+    /// and adds to what is counted here without that batch.
     private func countAnew(_ push: Key<Push>) throws {
         var tally = AnswerTally()
         try prepared(ReceiptStatements.allAnswers).each(push) { row in row.withBlob(1) { tally.add($0) } }
@@ -109,50 +109,50 @@ extension WriteSession {
 enum DamageStatements {
     /// Takes the claim back, as if it had never been.
     static let handBack: SQLText = """
-        UPDATE page /* damage.hand_back */ SET due_at_ms = $1, carry_count = carry_count - 1
-         WHERE id = $2 AND attempt = $3 AND is_open = true AND carry_count > 0
+        UPDATE batch /* damage.hand_back */ SET due_at_ms = $1, claim_count = claim_count - 1
+         WHERE id = $2 AND attempt = $3 AND is_open = true AND claim_count > 0
         """
 
     static let note: SQLText = """
-        INSERT INTO damaged_page /* damage.note */ (page_id, push_id, found_at_ms)
-        SELECT id, push_id, $2 FROM page WHERE id = $1
-            ON CONFLICT (page_id) DO NOTHING
+        INSERT INTO damaged_batch /* damage.note */ (batch_id, push_id, found_at_ms)
+        SELECT id, push_id, $2 FROM batch WHERE id = $1
+            ON CONFLICT (batch_id) DO NOTHING
         """
 
-    /// Goes from each note to its page, however many pages there are.
+    /// Goes from each note to its batch, however many batches there are.
     static let count: SQLText = """
-        SELECT count(*) /* damage.count */ FROM damaged_page WHERE (SELECT is_open FROM page WHERE id = page_id)
+        SELECT count(*) /* damage.count */ FROM damaged_batch WHERE (SELECT is_open FROM batch WHERE id = batch_id)
         """
 
-    /// Walks `walk_due` from platform to platform, past what is due or claimed.
-    static let countWalks: SQLText = """
-        SELECT CAST(coalesce(sum((SELECT count(*) FROM walk
-                                   WHERE walk.lane = lane.id AND platform_id = platform.id AND due_at_ms > $1
-                                     AND NOT is_claimed)), 0) AS bigint) /* damage.count_walks */
+    /// Scans `fan_out_due` from platform to platform, past what is due or claimed.
+    static let countFanOuts: SQLText = """
+        SELECT CAST(coalesce(sum((SELECT count(*) FROM fan_out
+                                   WHERE fan_out.lane = lane.id AND platform_id = platform.id AND due_at_ms > $1
+                                     AND NOT is_claimed)), 0) AS bigint) /* damage.count_fan_outs */
           FROM platform CROSS JOIN (SELECT 0 AS id UNION ALL SELECT 1 UNION ALL SELECT 2) AS lane
         """
 
-    static let endWalks: SQLText = "DELETE FROM walk /* damage.end_walks */ WHERE push_id = $1"
+    static let endFanOuts: SQLText = "DELETE FROM fan_out /* damage.end_fan_outs */ WHERE push_id = $1"
 
-    /// Walks `damaged_page_push`.
+    /// Scans `damaged_batch_push`.
     static let ofPush: SQLText = """
-        SELECT id, devices, answers /* damage.of_push */ FROM page
-         WHERE id \(amongRows: "SELECT page_id FROM damaged_page WHERE push_id = $1") AND is_open
+        SELECT id, devices, answers /* damage.of_push */ FROM batch
+         WHERE id \(amongRows: "SELECT batch_id FROM damaged_batch WHERE push_id = $1") AND is_open
          ORDER BY id
            \(SQLText.forUpdate)
         """
 
-    /// Walks `page_device`.
+    /// Scans `batch_device`.
     static let openOfPush: SQLText = """
-        SELECT id, devices, answers /* damage.open_of_push */ FROM page
-         WHERE id \(amongRows: "SELECT id FROM page WHERE push_id = $1") AND is_open
+        SELECT id, devices, answers /* damage.open_of_push */ FROM batch
+         WHERE id \(amongRows: "SELECT id FROM batch WHERE push_id = $1") AND is_open
          ORDER BY id
            \(SQLText.forUpdate)
         """
 
-    /// A courier that still has it comes too late.
+    /// A delivery worker that still has it comes too late.
     static let close: SQLText = """
-        UPDATE page /* damage.close */ SET answers = $1, is_open = false, attempt = attempt + 1, carry_count = 0
+        UPDATE batch /* damage.close */ SET answers = $1, is_open = false, attempt = attempt + 1, claim_count = 0
          WHERE id = $2
         """
 

@@ -30,14 +30,14 @@ enum ConnectionFaultStatements {
            SET kind = excluded.kind, detail = excluded.detail, at_ms = excluded.at_ms
         """
 
-    /// Looks at the push's pages only for platforms that had a fault.
+    /// Looks at the push's batches only for platforms that had a fault.
     static let ofPush: SQLText = """
         SELECT platform.uuid, connection_fault.kind, detail, at_ms /* connection_faults.of_push */
           FROM push
           JOIN platform ON platform.application_id = push.application_id
           JOIN connection_fault ON connection_fault.platform_id = platform.id AND at_ms >= accepted_at_ms
          WHERE push.id = $1
-           AND EXISTS (SELECT 1 FROM page WHERE push_id = $1 AND page.platform_id = platform.id AND is_open)
+           AND EXISTS (SELECT 1 FROM batch WHERE push_id = $1 AND batch.platform_id = platform.id AND is_open)
          ORDER BY platform.id
         """
 }

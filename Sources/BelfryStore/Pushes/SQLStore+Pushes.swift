@@ -29,7 +29,7 @@ extension SQLStore {
 
     package func answer(of device: Key<Device>, in push: Key<Push>) async throws -> Answer? {
         try await read { db in
-            try db.prepared(PageStatements.holding).first(push, device) { row -> Answer? in
+            try db.prepared(BatchStatements.holding).first(push, device) { row -> Answer? in
                 guard
                     let devices = row.withBlob(0, { DeviceList.decode($0) }),
                     let index = devices.firstIndex(of: device)
@@ -76,20 +76,20 @@ extension WriteSession {
         return old
     }
 
-    /// Writes the one page of a short urgent audience at once; any other audience is left to a walk.
+    /// Writes the one batch of a short urgent audience at once; any other audience is left to a fan-out.
     ///
     /// Two transactions less between the acceptance of an urgent push and its first message.
     private func begin(_ push: NewPush, as key: Key<Push>, on platform: Key<Platform>) throws {
         if push.lane == .urgent {
             let postings = try db.postings(of: platform, application: push.applicationKey, now: now)
-            let devices = try AudienceWalk(push.audience, reader: postings)
-                .devices(after: nil, limit: Page.devicesMax + 1)
-            if devices.count <= Page.devicesMax {
-                let pages = devices.isEmpty ? [] : [PageDraft(devices)]
-                return try write(pages, of: key, on: platform, in: push.lane, isLast: true)
+            let devices = try AudienceScan(push.audience, reader: postings)
+                .devices(after: nil, limit: Batch.devicesMax + 1)
+            if devices.count <= Batch.devicesMax {
+                let batches = devices.isEmpty ? [] : [BatchDraft(devices)]
+                return try write(batches, of: key, on: platform, in: push.lane, isLast: true)
             }
         }
-        try prepared(WalkStatements.insert).send(key, platform, push.lane.rawValue, now)
+        try prepared(FanOutStatements.insert).send(key, platform, push.lane.rawValue, now)
     }
 }
 
@@ -143,21 +143,21 @@ extension SQLConnection {
 /// How far a push has come, from the columns of `PushStatements.progress`.
 private struct PushProgress {
     let push: Key<Push>
-    let isSpread: Bool
+    let isFannedOut: Bool
     let devices: Int
     let firstAnswerAt: Instant?
     let settledAt: Instant?
-    let damagedPages: Int
-    let damagedWalks: Int
+    let damagedBatches: Int
+    let damagedFanOuts: Int
 
     init(_ row: some SQLRow) {
         push = Key(row.integer(0))
-        isSpread = row.integer(1) == 0
+        isFannedOut = row.integer(1) == 0
         devices = Int(row.integer(2))
         firstAnswerAt = row.integerIfAny(3).map(Instant.init(milliseconds:))
         settledAt = row.integerIfAny(4).map(Instant.init(milliseconds:))
-        damagedPages = Int(row.integer(5))
-        damagedWalks = Int(row.integer(6))
+        damagedBatches = Int(row.integer(5))
+        damagedFanOuts = Int(row.integer(6))
     }
 
     /// - Parameter counts: of the devices that have their answer.
@@ -166,8 +166,8 @@ private struct PushProgress {
         let pending = devices - counts.values.reduce(0, +)
         if pending > 0 { counts[.pending] = pending }
         return Receipt(
-            push: push, isSpread: isSpread, counts: counts, settledAt: settledAt, firstAnswerAt: firstAnswerAt,
-            parked: parked, damagedPages: damagedPages, damagedWalks: damagedWalks)
+            push: push, isFannedOut: isFannedOut, counts: counts, settledAt: settledAt, firstAnswerAt: firstAnswerAt,
+            parked: parked, damagedBatches: damagedBatches, damagedFanOuts: damagedFanOuts)
     }
 }
 
@@ -182,7 +182,7 @@ enum PushStatements {
         """
 
     static let insertProgress: SQLText = """
-        INSERT INTO push_progress /* pushes.insert_progress */ (push_id, open_walk_count, settled_at_ms)
+        INSERT INTO push_progress /* pushes.insert_progress */ (push_id, open_fan_out_count, settled_at_ms)
         VALUES ($1, $2, $3)
         """
 
@@ -199,55 +199,55 @@ enum PushStatements {
         SELECT push.id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience,
                platforms /* pushes.by_receipt */
           FROM push JOIN application ON application.id = application_id
-         WHERE receipt_id = $1 AND NOT is_doomed
+         WHERE receipt_id = $1 AND NOT is_being_deleted
         """
 
     static let headByReceipt: SQLText = """
         SELECT push.id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms
                /* pushes.head_by_receipt */
           FROM push JOIN application ON application.id = application_id
-         WHERE receipt_id = $1 AND NOT is_doomed
+         WHERE receipt_id = $1 AND NOT is_being_deleted
         """
 
-    /// Its walks are asked for in the order of their primary key, so that no other index is walked.
+    /// Its fan-outs are asked for in the order of their primary key, so that no other index is scanned.
     static let progress: SQLText = """
-        SELECT push_id, open_walk_count, device_count, first_answer_at_ms, settled_at_ms,
-               (SELECT count(*) FROM damaged_page
-                 WHERE damaged_page.push_id = push_progress.push_id
-                   AND (SELECT is_open FROM page WHERE id = page_id)),
+        SELECT push_id, open_fan_out_count, device_count, first_answer_at_ms, settled_at_ms,
+               (SELECT count(*) FROM damaged_batch
+                 WHERE damaged_batch.push_id = push_progress.push_id
+                   AND (SELECT is_open FROM batch WHERE id = batch_id)),
                (SELECT count(*)
-                  FROM (SELECT is_claimed, due_at_ms FROM walk
-                         WHERE walk.push_id = push_progress.push_id
+                  FROM (SELECT is_claimed, due_at_ms FROM fan_out
+                         WHERE fan_out.push_id = push_progress.push_id
                          ORDER BY platform_id \(sqlite: "LIMIT -1 ")OFFSET 0) AS own
                  WHERE NOT is_claimed AND due_at_ms > $2) /* pushes.progress */
           FROM push_progress
          WHERE push_id \(among: "$1")
         """
 
-    /// Looks at the push's pages only for platforms that are parked.
+    /// Looks at the push's batches only for platforms that are parked.
     static let parkings: SQLText = """
         SELECT push.id, parked_cause, parked_detail, parked_since_ms /* pushes.parkings */
           FROM push JOIN platform ON platform.application_id = push.application_id
          WHERE push.id \(among: "$1") AND parked_cause IS NOT NULL
-           AND (EXISTS (SELECT 1 FROM walk WHERE push_id = push.id AND platform_id = platform.id)
-                OR EXISTS (SELECT 1 FROM page WHERE push_id = push.id AND platform_id = platform.id AND is_open))
+           AND (EXISTS (SELECT 1 FROM fan_out WHERE push_id = push.id AND platform_id = platform.id)
+                OR EXISTS (SELECT 1 FROM batch WHERE push_id = push.id AND platform_id = platform.id AND is_open))
          ORDER BY push.id, platform.id
         """
 
-    /// Writes what a step of a walk found. Comes after the pages.
+    /// Writes what a step of a fan-out found. Comes after the batches.
     static let advance: SQLText = """
         UPDATE push_progress /* pushes.advance */
-           SET open_walk_count = open_walk_count - $1, open_page_count = open_page_count + $2,
+           SET open_fan_out_count = open_fan_out_count - $1, open_batch_count = open_batch_count + $2,
                device_count = device_count + $3,
-               settled_at_ms = CASE WHEN open_walk_count = $1 AND open_page_count + $2 = 0 THEN $4 END
+               settled_at_ms = CASE WHEN open_fan_out_count = $1 AND open_batch_count + $2 = 0 THEN $4 END
          WHERE push_id = $5
         """
 
-    /// Writes what a settled page means for its push.
+    /// Writes what a settled batch means for its push.
     static let settle: SQLText = """
         UPDATE push_progress /* pushes.settle */
-           SET open_page_count = open_page_count - $1, first_answer_at_ms = coalesce(first_answer_at_ms, $2),
-               settled_at_ms = CASE WHEN open_walk_count = 0 AND open_page_count = $1 THEN $3 END
+           SET open_batch_count = open_batch_count - $1, first_answer_at_ms = coalesce(first_answer_at_ms, $2),
+               settled_at_ms = CASE WHEN open_fan_out_count = 0 AND open_batch_count = $1 THEN $3 END
          WHERE push_id = $4
         """
 }

@@ -29,7 +29,7 @@ extension SQLStore {
         }
     }
 
-    package func request(of push: Key<Push>) async throws -> Order? {
+    package func request(of push: Key<Push>) async throws -> PushRequest? {
         let naming = secrets.naming
         return try await glance { db in
             try db.prepared(PushStatements.byKey).first(push, as: Push.init)?.order(naming: naming)
@@ -53,10 +53,10 @@ extension SQLStore {
         return try await read { db in
             var search = AnswerSearch(kind: kind, after: after, limit: limit, naming: naming)
             let platform = after?.platform ?? Key(0)
-            let start = try db.prepared(ReceiptStatements.pageHolding).first(
+            let start = try db.prepared(ReceiptStatements.batchHolding).first(
                 push, platform, after?.device ?? Key(0), as: { $0.integer(0) })
-            let pages = try db.prepared(ReceiptStatements.pages).all(
-                push, platform, start ?? 0, ReceiptStatements.pagesMax
+            let batches = try db.prepared(ReceiptStatements.batches).all(
+                push, platform, start ?? 0, ReceiptStatements.batchesMax
             ) { row -> AnswerSearch.Candidate? in
                 row.withBlob(1) { devices in
                     row.withBlob(2) { answers in
@@ -64,8 +64,8 @@ extension SQLStore {
                     }
                 }
             }
-            for case let page? in pages where !search.isFull { search.look(at: page) }
-            return search.result(isEnd: pages.count < ReceiptStatements.pagesMax)
+            for case let batch? in batches where !search.isFull { search.look(at: batch) }
+            return search.result(isEnd: batches.count < ReceiptStatements.batchesMax)
         }
     }
 }
@@ -75,7 +75,7 @@ extension SQLConnection {
     fileprivate func pushes(
         of application: Key<Application>, before: Key<Push>?, limit: Int, _ damaged: DamagedRows
     ) throws -> [PushHead] {
-        try DamagedRows.stretch(of: limit, after: before ?? Key(.max)) { before, limit in
+        try DamagedRows.slice(of: limit, after: before ?? Key(.max)) { before, limit in
             try prepared(ReceiptStatements.newest).all(application, before, limit) { row in
                 (Key<Push>(row.integer(0)), try damaged.pushHead(row))
             }
@@ -90,10 +90,10 @@ extension DamagedRows {
 }
 
 enum ReceiptStatements {
-    /// The most pages looked at for one answer: about a megabyte.
-    static let pagesMax = 200
+    /// The most batches looked at for one answer: about a megabyte.
+    static let batchesMax = 200
 
-    /// Walks `push_application` backwards.
+    /// Scans `push_application` backwards.
     static let newest: SQLText = """
         SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms
                /* receipts.newest */
@@ -103,7 +103,7 @@ enum ReceiptStatements {
          LIMIT $3
         """
 
-    /// Walks `push_progress_open` backwards, past the open pushes of other applications.
+    /// Scans `push_progress_open` backwards, past the open pushes of other applications.
     static let open: SQLText = """
         SELECT push.id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms
                /* receipts.open */
@@ -113,22 +113,22 @@ enum ReceiptStatements {
          LIMIT $2
         """
 
-    /// Walks `page_device`.
+    /// Scans `batch_device`.
     static let allAnswers: SQLText = """
-        SELECT platform_id, answers /* receipts.all_answers */ FROM page WHERE push_id = $1
+        SELECT platform_id, answers /* receipts.all_answers */ FROM batch WHERE push_id = $1
         """
 
-    /// Where the page begins that holds a device. One leap through `page_device`.
-    static let pageHolding: SQLText = """
-        SELECT first_device_id /* receipts.page_holding */ FROM page
+    /// Where the batch begins that holds a device. One leap through `batch_device`.
+    static let batchHolding: SQLText = """
+        SELECT first_device_id /* receipts.batch_holding */ FROM batch
          WHERE push_id = $1 AND platform_id = $2 AND first_device_id <= $3
          ORDER BY first_device_id DESC
          LIMIT 1
         """
 
-    /// Walks `page_device` from a page on.
-    static let pages: SQLText = """
-        SELECT platform_id, devices, answers /* receipts.pages */ FROM page
+    /// Scans `batch_device` from a batch on.
+    static let batches: SQLText = """
+        SELECT platform_id, devices, answers /* receipts.batches */ FROM batch
          WHERE push_id = $1 AND (platform_id, first_device_id) >= ($2, $3)
          ORDER BY platform_id, first_device_id
          LIMIT $4

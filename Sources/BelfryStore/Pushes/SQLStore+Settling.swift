@@ -9,21 +9,21 @@ extension SQLStore {
 
 /// Writes one settlement down, within a write.
 ///
-/// What pages of one push, and pushes of one platform, write to the same row, they write in the same order, and platforms come
-/// before devices as they do where devices register: none waits for one that waits for it.
+/// What batches of one push, and pushes of one platform, write to the same row, they write in the same order, and
+/// platforms come before devices as they do where devices register: none waits for one that waits for it.
 struct Settling<Session: WriteSession> {
     let session: Session
     let settlement: Settlement
 
-    private var page: Page { settlement.page }
+    private var batch: Batch { settlement.batch }
 
     func settle() throws -> Bool {
         guard let lease = try lease() else { return false }
         // Settled already: a caller that did not hear so may say it again.
         guard lease.isHeld else { return true }
         if let halt = settlement.halt { try park(halt) }
-        try session.bury(settlement.deaths, on: page.platformKey)
-        try session.relocate(settlement.moves, on: page.platformKey)
+        try session.delete(settlement.deadTokens, on: batch.platformKey)
+        try session.relocate(settlement.moves, on: batch.platformKey)
         try write(over: lease.answers)
         if settlement.retryAt != nil { session.effects.fallsDue = true }
         return true
@@ -34,11 +34,11 @@ struct Settling<Session: WriteSession> {
         let answers: [Answer]
     }
 
-    /// nil when the page was claimed by another since, or is gone.
+    /// nil when the batch was claimed by another since, or is gone.
     private func lease() throws -> Lease? {
-        try session.prepared(PageStatements.forSettling).first(page.key) { row -> Lease? in
-            guard row.integer(0) == page.attempt else { return nil }
-            let answers = try row.withBlob(3) { try [Answer](codes: $0, count: page.devices.count) }
+        try session.prepared(BatchStatements.forSettling).first(batch.key) { row -> Lease? in
+            guard row.integer(0) == batch.attempt else { return nil }
+            let answers = try row.withBlob(3) { try [Answer](codes: $0, count: batch.devices.count) }
             return Lease(isHeld: row.integer(1) > 0, answers: answers)
         } ?? nil
     }
@@ -50,20 +50,20 @@ struct Settling<Session: WriteSession> {
         let pending = counts[Int(Answer.pending.code)]
         counts[Int(Answer.pending.code)] = 0
         let isOpen = pending > 0
-        try session.prepared(PageStatements.settle).send(codes, settlement.retryAt, isOpen, page.key)
+        try session.prepared(BatchStatements.settle).send(codes, settlement.retryAt, isOpen, batch.key)
         let hasAnswers = counts.contains { $0 > 0 }
         guard hasAnswers || !isOpen else { return }
         try session.prepared(PushStatements.settle).send(
-            isOpen ? 0 : 1, hasAnswers ? now : nil, now, page.pushKey)
+            isOpen ? 0 : 1, hasAnswers ? now : nil, now, batch.pushKey)
         let add = try session.prepared(TallyStatements.add)
-        for (code, count) in counts.enumerated() where count > 0 { try add.send(page.pushKey, code, count) }
-        try session.countSent(counts[Int(Answer.accepted.code)], of: page)
+        for (code, count) in counts.enumerated() where count > 0 { try add.send(batch.pushKey, code, count) }
+        try session.countSent(counts[Int(Answer.accepted.code)], of: batch)
     }
 
     private func park(_ halt: Settlement.Halt) throws {
         let parking = halt.parking
         let parked = try session.prepared(PlatformStatements.parkUnlessParked).run(
-            parking.cause.rawValue, parking.detail, parking.since, page.platformKey, halt.credentialsVersion)
-        if parked > 0 { session.rosterChanged() }
+            parking.cause.rawValue, parking.detail, parking.since, batch.platformKey, halt.credentialsVersion)
+        if parked > 0 { session.registryChanged() }
     }
 }

@@ -6,10 +6,10 @@ extension SQLStore {
             try Quota.allCases.map { quota in
                 let account = QuotaAccount(quota, of: application)
                 guard quota != .userDevices else {
-                    return QuotaUse(quota: quota, use: nil, limit: quotaBook.quotas[quota])
+                    return QuotaUse(quota: quota, use: nil, limit: quotaCounts.quotas[quota])
                 }
-                let use = try quotaBook.use(account) ?? db.quotaUse(account) + (unwrittenUse(account) ?? 0)
-                return QuotaUse(quota: quota, use: max(0, use), limit: quotaBook.quotas[quota])
+                let use = try quotaCounts.use(account) ?? db.quotaUse(account) + (unwrittenUse(account) ?? 0)
+                return QuotaUse(quota: quota, use: max(0, use), limit: quotaCounts.quotas[quota])
             }
         }
     }
@@ -23,11 +23,11 @@ extension WriteSession {
     }
 
     func check(_ account: QuotaAccount, adding count: Int = 1) throws {
-        guard count > 0, let limit = quotaBook.quotas[account.quota] else { return }
+        guard count > 0, let limit = quotaCounts.quotas[account.quota] else { return }
         let use = try use(account)
         // The usual case, without a look at what would be said.
         if count <= limit, use <= limit - count { return }
-        try quotaBook.quotas.check(account.quota, use: use, adding: count)
+        try quotaCounts.quotas.check(account.quota, use: use, adding: count)
     }
 
     /// To be told of what the write added, or took away.
@@ -38,10 +38,10 @@ extension WriteSession {
     /// With what the transaction has changed so far.
     func use(_ account: QuotaAccount) throws -> Int {
         let changed = effects.quotas[account]
-        if let known = quotaBook.use(account) { return known + changed }
+        if let known = quotaCounts.use(account) { return known + changed }
         var counted = try db.quotaUse(account)
         if let unwritten = unwrittenUse(account) { counted += unwritten + changed }
-        quotaBook.learn(counted - changed, of: account)
+        quotaCounts.learn(counted - changed, of: account)
         return counted
     }
 }
@@ -72,42 +72,42 @@ extension SQLConnection {
 }
 
 enum QuotaStatements {
-    /// SQLite has what the catalogue has counted, and devices that are not catalogued yet, which are few. In PostgreSQL the
-    /// nodes write down what they add (`SharedUse`).
+    /// SQLite has what the search index has counted, and devices that are not indexed yet, which are few. In PostgreSQL
+    /// the nodes write down what they add (`SharedUse`).
     static let devices: SQLText = """
         \(sqlite: """
             SELECT (SELECT coalesce(sum(device_count), 0) /* quotas.devices */
-                      FROM platform JOIN catalogue_count ON platform_id = platform.id
-                     WHERE application_id = $1 AND is_retired = 0)
+                      FROM platform JOIN search_index_count ON platform_id = platform.id
+                     WHERE application_id = $1 AND is_deleted = 0)
                    + (SELECT count(*) FROM device
-                       WHERE id > (SELECT device_id FROM catalogue WHERE id = 1)
-                         AND +platform_id IN (SELECT id FROM platform WHERE application_id = $1 AND is_retired = 0))
+                       WHERE id > (SELECT device_id FROM search_index WHERE id = 1)
+                         AND +platform_id IN (SELECT id FROM platform WHERE application_id = $1 AND is_deleted = 0))
             """,
             postgres: "SELECT device_count /* quotas.devices */ FROM application_use WHERE application_id = $1")
         """
 
-    /// Walks the index of application and name.
+    /// Scans the index of application and name.
     static let topics: SQLText = "SELECT count(*) /* quotas.topics */ FROM topic WHERE application_id = $1"
 
-    /// Walks `geofence_application`.
+    /// Scans `geofence_application`.
     static let geofences: SQLText = "SELECT count(*) /* quotas.geofences */ FROM geofence WHERE application_id = $1"
 
-    /// Walks `location_application`.
+    /// Scans `location_application`.
     static let locations: SQLText = "SELECT count(*) /* quotas.locations */ FROM location WHERE application_id = $1"
 
-    /// Walks `location_group_application`.
+    /// Scans `location_group_application`.
     static let locationGroups: SQLText = """
         SELECT count(*) /* quotas.location_groups */ FROM location_group WHERE application_id = $1
         """
 
-    /// Walks `schedule_application`. Said plainly, the condition would have PostgreSQL's planner look at the schedules of
-    /// all applications, along `schedule_due`.
+    /// Scans `schedule_application`. Said plainly, the condition would have PostgreSQL's planner look at the schedules
+    /// of all applications, along `schedule_due`.
     static let schedules: SQLText = """
         SELECT count(*) /* quotas.schedules */ FROM schedule
          WHERE application_id = $1 AND \(sqlite: "ended_at_ms IS NULL", postgres: "coalesce(ended_at_ms, 0) = 0")
         """
 
-    /// Walks `idempotency_caller`.
+    /// Scans `idempotency_caller`.
     static let idempotencyKeys: SQLText = """
         SELECT count(*) /* quotas.idempotency_keys */ FROM idempotency WHERE caller_kind = $1 AND caller_id = $2
         """

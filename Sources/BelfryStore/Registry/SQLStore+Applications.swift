@@ -10,7 +10,7 @@ extension SQLStore {
             let key = try session.insert(
                 ApplicationStatements.insert, application.uuid, application.name, application.apiKeyHash,
                 application.sharedSecret.bytes, now, application.tenantKey)
-            session.rosterChanged()
+            session.registryChanged()
             return Application(
                 key: Key(key), uuid: application.uuid, name: application.name,
                 apiKeyHash: application.apiKeyHash, sharedSecret: application.sharedSecret, createdAt: now,
@@ -33,7 +33,7 @@ extension SQLStore {
             let key = try session.insert(
                 PlatformStatements.insert, platform.uuid, platform.applicationKey, platform.kind.rawValue,
                 platform.mode.rawValue, platform.name, platform.secretHash, platform.credentials.bytes, now)
-            session.rosterChanged()
+            session.registryChanged()
             return Platform(
                 key: Key(key), uuid: platform.uuid, applicationKey: platform.applicationKey,
                 kind: platform.kind, mode: platform.mode, name: platform.name, secretHash: platform.secretHash,
@@ -53,7 +53,7 @@ extension SQLStore {
         try await write { session in
             guard try session.prepared(PlatformStatements.replaceCredentials).run(credentials.bytes, platform) > 0
             else { throw StoreError.unknown("platform \(platform)") }
-            session.rosterChanged()
+            session.registryChanged()
             let parking = try session.prepared(PlatformStatements.byKey).first(platform, as: Platform.init)?.parked
             if parking?.cause == .credentials { try session.resume(platform) }
         }
@@ -64,7 +64,7 @@ extension SQLStore {
             let parked = try session.prepared(PlatformStatements.park).run(
                 parking.cause.rawValue, parking.detail, parking.since, platform)
             guard parked > 0 else { throw StoreError.unknown("platform \(platform)") }
-            session.rosterChanged()
+            session.registryChanged()
         }
     }
 
@@ -77,8 +77,10 @@ extension SQLStore {
         }
     }
 
-    private func entries() async throws -> Roster.Entries {
-        try await roster.entries { try await self.read { [damagedRows] in try Roster.Entries(of: $0, damagedRows) } }
+    private func entries() async throws -> RegistryCache.Entries {
+        try await registryCache.entries {
+            try await self.read { [damagedRows] in try RegistryCache.Entries(of: $0, damagedRows) }
+        }
     }
 }
 
@@ -88,13 +90,13 @@ extension WriteSession {
         try prepared(ApplicationStatements.hold).first(application) { _ in true } ?? false
     }
 
-    /// Lets the platform's pages run again. Those handed back for later, while it was parked or before, run at once and
-    /// in the order of their pushes; leases are left alone.
+    /// Lets the platform's batches run again. Those handed back for later, while it was parked or before, run at once
+    /// and in the order of their pushes; leases are left alone.
     fileprivate func resume(_ platform: Key<Platform>) throws {
         guard try prepared(PlatformStatements.resume).run(platform) > 0 else { return }
-        let release = try prepared(PlatformStatements.releasePages)
+        let release = try prepared(PlatformStatements.releaseBatches)
         for lane in Lane.allCases { try release.send(lane.rawValue, platform, now) }
-        rosterChanged()
+        registryChanged()
         effects.fallsDue = true
     }
 }
@@ -110,18 +112,18 @@ enum ApplicationStatements {
     static let all: SQLText = """
         SELECT id, uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id /* applications.all */
           FROM application
-         WHERE NOT is_doomed
+         WHERE NOT is_being_deleted
          ORDER BY id
         """
 
     /// Nobody dooms it while it is held; its other columns may change.
     static let hold: SQLText = """
-        SELECT 1 /* applications.hold */ FROM application WHERE id = $1 AND NOT is_doomed \(SQLText.forKeyShare)
+        SELECT 1 /* applications.hold */ FROM application WHERE id = $1 AND NOT is_being_deleted \(SQLText.forKeyShare)
         """
 
     /// Waits for those who hold it.
     static let seize: SQLText = """
-        SELECT 1 /* applications.seize */ FROM application WHERE id = $1 AND NOT is_doomed \(SQLText.forUpdate)
+        SELECT 1 /* applications.seize */ FROM application WHERE id = $1 AND NOT is_being_deleted \(SQLText.forUpdate)
         """
 
     /// Changes of one application's map follow one another.
@@ -143,7 +145,7 @@ enum PlatformStatements {
                credentials_version, parked_cause, parked_detail, parked_since_ms, platform.created_at_ms
                /* platforms.all */
           FROM platform JOIN application ON application.id = application_id
-         WHERE NOT is_doomed AND NOT is_retired
+         WHERE NOT is_being_deleted AND NOT is_deleted
          ORDER BY platform.id
         """
 
@@ -154,11 +156,11 @@ enum PlatformStatements {
          WHERE id = $1
         """
 
-    /// Those that are there; nobody retires them while they are held. Their other columns may change.
+    /// Those that are there; nobody deletes them while they are held. Their other columns may change.
     static let hold: SQLText = """
         SELECT platform.id /* platforms.hold */
           FROM platform JOIN application ON application.id = application_id
-         WHERE platform.id \(among: "$1") AND NOT is_doomed AND NOT is_retired
+         WHERE platform.id \(among: "$1") AND NOT is_being_deleted AND NOT is_deleted
          ORDER BY platform.id
            \(SQLText.forKeyShare)
         """
@@ -167,11 +169,11 @@ enum PlatformStatements {
     static let seize: SQLText = """
         SELECT application_id /* platforms.seize */
           FROM platform JOIN application ON application.id = application_id
-         WHERE platform.id = $1 AND NOT is_doomed AND NOT is_retired
+         WHERE platform.id = $1 AND NOT is_being_deleted AND NOT is_deleted
            \(postgres: "FOR UPDATE OF platform")
         """
 
-    static let exists: SQLText = "SELECT 1 /* platforms.exists */ FROM platform WHERE id = $1 AND NOT is_retired"
+    static let exists: SQLText = "SELECT 1 /* platforms.exists */ FROM platform WHERE id = $1 AND NOT is_deleted"
 
     static let replaceCredentials: SQLText = """
         UPDATE platform /* platforms.replace_credentials */
@@ -185,7 +187,7 @@ enum PlatformStatements {
          WHERE id = $4
         """
 
-    /// The first page to meet trouble tells when it began.
+    /// The first batch to meet trouble tells when it began.
     static let parkUnlessParked: SQLText = """
         UPDATE platform /* platforms.park_unless_parked */
            SET parked_cause = $1, parked_detail = $2, parked_since_ms = $3
@@ -198,10 +200,10 @@ enum PlatformStatements {
          WHERE id = $1 AND parked_cause IS NOT NULL
         """
 
-    /// Walks `page_due`. A page with a `carry_count` is a lease.
-    static let releasePages: SQLText = """
-        UPDATE page /* platforms.release_pages */
+    /// Scans `batch_due`. A batch with a `claim_count` is a lease.
+    static let releaseBatches: SQLText = """
+        UPDATE batch /* platforms.release_batches */
            SET due_at_ms = (SELECT accepted_at_ms FROM push WHERE push.id = push_id)
-         WHERE is_open = true AND lane = $1 AND platform_id = $2 AND due_at_ms > $3 AND carry_count = 0
+         WHERE is_open = true AND lane = $1 AND platform_id = $2 AND due_at_ms > $3 AND claim_count = 0
         """
 }

@@ -20,7 +20,7 @@ extension SQLStore {
             guard try session.prepared(sql).run(value, application) > 0 else {
                 throw StoreError.unknown("application \(application)")
             }
-            session.rosterChanged()
+            session.registryChanged()
         }
     }
 
@@ -29,26 +29,26 @@ extension SQLStore {
             guard try session.prepared(PlatformStatements.rename).run(name.text, platform) > 0 else {
                 throw StoreError.unknown("platform \(platform)")
             }
-            session.rosterChanged()
+            session.registryChanged()
         }
     }
 }
 
 extension ApplicationStatements {
     static let rename: SQLText = """
-        UPDATE application /* applications.rename */ SET name = $1 WHERE id = $2 AND NOT is_doomed
+        UPDATE application /* applications.rename */ SET name = $1 WHERE id = $2 AND NOT is_being_deleted
         """
 
     static let replaceAPIKey: SQLText = """
-        UPDATE application /* applications.replace_api_key */ SET api_key_hash = $1 WHERE id = $2 AND NOT is_doomed
+        UPDATE application /* applications.replace_api_key */ SET api_key_hash = $1 WHERE id = $2 AND NOT is_being_deleted
         """
 
     static let replaceSharedSecret: SQLText = """
         UPDATE application /* applications.replace_shared_secret */ SET shared_secret = $1
-         WHERE id = $2 AND NOT is_doomed
+         WHERE id = $2 AND NOT is_being_deleted
         """
 }
 
 extension PlatformStatements {
-    static let rename: SQLText = "UPDATE platform /* platforms.rename */ SET name = $1 WHERE id = $2 AND NOT is_retired"
+    static let rename: SQLText = "UPDATE platform /* platforms.rename */ SET name = $1 WHERE id = $2 AND NOT is_deleted"
 }

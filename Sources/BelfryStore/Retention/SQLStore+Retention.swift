@@ -24,7 +24,7 @@ extension WriteSession {
         }
         var rows = 0
         for push in pushes {
-            rows += try prepared(RetentionStatements.forgetPages).run(push, Forgotten.rowsMax - rows)
+            rows += try prepared(RetentionStatements.forgetBatches).run(push, Forgotten.rowsMax - rows)
             guard rows < Forgotten.rowsMax else { return Forgotten(rows: rows, isMore: true) }
             try prepared(RetentionStatements.noteNoAnswers).send(push)
         }
@@ -60,7 +60,7 @@ enum RetentionStatements {
         SELECT \(sqlite: "1", postgres: "pg_try_advisory_xact_lock(7236828796)") /* retention.turn */
         """
 
-    /// Walks `push_progress_settled`.
+    /// Scans `push_progress_settled`.
     static let withAnswers: SQLText = """
         SELECT push_id /* retention.with_answers */ FROM push_progress
          WHERE has_answers = true AND settled_at_ms < $1
@@ -68,7 +68,7 @@ enum RetentionStatements {
          LIMIT $2
         """
 
-    /// Walks `push_progress_settled`.
+    /// Scans `push_progress_settled`.
     static let withoutAnswers: SQLText = """
         SELECT push_id /* retention.without_answers */ FROM push_progress
          WHERE has_answers = false AND settled_at_ms < $1
@@ -76,10 +76,10 @@ enum RetentionStatements {
          LIMIT $2
         """
 
-    /// Walks `page_device`.
-    static let forgetPages: SQLText = """
-        DELETE FROM page /* retention.forget_pages */
-         WHERE id IN (SELECT id FROM page WHERE push_id = $1 LIMIT $2)
+    /// Scans `batch_device`.
+    static let forgetBatches: SQLText = """
+        DELETE FROM batch /* retention.forget_batches */
+         WHERE id IN (SELECT id FROM batch WHERE push_id = $1 LIMIT $2)
         """
 
     static let noteNoAnswers: SQLText = """
@@ -103,7 +103,7 @@ enum RetentionStatements {
             ON CONFLICT (id) DO UPDATE SET at_ms = \(SQLText.greatest)(audit_horizon.at_ms, excluded.at_ms)
         """
 
-    /// Walks `audit_at`.
+    /// Scans `audit_at`.
     static let forgetAudit: SQLText = """
         DELETE FROM audit /* retention.forget_audit */
          WHERE id IN (SELECT id FROM audit WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)

@@ -29,8 +29,8 @@ protocol SQLConnection: SendableMetatype {
     /// be counted from its beginning.
     func device(of platforms: [Key<Platform>], skipping count: Int) throws -> (device: Key<Device>, skipped: Int)?
 
-    /// The tokens of those of a page's devices that are to be told now, and are active.
-    func recipients(of page: Page) throws -> [Recipient]
+    /// The tokens of those of a batch's devices that are to be told now, and are active.
+    func recipients(of batch: Batch) throws -> [Recipient]
 }
 
 /// A prepared statement.

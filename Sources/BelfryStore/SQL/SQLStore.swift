@@ -9,13 +9,13 @@ protocol SQLStore: Sendable {
 
     /// By which things fall due.
     var clock: any WallClock { get }
-    var roster: Roster { get }
+    var registryCache: RegistryCache { get }
     var secrets: Secrets { get }
-    var pushes: PushShelf { get }
+    var pushes: PushCache { get }
     var damagedRows: DamagedRows { get }
-    var quotaBook: QuotaBook { get }
+    var quotaCounts: QuotaCounts { get }
     /// Something may have fallen due.
-    var signals: Hints { get }
+    var signals: WorkHints { get }
 
     /// Runs `body` inside a transaction and returns when that is durable.
     ///
@@ -49,7 +49,7 @@ protocol SQLStore: Sendable {
     /// What rows do not have of the use of a quota yet, as far as readers know; nil where they have all.
     func unwrittenUse(_ account: QuotaAccount) -> Int?
 
-    /// Which application's turn it is when pages or walks are claimed next.
+    /// Which application's turn it is when batches or fan-outs are claimed next.
     func nextTurn() -> Int
 }
 

@@ -8,12 +8,12 @@ protocol WriteSession: AnyObject, SendableMetatype {
     var db: Connection { get }
     var now: Instant { get }
     var secrets: Secrets { get }
-    var pushes: PushShelf { get }
-    var quotaBook: QuotaBook { get }
+    var pushes: PushCache { get }
+    var quotaCounts: QuotaCounts { get }
     var effects: Effects { get set }
 
     /// To be called by each write that changes an application or a platform.
-    func rosterChanged()
+    func registryChanged()
 
     /// What rows do not have of the use of a quota yet; nil where they have all.
     func unwrittenUse(_ account: QuotaAccount) -> Int?
@@ -23,23 +23,23 @@ protocol WriteSession: AnyObject, SendableMetatype {
     /// Those of the platforms that are there, and stay until the transaction ends.
     func hold(_ platforms: [Key<Platform>]) throws -> Set<Key<Platform>>
 
-    /// Whether devices of a retired platform count for the quota until they are deleted.
-    static var countsRetired: Bool { get }
+    /// Whether devices of a deleted platforms count for the quota until they are deleted.
+    static var countsDeleted: Bool { get }
     /// Deletes rows, up to `$2`, of a platform `$1` from tables that only one engine has.
     static var clearedWithPlatform: [SQLText] { get }
     /// Tables with rows of applications that only one engine has.
     static var clearedWithApplication: [OwnedTable] { get }
-    /// Returns when no sweep of new devices into the posting lists holds devices that are to be deleted; none begins until the
-    /// transaction ends.
-    func awaitSweep() throws
+    /// Returns when no merge of new devices into the posting lists holds devices that are to be deleted; none begins
+    /// until the transaction ends.
+    func awaitMerge() throws
 
     // MARK: Topics
 
     /// Throws when the topics of these names that are not there yet would be too many.
     func checkTopics(_ names: Set<String>, of application: Key<Application>) throws
-    /// Makes the topic unless there is one. One of the name whose time has come is buried first.
+    /// Makes the topic unless there is one. One of the name whose time has come is deleted first.
     func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws -> NewTopic.Fate
-    /// To be called before a topic is buried: what is remembered of topics no longer holds.
+    /// To be called before a topic is deleted: what is remembered of topics no longer holds.
     func forgetTopics() throws
     /// Gives devices the topics they are to have. Does nothing for a device that is gone, or has got so many topics meanwhile
     /// that it would have too many.
@@ -47,8 +47,8 @@ protocol WriteSession: AnyObject, SendableMetatype {
     /// As `clearedWithPlatform`, of a topic.
     static var clearedWithTopic: [SQLText] { get }
 
-    /// To be told of how many devices of each platform were catalogued, up to one.
-    func noteCatalogued(_ counts: [Int64: Int], until device: Int64) throws
+    /// To be told of how many devices of each platform were indexed, up to one.
+    func noteIndexed(_ counts: [Int64: Int], until device: Int64) throws
 
     // MARK: Delivery
 
@@ -56,18 +56,18 @@ protocol WriteSession: AnyObject, SendableMetatype {
     func noteAccepted(_ push: Push)
     /// The platforms that have something due, lane by lane.
     func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid]
-    /// Leases due walks, the longest due first, and puts those out of the way whose push cannot be read.
-    func leaseWalks(
+    /// Leases due fan-outs, the longest due first, and puts those out of the way whose push cannot be read.
+    func leaseFanOuts(
         in lane: Lane, on platform: Key<Platform>, atMost limit: Int, until end: Instant
-    ) throws -> [Walk]
-    /// Leases pages, the longest due first, and puts those out of the way that cannot be read.
+    ) throws -> [FanOut]
+    /// Leases batches, the longest due first, and puts those out of the way that cannot be read.
     ///
-    /// - Parameter waiting: for pages that another node is claiming or settling, instead of passing over them.
-    func leasePages(
+    /// - Parameter waiting: for batches that another node is claiming or settling, instead of passing over them.
+    func leaseBatches(
         in lane: Lane, on platform: Key<Platform>, dueBy: Instant, atMost limit: Int, until end: Instant, waiting: Bool
-    ) throws -> [Page]
+    ) throws -> [Batch]
     /// Deactivates devices that registered before the time of their verdict.
-    func bury(_ deaths: [Settlement.Death], on platform: Key<Platform>) throws
+    func delete(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws
     /// Writes down which devices a provider knows by another token.
     func relocate(_ moves: [Settlement.Move], on platform: Key<Platform>) throws
 }
@@ -77,7 +77,7 @@ struct Effects {
     /// Something may have fallen due.
     var fallsDue = false
     /// Applications or platforms are not what they were.
-    var rosterChanged = false
+    var registryChanged = false
     /// Rows that cannot be read and were set aside.
     var damaged: [String] = []
     /// By how much the use of quotas changed.

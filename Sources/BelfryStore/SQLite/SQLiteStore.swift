@@ -10,13 +10,13 @@ import Synchronization
 package final class SQLiteStore: SQLStore {
     let pool: DatabasePool
     let writer: Writer
-    let roster: Roster
+    let registryCache: RegistryCache
     let clock: any WallClock
     let secrets: Secrets
-    let pushes: PushShelf
-    let signals: Hints
+    let pushes: PushCache
+    let signals: WorkHints
     let damagedRows: DamagedRows
-    let quotaBook: QuotaBook
+    let quotaCounts: QuotaCounts
     private let watch: SQLiteWatch?
     private let checkpoints: Checkpoints
     private let searches: SQLiteSearchConnection
@@ -71,29 +71,31 @@ package final class SQLiteStore: SQLStore {
         damagedRows = DamagedRows { row, fault in
             logger.error("a damaged row was left out", metadata: ["row": "\(row)", "fault": "\(fault)"])
         }
-        let roster = Roster(ageMax: .seconds(86_400))
-        let signals = Hints()
-        let pushes = PushShelf()
-        let quotaBook = QuotaBook(quotas)
+        let registryCache = RegistryCache(ageMax: .seconds(86_400))
+        let signals = WorkHints()
+        let pushes = PushCache()
+        let quotaCounts = QuotaCounts(quotas)
         let writer = Writer(
             pool: pool,
-            session: SQLiteWriteSession(clock: clock, secrets: secrets, pushes: pushes, quotaBook: quotaBook),
+            session: SQLiteWriteSession(clock: clock, secrets: secrets, pushes: pushes, quotaCounts: quotaCounts),
             flusher: flusher, observer: observer, logger: logger
         ) { effects, session, writer in
             checkpoints.note()
-            if effects.rosterChanged { roster.forget() }
+            if effects.registryChanged { registryCache.forget() }
             if effects.fallsDue { signals.fire() }
             for row in effects.damaged {
                 logger.error("a damaged row was set aside for an hour", metadata: ["row": "\(row)"])
             }
             guard isWatched else { return }
-            if session.sweepIsDue { writer.enqueue("sweep") { try SQLiteSubscriptionSweep(session: $0).stepIfDue() } }
+            if session.mergeIsDue {
+                writer.enqueue("posting merge") { try SQLiteSubscriptionMerge(session: $0).stepIfDue() }
+            }
             if session.tokensAreDue { writer.enqueue("tokens") { try TokenIndex(session: $0).stepIfDue() } }
         }
-        self.roster = roster
+        self.registryCache = registryCache
         self.signals = signals
         self.pushes = pushes
-        self.quotaBook = quotaBook
+        self.quotaCounts = quotaCounts
         self.writer = writer
         self.checkpoints = checkpoints
         watch = isWatched ? SQLiteWatch(writer: writer, pool: pool, naming: secrets.naming, logger: logger) : nil
@@ -169,9 +171,9 @@ extension Configuration {
 }
 
 enum PragmaStatements {
-    /// The cache holds the token index of a million devices, whose pages are read at random. It is no larger, because SQLite
-    /// 3.40 walks all of a cache at a commit that balanced an index, while the file is below 1 GiB. Checkpoints are made by
-    /// `Checkpoints`, and the disk is waited for by `LogFlusher`.
+    /// The cache holds the token index of a million devices, whose pages are read at random. It is no larger, because
+    /// SQLite 3.40 scans all of a cache at a commit that balanced an index, while the file is below 1 GiB. Checkpoints
+    /// are made by `Checkpoints`, and the disk is waited for by `LogFlusher`.
     static let writer = """
         PRAGMA synchronous = NORMAL;
         PRAGMA cache_size = -24576;

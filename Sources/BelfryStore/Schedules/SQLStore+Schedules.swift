@@ -3,10 +3,10 @@ import FoundationEssentials
 
 extension SQLStore {
     package func schedule(
-        _ order: Order, at dueAt: Instant, for application: Key<Application>
+        _ pushRequest: PushRequest, at dueAt: Instant, for application: Key<Application>
     ) async throws -> Schedule {
-        let content = order.content.storedText
-        let target = order.target.storedText
+        let content = pushRequest.content.storedText
+        let target = pushRequest.target.storedText
         return try await write { session in
             guard try session.exists(application) else { throw StoreError.unknown("application \(application)") }
             try session.check(.schedules, of: application)
@@ -15,12 +15,13 @@ extension SQLStore {
             session.note(content.utf8.count + target.utf8.count, .content, of: application)
             let now = session.now
             let key = try session.insert(
-                ScheduleStatements.insert, application, dueAt, order.lane?.rawValue, order.guarantee.rawValue,
-                order.expiresAt, content, target,
+                ScheduleStatements.insert, application, dueAt, pushRequest.lane?.rawValue,
+                pushRequest.guarantee.rawValue,
+                pushRequest.expiresAt, content, target,
                 now)
             session.noteSchedule(at: dueAt, now: now)
             return Schedule(
-                key: Key(key), applicationKey: application, order: order, dueAt: dueAt,
+                key: Key(key), applicationKey: application, pushRequest: pushRequest, dueAt: dueAt,
                 createdAt: now, version: 1, ending: nil)
         }
     }
@@ -36,7 +37,7 @@ extension SQLStore {
     ) async throws -> [Schedule] {
         try await read { [damagedRows] db in
             let start = Position(dueAt: after?.dueAt ?? .distantPast, key: after?.key)
-            return try DamagedRows.stretch(of: limit, after: start) { last, limit in
+            return try DamagedRows.slice(of: limit, after: start) { last, limit in
                 try db.prepared(ScheduleStatements.waiting).all(application, last.dueAt, last.key, limit) { row in
                     (Position(row), try damagedRows.schedule(row))
                 }
@@ -49,7 +50,7 @@ extension SQLStore {
     ) async throws -> [Schedule] {
         try await read { [damagedRows] db in
             let start = Position(endedAt: after?.ending?.at ?? .distantFuture, dueAt: after?.dueAt, key: after?.key)
-            return try DamagedRows.stretch(of: limit, after: start) { last, limit in
+            return try DamagedRows.slice(of: limit, after: start) { last, limit in
                 try db.prepared(ScheduleStatements.ended).all(
                     application, last.endedAt, last.dueAt, last.key, limit
                 ) { row in
@@ -75,14 +76,14 @@ extension SQLStore {
     private static var changeAttemptsMax: Int { 16 }
 
     private func write(_ changed: Schedule, over version: Int64) async throws -> Bool {
-        let content = changed.order.content.storedText
-        let target = changed.order.target.storedText
+        let content = changed.pushRequest.content.storedText
+        let target = changed.pushRequest.target.storedText
         return try await write { session in
             let bytes = try session.prepared(ScheduleStatements.bytes).first(changed.key) { Int($0.integer(0)) } ?? 0
             let gained = content.utf8.count + target.utf8.count - bytes
             try session.check(.content, of: changed.applicationKey, adding: gained)
             let changes = try session.prepared(ScheduleStatements.update).run(
-                changed.dueAt, changed.version, changed.order.expiresAt, content, target, changed.key, version)
+                changed.dueAt, changed.version, changed.pushRequest.expiresAt, content, target, changed.key, version)
             guard changes > 0 else { return false }
             session.note(gained, .content, of: changed.applicationKey)
             session.noteSchedule(at: changed.dueAt, now: session.now)
@@ -199,14 +200,14 @@ extension Schedule {
         guard let guarantee = Push.Guarantee(rawValue: row.integer(5)) else {
             throw StoreError.damaged("schedule \(row.integer(0))")
         }
-        let order = try StoreError.reading("schedule \(row.integer(0))") {
-            Order(
+        let pushRequest = try StoreError.reading("schedule \(row.integer(0))") {
+            PushRequest(
                 content: try Push.Content(stored: row.blob(7)), target: try Target(stored: row.blob(8)),
                 lane: row.integerIfAny(4).flatMap(Lane.init(rawValue:)), guarantee: guarantee,
                 expiresAt: row.integerIfAny(6).map(Instant.init(milliseconds:)))
         }
         self.init(
-            key: Key(row.integer(0)), applicationKey: Key(row.integer(1)), order: order,
+            key: Key(row.integer(0)), applicationKey: Key(row.integer(1)), pushRequest: pushRequest,
             dueAt: Instant(milliseconds: row.integer(2)), createdAt: Instant(milliseconds: row.integer(9)),
             version: row.integer(3), ending: try Ending(row))
     }
@@ -252,7 +253,7 @@ enum ScheduleStatements {
         SELECT \(bytesOf: "content") + \(bytesOf: "target") /* schedules.bytes */ FROM schedule WHERE id = $1
         """
 
-    /// Walks `schedule_application`.
+    /// Scans `schedule_application`.
     static let waiting: SQLText = """
         SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
                ended_at_ms, ending, receipt_id, reason /* schedules.waiting */
@@ -262,7 +263,7 @@ enum ScheduleStatements {
          LIMIT $4
         """
 
-    /// Walks `schedule_application` backwards.
+    /// Scans `schedule_application` backwards.
     static let ended: SQLText = """
         SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
                ended_at_ms, ending, receipt_id, reason /* schedules.ended */
@@ -296,7 +297,7 @@ enum ScheduleStatements {
          WHERE id = $2 AND due_at_ms <= $3 AND ended_at_ms IS NULL
         """
 
-    /// Walks `schedule_application`.
+    /// Scans `schedule_application`.
     static let clear: SQLText = """
         DELETE FROM schedule /* schedules.clear */
          WHERE id IN (SELECT id FROM schedule WHERE application_id = $1 AND ended_at_ms < $2
@@ -304,23 +305,23 @@ enum ScheduleStatements {
         RETURNING \(bytesOf: "content") + \(bytesOf: "target")
         """
 
-    /// Walks `schedule_due`.
+    /// Scans `schedule_due`.
     static let due: SQLText = """
         SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
                ended_at_ms, ending, receipt_id, reason /* schedules.due */
           FROM schedule
          WHERE ended_at_ms IS NULL AND due_at_ms <= $1
-           AND EXISTS (SELECT 1 FROM application WHERE application.id = application_id AND NOT is_doomed)
+           AND EXISTS (SELECT 1 FROM application WHERE application.id = application_id AND NOT is_being_deleted)
          ORDER BY due_at_ms, id
          LIMIT $2
         """
 
-    /// Walks `schedule_due` to the first of an application that is not being deleted.
+    /// Scans `schedule_due` to the first of an application that is not being deleted.
     static let nextDue: SQLText = """
         SELECT due_at_ms /* schedules.next_due */
           FROM schedule
          WHERE ended_at_ms IS NULL
-           AND EXISTS (SELECT 1 FROM application WHERE application.id = application_id AND NOT is_doomed)
+           AND EXISTS (SELECT 1 FROM application WHERE application.id = application_id AND NOT is_being_deleted)
          ORDER BY due_at_ms
          LIMIT 1
         """

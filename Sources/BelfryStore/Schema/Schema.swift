@@ -5,7 +5,7 @@ enum Schema {
     static let identifier = "0001 belfry"
 
     static let tables: [SQLText] = [
-        registry, topics, catalogue, pushes, schedules, locations, geofences, counts, administration, service,
+        registry, topics, searchIndex, pushes, schedules, locations, geofences, counts, operatorService, service,
     ]
 
     private static let registry: SQLText = """
@@ -23,20 +23,20 @@ enum Schema {
             created_at_ms \(.bigint) NOT NULL
         ) \(.byID);
 
-        -- One that is doomed is hidden, and being cleared away by `Demolition`.
+        -- One that is being_deleted is hidden, and being cleared away by `Demolition`.
         CREATE TABLE application (
             id \(.key),
             \(uuid: "uuid", "NOT NULL UNIQUE"),
             name text NOT NULL,
             api_key_hash \(.bytes) NOT NULL,
             shared_secret \(.bytes) NOT NULL,
-            \(flag: "is_doomed", false),
+            \(flag: "is_being_deleted", false),
             created_at_ms \(.bigint) NOT NULL,
             tenant_id \(.bigint) NOT NULL REFERENCES tenant (id)
         ) \(.byID);
         CREATE INDEX application_tenant ON application (tenant_id);
 
-        -- The kinds are listed in `PlatformKind` alone, so that a further one needs no migration. One that is retired is
+        -- The kinds are listed in `PlatformKind` alone, so that a further one needs no migration. One that is deleted is
         -- hidden, and being cleared away by `Retirement`.
         CREATE TABLE platform (
             id \(.key),
@@ -48,11 +48,11 @@ enum Schema {
             secret_hash \(.bytes) NOT NULL,
             credentials \(.bytes) NOT NULL,
             credentials_version \(.bigint) NOT NULL CHECK (credentials_version >= 1),
-            parked_cause text CHECK (parked_cause IN ('credentials', 'deaths')),
+            parked_cause text CHECK (parked_cause IN ('credentials', 'dead_tokens')),
             parked_detail text,
             parked_since_ms \(.bigint),
             created_at_ms \(.bigint) NOT NULL,
-            \(flag: "is_retired", false),
+            \(flag: "is_deleted", false),
             CHECK ((parked_cause IS NULL) = (parked_detail IS NULL)),
             CHECK ((parked_cause IS NULL) = (parked_since_ms IS NULL))
         ) \(.byID);
@@ -79,34 +79,34 @@ enum Schema {
         CREATE INDEX topic_expiry ON topic (expires_at_ms) WHERE expires_at_ms IS NOT NULL;
         """
 
-    private static let catalogue: SQLText = """
-        -- How far the catalogue has come; see `Catalogue`. While it is written anew, `edition_device_id` says how far that has
-        -- come, and `edition_volume_id` which volumes go afterwards.
-        CREATE TABLE catalogue (
+    private static let searchIndex: SQLText = """
+        -- How far the search_index has come; see `Catalogue`. While it is written anew, `rebuild_device_id` says how far that has
+        -- come, and `rebuild_segment_id` which segments go afterwards.
+        CREATE TABLE search_index (
             id \(.bigint) PRIMARY KEY CHECK (id = 1),
             device_id \(.bigint) NOT NULL CHECK (device_id >= 0),
-            edition_device_id \(.bigint),
-            edition_volume_id \(.bigint),
-            CHECK ((edition_device_id IS NULL) = (edition_volume_id IS NULL))
+            rebuild_device_id \(.bigint),
+            rebuild_segment_id \(.bigint),
+            CHECK ((rebuild_device_id IS NULL) = (rebuild_segment_id IS NULL))
         ) \(.byID)\(.roomy);
-        INSERT INTO catalogue (id, device_id) VALUES (1, 0);
+        INSERT INTO search_index (id, device_id) VALUES (1, 0);
 
-        -- Some thousand devices, coded as those of a page.
-        CREATE TABLE catalogue_volume (
+        -- Some thousand devices, coded as those of a batch.
+        CREATE TABLE search_index_segment (
             id \(.key),
             device_count \(.bigint) NOT NULL CHECK (device_count > 0),
             devices \(.bytes) NOT NULL CHECK (length(devices) > 0)
         ) \(.byID);
 
-        -- In which places of a volume devices stand whose text has a gram of a drawer. The id is that of the volume and the
-        -- drawer's number.
-        CREATE TABLE catalogue_card (
+        -- In which places of a volume devices stand whose text has a gram of a block. The id is that of the volume and the
+        -- block's number.
+        CREATE TABLE search_index_posting (
             id \(.bigint) PRIMARY KEY,
             places \(.bytes) NOT NULL CHECK (length(places) > 0)
         ) \(.byID);
 
-        -- Devices whose text is no longer what the catalogue says.
-        CREATE TABLE catalogue_erratum (
+        -- Devices whose text is no longer what the search_index says.
+        CREATE TABLE search_index_stale (
             device_id \(.bigint) PRIMARY KEY
         ) \(.byID);
         """
@@ -128,17 +128,17 @@ enum Schema {
         ) \(.byID);
         CREATE INDEX push_application ON push (application_id\(postgres: ", id"));
 
-        -- What changes of a push, apart from its content, which may be long. `has_answers`: whether it still has its pages, which
+        -- What changes of a push, apart from its content, which may be long. `has_answers`: whether it still has its batches, which
         -- go before it.
         CREATE TABLE push_progress (
             push_id \(.bigint) PRIMARY KEY REFERENCES push (id),
-            open_walk_count \(.bigint) NOT NULL CHECK (open_walk_count >= 0),
-            open_page_count \(.bigint) NOT NULL DEFAULT 0 CHECK (open_page_count >= 0),
+            open_fan_out_count \(.bigint) NOT NULL CHECK (open_fan_out_count >= 0),
+            open_batch_count \(.bigint) NOT NULL DEFAULT 0 CHECK (open_batch_count >= 0),
             device_count \(.bigint) NOT NULL DEFAULT 0 CHECK (device_count >= 0),
             first_answer_at_ms \(.bigint),
             settled_at_ms \(.bigint),
             \(flag: "has_answers", true),
-            CHECK ((settled_at_ms IS NOT NULL) = (open_walk_count = 0 AND open_page_count = 0))
+            CHECK ((settled_at_ms IS NOT NULL) = (open_fan_out_count = 0 AND open_batch_count = 0))
         ) \(.byID)\(.roomy);
         -- What ages out, the oldest first.
         CREATE INDEX push_progress_settled ON push_progress (has_answers, settled_at_ms)
@@ -154,7 +154,7 @@ enum Schema {
             PRIMARY KEY (push_id, answer)
         ) \(.byKey)\(.roomy);
 
-        CREATE TABLE walk (
+        CREATE TABLE fan_out (
             push_id \(.bigint) NOT NULL REFERENCES push (id),
             platform_id \(.bigint) NOT NULL,
             lane \(.bigint) NOT NULL CHECK (lane BETWEEN 0 AND 2),
@@ -166,11 +166,11 @@ enum Schema {
         ) \(.byKey)\(postgres: """
              WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500)
             """);
-        CREATE INDEX walk_due ON walk (lane, platform_id, due_at_ms, push_id);
+        CREATE INDEX fan_out_due ON fan_out (lane, platform_id, due_at_ms, push_id);
 
-        -- See `Page`. `carry_count` counts the claims since a courier last settled: above one, a lease lapsed. `retry_at_ms`: when
+        -- See `Page`. `claim_count` counts the claims since a courier last settled: above one, a lease lapsed. `retry_at_ms`: when
         -- the last settlement wanted the first of the pending devices tried again (`Rests`); NULL once nobody waits.
-        CREATE TABLE page (
+        CREATE TABLE batch (
             id \(.key),
             push_id \(.bigint) NOT NULL REFERENCES push (id),
             platform_id \(.bigint) NOT NULL,
@@ -180,25 +180,25 @@ enum Schema {
             \(flag: "is_open", true),
             due_at_ms \(.bigint) NOT NULL,
             attempt \(.bigint) NOT NULL DEFAULT 0 CHECK (attempt >= 0),
-            carry_count \(.bigint) NOT NULL DEFAULT 0 CHECK (carry_count BETWEEN 0 AND attempt),
+            claim_count \(.bigint) NOT NULL DEFAULT 0 CHECK (claim_count BETWEEN 0 AND attempt),
             devices \(.bytes) NOT NULL CHECK (length(devices) > 0),
             answers \(.bytes) NOT NULL CHECK (length(answers) > 0),
             retry_at_ms \(.bigint),
-            CHECK (is_open = true OR carry_count = 0)
+            CHECK (is_open = true OR claim_count = 0)
         ) \(.byID)\(postgres: " WITH (autovacuum_vacuum_scale_factor = 0.02)");
-        CREATE UNIQUE INDEX page_device ON page (push_id, platform_id, first_device_id);
-        CREATE INDEX page_due ON page (
+        CREATE UNIQUE INDEX batch_device ON batch (push_id, platform_id, first_device_id);
+        CREATE INDEX batch_due ON batch (
             \(sqlite: "is_open, lane, platform_id, due_at_ms", postgres: "lane, platform_id, due_at_ms, id")
         ) WHERE is_open = true;
 
-        -- Pages that a claim could not read. Of those that were mended or written off, whose page is closed, the note says
-        -- nothing any more; it goes with the page.
-        CREATE TABLE damaged_page (
-            page_id \(.bigint) PRIMARY KEY REFERENCES page (id) ON DELETE CASCADE,
+        -- Pages that a claim could not read. Of those that were mended or written off, whose batch is closed, the note says
+        -- nothing any more; it goes with the batch.
+        CREATE TABLE damaged_batch (
+            batch_id \(.bigint) PRIMARY KEY REFERENCES batch (id) ON DELETE CASCADE,
             push_id \(.bigint) NOT NULL,
             found_at_ms \(.bigint) NOT NULL
         ) \(.byID);
-        CREATE INDEX damaged_page_push ON damaged_page (push_id);
+        CREATE INDEX damaged_batch_push ON damaged_batch (push_id);
         """
 
     private static let schedules: SQLText = """
@@ -312,7 +312,7 @@ enum Schema {
 
         -- See `GeofenceNotice`. It names no platform as a foreign key, since it outlives one for a moment. While one node tells
         -- devices, `holder` keeps the others from telling them too.
-        CREATE TABLE geofence_notice (
+        CREATE TABLE geofence_update (
             platform_id \(.bigint) PRIMARY KEY,
             application_id \(.bigint) NOT NULL REFERENCES application (id),
             change_count \(.bigint) NOT NULL CHECK (change_count > 0),
@@ -324,8 +324,8 @@ enum Schema {
                 CHECK ((holder IS NULL) = (held_until_ms IS NULL))
             """)
         ) \(.byID);
-        CREATE INDEX geofence_notice_due ON geofence_notice (due_at_ms);
-        CREATE INDEX geofence_notice_application ON geofence_notice (application_id);
+        CREATE INDEX geofence_update_due ON geofence_update (due_at_ms);
+        CREATE INDEX geofence_update_application ON geofence_update (application_id);
         """
 
     /// They name no push, platform or device as a foreign key: they are counts, and may outlive what they counted.
@@ -381,7 +381,7 @@ enum Schema {
         CREATE INDEX heartbeat_last ON heartbeat (last_at_ms);
         """
 
-    private static let administration: SQLText = """
+    private static let operatorService: SQLText = """
         -- Found by `public_id`. Bound by its tenant and its application; to neither when it is an operator's. Revoked keys stay,
         -- after their tenant and application too, so it names those as no foreign keys.
         CREATE TABLE admin_key (
@@ -438,7 +438,7 @@ enum Schema {
         CREATE TABLE idempotency (
             name \(.bytes) NOT NULL PRIMARY KEY CHECK (length(name) = 32),
             request \(.bytes) NOT NULL CHECK (length(request) = 32),
-            \(uuid: "seed", "NOT NULL"),
+            \(uuid: "idempotent_id", "NOT NULL"),
             created_at_ms \(.bigint) NOT NULL,
             held_until_ms \(.bigint),
             status \(.bigint) CHECK (status BETWEEN 100 AND 599),
@@ -459,7 +459,7 @@ enum Schema {
             version text NOT NULL,
             since_ms \(.bigint) NOT NULL,
             last_seen_at_ms \(.bigint) NOT NULL,
-            page_count \(.bigint) NOT NULL CHECK (page_count >= 0),
+            batch_count \(.bigint) NOT NULL CHECK (batch_count >= 0),
             \(flag: "is_draining", false)
         ) \(.byKey);
         """

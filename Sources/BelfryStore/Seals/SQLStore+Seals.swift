@@ -28,7 +28,7 @@ extension SQLStore {
             guard let uuid = UUID(bytes: secret.name), try statement.run(seal.bytes, uuid, secret.seal.bytes) > 0 else {
                 return false
             }
-            session.rosterChanged()
+            session.registryChanged()
             return true
         }
     }
@@ -62,14 +62,14 @@ enum SealStatements {
     private static let sharedSecretsBehind: SQLText = """
         SELECT uuid, shared_secret /* seals.shared_secrets_behind */
           FROM application
-         WHERE uuid > $1 AND NOT is_doomed
+         WHERE uuid > $1 AND NOT is_being_deleted
          ORDER BY uuid LIMIT $2
         """
 
     private static let credentialsBehind: SQLText = """
         SELECT uuid, credentials /* seals.credentials_behind */
           FROM platform
-         WHERE uuid > $1 AND NOT is_retired
+         WHERE uuid > $1 AND NOT is_deleted
          ORDER BY uuid LIMIT $2
         """
 

@@ -97,7 +97,7 @@ enum AdminKeyStatements {
          LIMIT $2
         """
 
-    /// Walks `admin_key_tenant`.
+    /// Scans `admin_key_tenant`.
     static let ofTenant: SQLText = """
         SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
                created_at_ms, last_used_at_ms, revoked_at_ms /* admin_keys.of_tenant */
@@ -107,7 +107,7 @@ enum AdminKeyStatements {
          LIMIT $2
         """
 
-    /// Walks `admin_key_application`.
+    /// Scans `admin_key_application`.
     static let ofApplication: SQLText = """
         SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
                created_at_ms, last_used_at_ms, revoked_at_ms /* admin_keys.of_application */

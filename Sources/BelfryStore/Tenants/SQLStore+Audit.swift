@@ -12,7 +12,7 @@ extension SQLStore {
 
     package func auditLog(_ query: AuditQuery) async throws -> [AuditEntry] {
         try await read { [damagedRows] db in
-            try DamagedRows.stretch(of: query.limit, after: query.before ?? Key(.max)) { before, limit in
+            try DamagedRows.slice(of: query.limit, after: query.before ?? Key(.max)) { before, limit in
                 try db.auditLog(query, before: before, limit: limit, damagedRows)
             }
         }
@@ -72,7 +72,7 @@ enum AuditStatements {
          LIMIT $2
         """
 
-    /// Walks `audit_tenant` backwards.
+    /// Scans `audit_tenant` backwards.
     static let ofTenant: SQLText = """
         SELECT id, at_ms, key_id, address, action, subject, tenant_id, application_id, details /* audit.of_tenant */
           FROM audit
@@ -81,7 +81,7 @@ enum AuditStatements {
          LIMIT $2
         """
 
-    /// Walks `audit_application` backwards.
+    /// Scans `audit_application` backwards.
     static let ofApplication: SQLText = """
         SELECT id, at_ms, key_id, address, action, subject, tenant_id, application_id, details
                /* audit.of_application */

@@ -5,7 +5,7 @@ extension SQLStore {
         let now = clock.now
         return try await search(for: query.applicationKey) { db, _ in
             let application = query.applicationKey
-            let topics = try db.prepared(TopicListStatements.stretch).all(
+            let topics = try db.prepared(TopicListStatements.slice).all(
                 application, query.text, query.hasExpiry, now, skip, limit, as: Topic.init)
             let total = try db.prepared(TopicListStatements.count).first(
                 application, query.text, query.hasExpiry, now
@@ -49,7 +49,7 @@ extension SQLStore {
                 let statement = try session.prepared(TopicListStatements.ofApplication)
                 return try step.filter { key in
                     guard let topic = try statement.first(key, application, as: Topic.init) else { return false }
-                    try TopicBurial(session: session).bury(key, of: application)
+                    try TopicDeletion(session: session).delete(key, of: application)
                     return topic.isLiving(at: now)
                 }
             }
@@ -58,9 +58,9 @@ extension SQLStore {
 }
 
 enum TopicListStatements {
-    /// Walks the index of application and name.
-    static let stretch: SQLText = """
-        SELECT id, name, expires_at_ms /* topics.stretch */ FROM topic
+    /// Scans the index of application and name.
+    static let slice: SQLText = """
+        SELECT id, name, expires_at_ms /* topics.slice */ FROM topic
          WHERE application_id = $1
            AND ($2 IS NULL OR \(SQLText.position)(name, $2) > 0)
            AND ($3 IS NULL OR (expires_at_ms IS NOT NULL) = $3)
@@ -69,7 +69,7 @@ enum TopicListStatements {
          LIMIT $6 OFFSET $5
         """
 
-    /// Walks the index of application and name.
+    /// Scans the index of application and name.
     static let count: SQLText = """
         SELECT count(*) /* topics.count */ FROM topic
          WHERE application_id = $1
@@ -78,7 +78,7 @@ enum TopicListStatements {
            AND (expires_at_ms IS NULL OR expires_at_ms > $4)
         """
 
-    /// Walks the index of application and name.
+    /// Scans the index of application and name.
     static let behind: SQLText = """
         SELECT id, name, expires_at_ms /* topics.behind */ FROM topic
          WHERE application_id = $1 AND name > $2 AND (expires_at_ms IS NULL OR expires_at_ms > $3)

@@ -2,7 +2,7 @@ package import BelfryCore
 
 /// A provider that answers by a plan and writes down whom it told. Without a plan it takes everything at once.
 package final class FakeProvider: Provider {
-    /// How a page leaves: so many devices at a time, with a wait before each burst.
+    /// How a batch leaves: so many devices at a time, with a wait before each burst.
     package struct Pace: Sendable {
         package let burst: Int
         package let delay: Duration
@@ -23,7 +23,7 @@ package final class FakeProvider: Provider {
     private let answer: Answering
     private let pace: Pace
     private let clock: any WallClock
-    private let life: Life
+    private let lifetime: ProcessLifetime
     private let roomNow: @Sendable () -> Int
 
     package convenience init(
@@ -35,14 +35,14 @@ package final class FakeProvider: Provider {
     }
 
     package init(
-        ledger: Ledger, clock: any WallClock, pace: Pace = Pace(), life: Life = Life(),
+        ledger: Ledger, clock: any WallClock, pace: Pace = Pace(), lifetime: ProcessLifetime = ProcessLifetime(),
         room: @escaping @Sendable () -> Int = { 10_000 }, answer: @escaping Answering
     ) {
         self.answer = answer
         self.ledger = ledger
         self.clock = clock
         self.pace = pace
-        self.life = life
+        self.lifetime = lifetime
         roomNow = room
     }
 
@@ -64,7 +64,7 @@ package final class FakeProvider: Provider {
     }
 
     private func tell(_ push: Key<Push>, _ device: Key<Device>) -> Outcome {
-        guard !life.isOver else { return .unanswered }
+        guard !lifetime.isOver else { return .unanswered }
         let now = clock.now
         let (outcome, isTold) = answer(push, device, ledger.attempts(of: push, to: device), now)
         ledger.write(outcome, isTold: isTold, push: push, device: device, at: now)

@@ -23,7 +23,7 @@ package struct OutcomePlan: Sendable {
 
     package let seed: UInt64
     package let rates: Rates
-    /// How far back a verdict of death may date.
+    /// How far back a verdict that the token is dead may date.
     package let sinceMax: Duration
 
     package init(seed: UInt64 = 0, rates: Rates = Rates(), sinceMax: Duration = .seconds(24 * 3600)) {
@@ -46,8 +46,8 @@ package struct OutcomePlan: Sendable {
         }
         if falls(under: rates.refused) { return (.refused(random.pick(Refusal.allCases)), false) }
         if falls(under: rates.gone) { return (.gone(since: since(&random, now: now)), false) }
-        if falls(under: rates.throttled) { return (.throttled(retryAfter: patience(&random)), false) }
-        if falls(under: rates.failed) { return (.failed(retryAfter: patience(&random)), false) }
+        if falls(under: rates.throttled) { return (.throttled(retryAfter: window(&random)), false) }
+        if falls(under: rates.failed) { return (.failed(retryAfter: window(&random)), false) }
         if falls(under: rates.unanswered) { return (.unanswered, random.chance(0.5)) }
         return (.accepted, true)
     }
@@ -57,7 +57,7 @@ package struct OutcomePlan: Sendable {
         return Instant(milliseconds: now.milliseconds - Int64(random.fraction() * Double(sinceMax.milliseconds)))
     }
 
-    private func patience(_ random: inout SplitMix64) -> Duration? {
+    private func window(_ random: inout SplitMix64) -> Duration? {
         guard random.chance(0.5) else { return nil }
         return random.duration(0...(random.chance(0.1) ? 1_000 : 20))
     }

@@ -1,4 +1,4 @@
-/// A small random number generator whose whole sequence follows from its seed.
+/// A small random number generator whose whole sequence follows from its idempotent id.
 ///
 /// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014; `SplitMix64Tests`.
 package struct SplitMix64: RandomNumberGenerator, Sendable {

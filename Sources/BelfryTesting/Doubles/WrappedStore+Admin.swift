@@ -40,7 +40,7 @@ extension WrappedStore {
     ) async throws -> [PushHead] {
         try await base.pushes(of: application, before: before, limit: limit)
     }
-    package func request(of push: Key<Push>) async throws -> Order? { try await base.request(of: push) }
+    package func request(of push: Key<Push>) async throws -> PushRequest? { try await base.request(of: push) }
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
         try await base.answerCounts(of: push)
     }

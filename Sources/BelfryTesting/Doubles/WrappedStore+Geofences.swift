@@ -60,16 +60,16 @@ extension WrappedStore {
     package func delete(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Bool {
         try await base.delete(key, of: application)
     }
-    package func geofenceUpdates(since: Instant, on platform: Platform) async throws -> GeofenceUpdates {
+    package func geofenceUpdates(since: Instant, on platform: Platform) async throws -> GeofenceChanges {
         try await base.geofenceUpdates(since: since, on: platform)
     }
     package func turnGeofences() async throws -> Bool { try await base.turnGeofences() }
-    package func dueGeofenceNotices(atMost limit: Int) async throws -> [GeofenceNotice] {
-        try await base.dueGeofenceNotices(atMost: limit)
+    package func dueGeofenceUpdates(atMost limit: Int) async throws -> [GeofenceUpdate] {
+        try await base.dueGeofenceUpdates(atMost: limit)
     }
-    package func settle(_ notice: GeofenceNotice) async throws { try await base.settle(notice) }
-    package func postpone(_ notice: GeofenceNotice, for pause: Duration) async throws {
-        try await base.postpone(notice, for: pause)
+    package func settle(_ update: GeofenceUpdate) async throws { try await base.settle(update) }
+    package func postpone(_ update: GeofenceUpdate, for pause: Duration) async throws {
+        try await base.postpone(update, for: pause)
     }
     package func forgetDeletedGeofences(expiredBefore time: Instant) async throws -> Bool {
         try await base.forgetDeletedGeofences(expiredBefore: time)

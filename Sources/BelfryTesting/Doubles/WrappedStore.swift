@@ -50,23 +50,23 @@ extension WrappedStore {
         try await base.answer(of: device, in: push)
     }
 
-    package func claimWalks(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [Walk] {
-        try await base.claimWalks(atMost: limit, lanes: lanes, for: lease)
+    package func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut] {
+        try await base.claimFanOuts(atMost: limit, lanes: lanes, for: lease)
     }
-    package func devices(in walk: Walk, after: Key<Device>?, limit: Int) async throws -> [Key<Device>] {
-        try await base.devices(in: walk, after: after, limit: limit)
+    package func devices(in fanOut: FanOut, after: Key<Device>?, limit: Int) async throws -> [Key<Device>] {
+        try await base.devices(in: fanOut, after: after, limit: limit)
     }
-    package func advance(_ step: WalkStep) async throws -> Bool { try await base.advance(step) }
-    package func claimPages(_ claim: PageClaim) async throws -> [Page] { try await base.claimPages(claim) }
-    package func load(_ page: Page) async throws -> PageLoad? { try await base.load(page) }
+    package func advance(_ step: FanOutStep) async throws -> Bool { try await base.advance(step) }
+    package func claimBatches(_ claim: BatchClaim) async throws -> [Batch] { try await base.claimBatches(claim) }
+    package func load(_ batch: Batch) async throws -> BatchLoad? { try await base.load(batch) }
     package func settle(_ settlement: Settlement) async throws -> Bool { try await base.settle(settlement) }
     package func nextDue() async throws -> Instant? { try await base.nextDue() }
     package func hints() -> AsyncStream<Void> { base.hints() }
 
     package func schedule(
-        _ order: Order, at dueAt: Instant, for application: Key<Application>
+        _ pushRequest: PushRequest, at dueAt: Instant, for application: Key<Application>
     ) async throws -> Schedule {
-        try await base.schedule(order, at: dueAt, for: application)
+        try await base.schedule(pushRequest, at: dueAt, for: application)
     }
     package func schedule(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Schedule? {
         try await base.schedule(key, of: application)
@@ -101,11 +101,11 @@ extension WrappedStore {
     package func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict {
         try await base.reserve(reservation)
     }
-    package func complete(_ name: [UInt8], seed: UUID, with answer: KeptAnswer) async throws {
-        try await base.complete(name, seed: seed, with: answer)
+    package func complete(_ name: [UInt8], idempotentID: UUID, with answer: KeptAnswer) async throws {
+        try await base.complete(name, idempotentID: idempotentID, with: answer)
     }
-    package func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
-        try await base.release(name, seed: seed, hadNoEffect: hadNoEffect)
+    package func release(_ name: [UInt8], idempotentID: UUID, hadNoEffect: Bool) async throws {
+        try await base.release(name, idempotentID: idempotentID, hadNoEffect: hadNoEffect)
     }
 
     package func forget(_ kind: Retention.Kind, before: Instant) async throws -> Forgotten {
@@ -125,8 +125,8 @@ extension WrappedStore {
         try await base.connectionFaults(of: push)
     }
 
-    package func damagedPageCount() async throws -> Int { try await base.damagedPageCount() }
-    package func damagedWalkCount() async throws -> Int { try await base.damagedWalkCount() }
+    package func damagedBatchCount() async throws -> Int { try await base.damagedBatchCount() }
+    package func damagedFanOutCount() async throws -> Int { try await base.damagedFanOutCount() }
     package func writeOffDamage(of push: Key<Push>) async throws -> WriteOff {
         try await base.writeOffDamage(of: push)
     }

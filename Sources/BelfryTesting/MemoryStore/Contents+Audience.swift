@@ -1,7 +1,7 @@
 package import BelfryCore
 
 extension Contents {
-    /// The devices of an audience as a plain set: the model that `AudienceWalk` is compared with.
+    /// The devices of an audience as a plain set: the model that `AudienceScan` is compared with.
     package func members(of audience: Audience, on platform: Key<Platform>) -> Set<Key<Device>> {
         switch audience {
         case .list(let list):

@@ -8,7 +8,7 @@ extension Contents {
         package var geofences: [Key<Geofence>: GeofenceRow] = [:]
         package var deletions: [Deletion] = []
         package var stamps: [Key<Application>: Instant] = [:]
-        package var notices: [Key<Platform>: NoticeRow] = [:]
+        package var updates: [Key<Platform>: GeofenceUpdateRow] = [:]
 
         package init() {}
     }
@@ -32,7 +32,7 @@ extension Contents {
         package let expiresAt: Instant
     }
 
-    package struct NoticeRow: Sendable {
+    package struct GeofenceUpdateRow: Sendable {
         package let application: Key<Application>
         package var changeCount: Int64
         package var firstChangeAt: Instant
@@ -47,7 +47,7 @@ extension Contents.Map {
         geofences = geofences.filter { $0.value.application != application }
         deletions.removeAll { $0.application == application }
         stamps[application] = nil
-        notices = notices.filter { $0.value.application != application }
+        updates = updates.filter { $0.value.application != application }
     }
 }
 
@@ -62,15 +62,15 @@ extension Contents {
 
     mutating func notify(_ application: Key<Application>, of changed: Set<GeofencePlatform>, now: Instant) {
         for platform in platforms.values
-        where platform.applicationKey == application && GeofenceNews.kinds.contains(platform.kind)
+        where platform.applicationKey == application && GeofenceUpdatePush.kinds.contains(platform.kind)
             && changed.contains(where: { $0.includes(platform.kind) })
         {
             var row =
-                map.notices[platform.key]
-                ?? NoticeRow(application: application, changeCount: 0, firstChangeAt: now, dueAt: now)
+                map.updates[platform.key]
+                ?? GeofenceUpdateRow(application: application, changeCount: 0, firstChangeAt: now, dueAt: now)
             row.changeCount += 1
-            row.dueAt = GeofenceNews.dueAt(firstChange: row.firstChangeAt, now: now)
-            map.notices[platform.key] = row
+            row.dueAt = GeofenceUpdatePush.dueAt(firstChange: row.firstChangeAt, now: now)
+            map.updates[platform.key] = row
         }
     }
 

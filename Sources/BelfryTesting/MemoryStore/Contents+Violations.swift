@@ -3,45 +3,45 @@ import BelfryCore
 extension Contents {
     /// What of docs/Architecture.md, "What must always hold", does not hold, each in a sentence.
     package var violations: [String] {
-        misuses + pageViolations + pushViolations + deviceViolations
+        misuses + batchViolations + pushViolations + deviceViolations
     }
 
-    private var pageViolations: [String] {
-        pages.values.sorted { $0.page.key < $1.page.key }.flatMap { row in
+    private var batchViolations: [String] {
+        batches.values.sorted { $0.batch.key < $1.batch.key }.flatMap { row in
             var found: [String] = []
-            let page = row.page
-            if !zip(page.devices, page.devices.dropFirst()).allSatisfy({ $0 < $1 }) {
-                found.append("page \(page.key): its devices do not ascend")
+            let batch = row.batch
+            if !zip(batch.devices, batch.devices.dropFirst()).allSatisfy({ $0 < $1 }) {
+                found.append("batch \(batch.key): its devices do not ascend")
             }
-            if page.answers.count != page.devices.count {
-                found.append("page \(page.key): \(page.answers.count) answers for \(page.devices.count) devices")
+            if batch.answers.count != batch.devices.count {
+                found.append("batch \(batch.key): \(batch.answers.count) answers for \(batch.devices.count) devices")
             }
-            if !row.rests.keys.allSatisfy({ page.answers[$0] == .pending }) {
-                found.append("page \(page.key): somebody with an answer rests")
+            if !row.retryTimes.keys.allSatisfy({ batch.answers[$0] == .pending }) {
+                found.append("batch \(batch.key): somebody with an answer waits")
             }
-            if (row.lease.dueAt == nil) == page.answers.contains(.pending) {
-                found.append("page \(page.key): is due exactly while devices wait, but it is not so")
+            if (row.lease.dueAt == nil) == batch.answers.contains(.pending) {
+                found.append("batch \(batch.key): is due exactly while devices wait, but it is not so")
             }
             return found
         }
     }
 
     private var pushViolations: [String] {
-        let pages = Dictionary(grouping: self.pages.values.map(\.page), by: \.pushKey)
+        let batches = Dictionary(grouping: self.batches.values.map(\.batch), by: \.pushKey)
         return pushes.values.sorted { $0.push.key < $1.push.key }.flatMap { row in
-            violations(of: row, pages: pages[row.push.key] ?? [])
+            violations(of: row, batches: batches[row.push.key] ?? [])
         }
     }
 
-    private func violations(of row: PushRow, pages: [Page]) -> [String] {
+    private func violations(of row: PushRow, batches: [Batch]) -> [String] {
         guard !row.hasLostAnswers else { return [] }
         var found: [String] = []
         let push = row.push.key
-        let answers = pages.flatMap(\.answers).reduce(into: [Answer: Int]()) { $0[$1, default: 0] += 1 }
+        let answers = batches.flatMap(\.answers).reduce(into: [Answer: Int]()) { $0[$1, default: 0] += 1 }
         if row.counts != answers {
             found.append("push \(push): counters \(row.counts.inWords), its answers are \(answers.inWords)")
         }
-        let devices = pages.flatMap(\.devices)
+        let devices = batches.flatMap(\.devices)
         if Set(devices).count != devices.count {
             let twice = Dictionary(grouping: devices) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
             found.append("push \(push): devices \(twice.prefix(5)) stand in two places")

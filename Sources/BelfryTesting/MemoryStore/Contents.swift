@@ -14,8 +14,8 @@ package struct Contents: Sendable {
     package var holders: [Address: Key<Device>] = [:]
     package var topics: [Key<Topic>: TopicRow] = [:]
     package var pushes: [Key<Push>: PushRow] = [:]
-    package var walks: [WalkKey: WalkRow] = [:]
-    package var pages: [Key<Page>: PageRow] = [:]
+    package var fanOuts: [FanOutKey: FanOutRow] = [:]
+    package var batches: [Key<Batch>: BatchRow] = [:]
     /// By name.
     package var idempotency: [[UInt8]: IdempotencyRecord] = [:]
     /// Whose records they are, of those too that are gone.
@@ -51,15 +51,15 @@ package struct Contents: Sendable {
 
     package struct PushRow: Sendable {
         package let push: Push
-        /// By answer, `pending` too; kept by each change, so that it can be compared with the pages.
+        /// By answer, `pending` too; kept by each change, so that it can be compared with the batches.
         package var counts: [Answer: Int] = [:]
         package var firstAnswerAt: Instant?
         package var settledAt: Instant?
-        /// Whether its pages were forgotten, which it outlives.
+        /// Whether its batches were forgotten, which it outlives.
         package var hasLostAnswers = false
     }
 
-    package struct WalkKey: Hashable, Comparable, Sendable {
+    package struct FanOutKey: Hashable, Comparable, Sendable {
         package let push: Key<Push>
         package let platform: Key<Platform>
 
@@ -68,21 +68,21 @@ package struct Contents: Sendable {
         }
     }
 
-    package struct WalkRow: Sendable {
-        package var walk: Walk
+    package struct FanOutRow: Sendable {
+        package var fanOut: FanOut
         package var lease: Lease
     }
 
-    package struct PageRow: Sendable {
-        package var page: Page
+    package struct BatchRow: Sendable {
+        package var batch: Batch
         package var lease: Lease
-        /// Until when devices wait that wait for longer than the page, by their place.
-        package var rests: [Int: Instant]
+        /// Until when devices wait that wait for longer than the batch, by their place.
+        package var retryTimes: [Int: Instant]
 
-        package init(page: Page, lease: Lease, rests: [Int: Instant] = [:]) {
-            self.page = page
+        package init(batch: Batch, lease: Lease, retryTimes: [Int: Instant] = [:]) {
+            self.batch = batch
             self.lease = lease
-            self.rests = rests
+            self.retryTimes = retryTimes
         }
     }
 
@@ -111,7 +111,7 @@ package struct Contents: Sendable {
 extension Contents {
     func isParked(_ platform: Key<Platform>) -> Bool { platforms[platform]?.parked != nil }
 
-    /// Settles the push once its whole audience has pages and each device its answer.
+    /// Settles the push once its whole audience has batches and each device its answer.
     mutating func settleIfDone(_ push: Key<Push>, now: Instant) {
         guard var row = pushes[push], row.settledAt == nil else { return }
         guard row.counts[.pending, default: 0] == 0 else { return }
@@ -121,7 +121,7 @@ extension Contents {
     }
 
     func isSpreading(_ push: Key<Push>) -> Bool {
-        walks.contains { $0.key.push == push && $0.value.lease.dueAt != nil }
+        fanOuts.contains { $0.key.push == push && $0.value.lease.dueAt != nil }
     }
 }
 

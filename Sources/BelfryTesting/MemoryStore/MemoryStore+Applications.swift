@@ -87,22 +87,22 @@ extension Contents {
         platforms[platform] = change(old)
     }
 
-    /// Pages that wait for a later time are due at once, the oldest push first; leases stay.
+    /// Batches that wait for a later time are due at once, the oldest push first; leases stay.
     fileprivate mutating func resume(_ platform: Key<Platform>) throws {
         guard isParked(platform) || platforms[platform] == nil else { return }
         try change(platform) { $0.with(parked: nil) }
         hasResumed = true
-        for (key, row) in pages where row.page.platformKey == platform && !row.lease.isHeld {
-            guard let dueAt = row.lease.dueAt, let push = pushes[row.page.pushKey]?.push else { continue }
-            pages[key]?.lease.dueAt = min(dueAt, push.acceptedAt)
+        for (key, row) in batches where row.batch.platformKey == platform && !row.lease.isHeld {
+            guard let dueAt = row.lease.dueAt, let push = pushes[row.batch.pushKey]?.push else { continue }
+            batches[key]?.lease.dueAt = min(dueAt, push.acceptedAt)
         }
     }
 
     fileprivate mutating func remove(_ application: Key<Application>, platforms: Set<Key<Platform>>) {
         schedules = schedules.filter { $0.value.applicationKey != application }
         let pushes = Set(self.pushes.values.map(\.push).filter { $0.applicationKey == application }.map(\.key))
-        pages = pages.filter { !pushes.contains($0.value.page.pushKey) }
-        walks = walks.filter { !pushes.contains($0.key.push) }
+        batches = batches.filter { !pushes.contains($0.value.batch.pushKey) }
+        fanOuts = fanOuts.filter { !pushes.contains($0.key.push) }
         self.pushes = self.pushes.filter { !pushes.contains($0.key) }
         devices = devices.filter { !platforms.contains($0.value.platformKey) }
         holders = holders.filter { !platforms.contains($0.key.platform) }

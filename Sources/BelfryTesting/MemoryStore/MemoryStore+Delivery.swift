@@ -1,43 +1,43 @@
 package import BelfryCore
 
 extension MemoryStore {
-    package func claimWalks(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [Walk] {
+    package func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut] {
         let now = clock.now
         return transaction { contents in
-            contents.dueWalks(lanes: lanes, now: now).prefix(limit).map { key in
+            contents.dueFanOuts(lanes: lanes, now: now).prefix(limit).map { key in
                 contents.lease(key, until: now + lease)
             }
         }
     }
 
-    package func devices(in walk: Walk, after: Key<Device>?, limit: Int) async throws -> [Key<Device>] {
+    package func devices(in fanOut: FanOut, after: Key<Device>?, limit: Int) async throws -> [Key<Device>] {
         transaction { contents in
-            let members = contents.members(of: walk.audience, on: walk.platformKey)
+            let members = contents.members(of: fanOut.audience, on: fanOut.platformKey)
             return Array(members.filter { device in after.map { device > $0 } ?? true }.sorted().prefix(limit))
         }
     }
 
-    package func advance(_ step: WalkStep) async throws -> Bool {
+    package func advance(_ step: FanOutStep) async throws -> Bool {
         let now = clock.now
         let isDone = transaction { $0.advance(step, now: now) }
         if isDone { signals.fire() }
         return isDone
     }
 
-    package func claimPages(_ claim: PageClaim) async throws -> [Page] {
+    package func claimBatches(_ claim: BatchClaim) async throws -> [Batch] {
         let now = clock.now
         return transaction { contents in
             contents.choose(claim, now: now).map { contents.lease($0, now: now, until: now + claim.lease) }
         }
     }
 
-    package func load(_ page: Page) async throws -> PageLoad? {
+    package func load(_ batch: Batch) async throws -> BatchLoad? {
         transaction { contents in
             guard
-                let push = contents.pushes[page.pushKey]?.push, let platform = contents.platforms[page.platformKey]
+                let push = contents.pushes[batch.pushKey]?.push, let platform = contents.platforms[batch.platformKey]
             else { return nil }
-            let recipients = page.ready.compactMap { contents.recipient(page.devices[$0]) }
-            return PageLoad(push: push, platform: platform, recipients: recipients)
+            let recipients = batch.ready.compactMap { contents.recipient(batch.devices[$0]) }
+            return BatchLoad(push: push, platform: platform, recipients: recipients)
         }
     }
 
@@ -50,64 +50,65 @@ extension MemoryStore {
 
     package func nextDue() async throws -> Instant? {
         transaction { contents in
-            let walks = contents.walks.values.filter { !contents.isParked($0.walk.platformKey) }.map(\.lease)
-            let pages = contents.pages.values.filter { !contents.isParked($0.page.platformKey) }.map(\.lease)
-            return (walks + pages).compactMap(\.dueAt).min()
+            let fanOuts = contents.fanOuts.values.filter { !contents.isParked($0.fanOut.platformKey) }.map(\.lease)
+            let batches = contents.batches.values.filter { !contents.isParked($0.batch.platformKey) }.map(\.lease)
+            return (fanOuts + batches).compactMap(\.dueAt).min()
         }
     }
 }
 
-// MARK: Walks
+// MARK: Fan-outs
 
 extension Contents {
     /// The most urgent lane first, within a lane one for each application in turn, the oldest of each first.
-    fileprivate mutating func dueWalks(lanes: [Lane], now: Instant) -> [WalkKey] {
+    fileprivate mutating func dueFanOuts(lanes: [Lane], now: Instant) -> [FanOutKey] {
         turn += 1
         return Set(lanes).sorted().flatMap { lane in
-            let due = walks.filter { $0.value.walk.lane == lane && $0.value.lease.isDue(at: now) }.keys.sorted()
+            let due = fanOuts.filter { $0.value.fanOut.lane == lane && $0.value.lease.isDue(at: now) }.keys.sorted()
             let queues = Dictionary(grouping: due) { pushes[$0.push]?.push.applicationKey ?? Key(0) }
             return queues.sorted { $0.key < $1.key }.map(\.value).rotated(by: turn).inTurn()
         }
     }
 
-    fileprivate mutating func lease(_ key: WalkKey, until: Instant) -> Walk {
-        guard let row = walks[key] else { preconditionFailure("a due walk is in the table") }
-        let walk = row.walk.with(cursor: row.walk.cursor, attempt: row.walk.attempt + 1)
-        walks[key] = WalkRow(walk: walk, lease: Lease(dueAt: until, isHeld: true))
-        return walk
+    fileprivate mutating func lease(_ key: FanOutKey, until: Instant) -> FanOut {
+        guard let row = fanOuts[key] else { preconditionFailure("a due fan-out is in the table") }
+        let fanOut = row.fanOut.with(cursor: row.fanOut.cursor, attempt: row.fanOut.attempt + 1)
+        fanOuts[key] = FanOutRow(fanOut: fanOut, lease: Lease(dueAt: until, isHeld: true))
+        return fanOut
     }
 
-    fileprivate mutating func advance(_ step: WalkStep, now: Instant) -> Bool {
-        let key = WalkKey(push: step.walk.pushKey, platform: step.walk.platformKey)
-        guard let row = walks[key], row.lease.isHeld, row.walk.attempt == step.walk.attempt else { return false }
-        for devices in step.pages where !devices.isEmpty { write(devices, of: row.walk, now: now) }
-        let cursor = step.pages.last { !$0.isEmpty }?.last ?? row.walk.cursor
-        walks[key] = WalkRow(
-            walk: row.walk.with(cursor: cursor, attempt: row.walk.attempt),
+    fileprivate mutating func advance(_ step: FanOutStep, now: Instant) -> Bool {
+        let key = FanOutKey(push: step.fanOut.pushKey, platform: step.fanOut.platformKey)
+        guard let row = fanOuts[key], row.lease.isHeld, row.fanOut.attempt == step.fanOut.attempt else { return false }
+        for devices in step.batches where !devices.isEmpty { write(devices, of: row.fanOut, now: now) }
+        let cursor = step.batches.last { !$0.isEmpty }?.last ?? row.fanOut.cursor
+        fanOuts[key] = FanOutRow(
+            fanOut: row.fanOut.with(cursor: cursor, attempt: row.fanOut.attempt),
             lease: Lease(dueAt: step.isLast ? nil : now))
         settleIfDone(key.push, now: now)
         return true
     }
 
-    private mutating func write(_ devices: [Key<Device>], of walk: Walk, now: Instant) {
-        let page = Page(
-            key: nextKey(), pushKey: walk.pushKey, platformKey: walk.platformKey, lane: walk.lane, devices: devices,
+    private mutating func write(_ devices: [Key<Device>], of fanOut: FanOut, now: Instant) {
+        let batch = Batch(
+            key: nextKey(), pushKey: fanOut.pushKey, platformKey: fanOut.platformKey, lane: fanOut.lane,
+            devices: devices,
             answers: devices.map { _ in .pending }, attempt: 0, isLapsed: false)
-        pages[page.key] = PageRow(page: page, lease: Lease(dueAt: now))
-        pushes[walk.pushKey]?.counts.add(devices.count, to: .pending)
+        batches[batch.key] = BatchRow(batch: batch, lease: Lease(dueAt: now))
+        pushes[fanOut.pushKey]?.counts.add(devices.count, to: .pending)
     }
 }
 
-// MARK: Pages
+// MARK: Batches
 
 extension Contents {
     /// Lane by lane, a fair share for each application, never over a platform's room; the longest due first.
-    fileprivate mutating func choose(_ claim: PageClaim, now: Instant) -> [Key<Page>] {
+    fileprivate mutating func choose(_ claim: BatchClaim, now: Instant) -> [Key<Batch>] {
         turn += 1
         var room: [Key<Platform>: Int] = [:]
-        var chosen: [Key<Page>] = []
+        var chosen: [Key<Batch>] = []
         for lane in Set(claim.lanes).sorted() {
-            let queues = duePages(lane, now: now)
+            let queues = dueBatches(lane, now: now)
             let bidders = queues.keys.sorted().compactMap { platform in
                 platforms[platform].map { found in
                     FairShare.Bidder(
@@ -115,7 +116,7 @@ extension Contents {
                         room: min(room[platform] ?? claim.room(on: platform), queues[platform]?.count ?? 0))
                 }
             }
-            let shares = FairShare.divide(claim.pagesMax - chosen.count, among: bidders, turn: turn)
+            let shares = FairShare.divide(claim.batchesMax - chosen.count, among: bidders, turn: turn)
             for (platform, share) in shares.sorted(by: { $0.key < $1.key }) {
                 chosen += (queues[platform] ?? []).prefix(share)
                 room[platform] = (room[platform] ?? claim.room(on: platform)) - share
@@ -124,23 +125,23 @@ extension Contents {
         return chosen
     }
 
-    private func duePages(_ lane: Lane, now: Instant) -> [Key<Platform>: [Key<Page>]] {
-        let due = pages.values.filter { row in
-            row.page.lane == lane && row.lease.isDue(at: now) && !isParked(row.page.platformKey)
+    private func dueBatches(_ lane: Lane, now: Instant) -> [Key<Platform>: [Key<Batch>]] {
+        let due = batches.values.filter { row in
+            row.batch.lane == lane && row.lease.isDue(at: now) && !isParked(row.batch.platformKey)
         }
-        return Dictionary(grouping: due, by: \.page.platformKey).mapValues { rows in
-            rows.sorted { ($0.lease.dueAt ?? .zero, $0.page.key) < ($1.lease.dueAt ?? .zero, $1.page.key) }
-                .map(\.page.key)
+        return Dictionary(grouping: due, by: \.batch.platformKey).mapValues { rows in
+            rows.sorted { ($0.lease.dueAt ?? .zero, $0.batch.key) < ($1.lease.dueAt ?? .zero, $1.batch.key) }
+                .map(\.batch.key)
         }
     }
 
-    fileprivate mutating func lease(_ key: Key<Page>, now: Instant, until: Instant) -> Page {
-        guard let row = pages[key] else { preconditionFailure("a due page is in the table") }
-        let page = row.page.with(
-            answers: row.page.answers, attempt: row.page.attempt + 1, isLapsed: row.lease.isHeld,
-            rests: row.rests.filter { $0.value > now })
-        pages[key] = PageRow(page: page, lease: Lease(dueAt: until, isHeld: true), rests: row.rests)
-        return page
+    fileprivate mutating func lease(_ key: Key<Batch>, now: Instant, until: Instant) -> Batch {
+        guard let row = batches[key] else { preconditionFailure("a due batch is in the table") }
+        let batch = row.batch.with(
+            answers: row.batch.answers, attempt: row.batch.attempt + 1, isLapsed: row.lease.isHeld,
+            retryTimes: row.retryTimes.filter { $0.value > now })
+        batches[key] = BatchRow(batch: batch, lease: Lease(dueAt: until, isHeld: true), retryTimes: row.retryTimes)
+        return batch
     }
 
     fileprivate func recipient(_ key: Key<Device>) -> Recipient? {
@@ -149,53 +150,54 @@ extension Contents {
     }
 
     fileprivate mutating func settle(_ settlement: Settlement, now: Instant) -> Bool {
-        let key = settlement.page.key
-        guard let row = pages[key], row.page.attempt == settlement.page.attempt else { return false }
-        // Said twice, because the courier never heard the first answer.
+        let key = settlement.batch.key
+        guard let row = batches[key], row.batch.attempt == settlement.batch.attempt else { return false }
+        // Said twice, because the delivery worker never heard the first answer.
         guard row.lease.isHeld else { return true }
-        tally(from: row.page, to: settlement.answers, now: now)
-        let page = row.page.with(
-            answers: settlement.answers, attempt: row.page.attempt, isLapsed: row.page.isLapsed)
-        pages[key] = PageRow(page: page, lease: Lease(dueAt: settlement.retryAt), rests: settlement.restEnds)
-        for death in settlement.deaths { deactivate(death) }
+        tally(from: row.batch, to: settlement.answers, now: now)
+        let batch = row.batch.with(
+            answers: settlement.answers, attempt: row.batch.attempt, isLapsed: row.batch.isLapsed)
+        batches[key] = BatchRow(batch: batch, lease: Lease(dueAt: settlement.retryAt), retryTimes: settlement.waitEnds)
+        for deadToken in settlement.deadTokens { deactivate(deadToken) }
         for move in settlement.moves { relocate(move, now: now) }
-        if let halt = settlement.halt, let platform = platforms[page.platformKey],
+        if let halt = settlement.halt, let platform = platforms[batch.platformKey],
             platform.credentialsVersion == halt.credentialsVersion
         {
-            platforms[page.platformKey] = platform.with(parked: halt.parking)
+            platforms[batch.platformKey] = platform.with(parked: halt.parking)
         }
-        settleIfDone(page.pushKey, now: now)
+        settleIfDone(batch.pushKey, now: now)
         return true
     }
 
-    private mutating func tally(from page: Page, to answers: [Answer], now: Instant) {
-        for (index, (before, after)) in zip(page.answers, answers).enumerated() where before != after {
+    private mutating func tally(from batch: Batch, to answers: [Answer], now: Instant) {
+        for (index, (before, after)) in zip(batch.answers, answers).enumerated() where before != after {
             if before != .pending {
-                misuses.append("page \(page.key): device \(page.devices[index]) had \(before.name), now \(after.name)")
+                misuses.append(
+                    "batch \(batch.key): device \(batch.devices[index]) had \(before.name), now \(after.name)")
             }
-            pushes[page.pushKey]?.counts.add(-1, to: before)
-            pushes[page.pushKey]?.counts.add(1, to: after)
-            if after == .accepted { events.count(.sent, of: page.pushKey, on: page.platformKey, at: now) }
-            if pushes[page.pushKey]?.firstAnswerAt == nil { pushes[page.pushKey]?.firstAnswerAt = now }
+            pushes[batch.pushKey]?.counts.add(-1, to: before)
+            pushes[batch.pushKey]?.counts.add(1, to: after)
+            if after == .accepted { events.count(.sent, of: batch.pushKey, on: batch.platformKey, at: now) }
+            if pushes[batch.pushKey]?.firstAnswerAt == nil { pushes[batch.pushKey]?.firstAnswerAt = now }
         }
     }
 }
 
-extension Walk {
-    func with(cursor: Key<Device>?, attempt: Int64) -> Walk {
-        Walk(
+extension FanOut {
+    func with(cursor: Key<Device>?, attempt: Int64) -> FanOut {
+        FanOut(
             pushKey: pushKey, platformKey: platformKey, lane: lane, audience: audience, cursor: cursor,
             attempt: attempt)
     }
 }
 
-extension Page {
+extension Batch {
     package func with(
-        answers: [Answer], attempt: Int64, isLapsed: Bool, rests: [Int: Instant] = [:]
-    ) -> Page {
-        Page(
+        answers: [Answer], attempt: Int64, isLapsed: Bool, retryTimes: [Int: Instant] = [:]
+    ) -> Batch {
+        Batch(
             key: key, pushKey: pushKey, platformKey: platformKey, lane: lane, devices: devices, answers: answers,
-            attempt: attempt, isLapsed: isLapsed, rests: rests)
+            attempt: attempt, isLapsed: isLapsed, retryTimes: retryTimes)
     }
 }
 

@@ -10,15 +10,15 @@ extension MemoryStore {
             guard contents.platforms[platform.key] != nil else { throw StoreError.unknown("platform") }
             let named = uuid.flatMap { contents.device($0, on: platform.key) }?.key
             let holder = contents.holders[Contents.Address(platform: platform.key, token: registration.token)]
-            switch Enrolment(named: named, holder: holder) {
+            switch RegistrationRules(named: named, holder: holder) {
             case .create:
                 try contents.check(quotas, registration, of: nil, on: platform)
-                return contents.enrol(registration, as: contents.nextKey(), on: platform.key, now: now)
+                return contents.register(registration, as: contents.nextKey(), on: platform.key, now: now)
             case .update(let device, let evicted):
                 try registration.checkTopics(after: contents.devices[device]?.topics ?? [])
                 try contents.check(quotas, registration, of: contents.devices[device], on: platform)
                 if let evicted { contents.evict(evicted) }
-                return contents.enrol(registration, as: device, on: platform.key, now: now)
+                return contents.register(registration, as: device, on: platform.key, now: now)
             }
         }
     }
@@ -50,7 +50,7 @@ extension Contents {
         return device.platformKey == platform ? device : nil
     }
 
-    fileprivate mutating func enrol(
+    fileprivate mutating func register(
         _ registration: Registration, as key: Key<Device>, on platform: Key<Platform>, now: Instant
     ) -> Device {
         let old = devices[key]
@@ -73,9 +73,9 @@ extension Contents {
         devices[key] = device.with(token: nil, isActive: false)
     }
 
-    mutating func deactivate(_ death: Settlement.Death) {
-        guard let device = devices[death.device], device.registeredAt < death.since else { return }
-        devices[death.device] = device.with(token: device.token, isActive: false)
+    mutating func deactivate(_ deadToken: Settlement.DeadToken) {
+        guard let device = devices[deadToken.device], device.registeredAt < deadToken.since else { return }
+        devices[deadToken.device] = device.with(token: device.token, isActive: false)
     }
 }
 

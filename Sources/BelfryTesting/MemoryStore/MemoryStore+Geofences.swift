@@ -69,7 +69,7 @@ extension MemoryStore {
         }
     }
 
-    package func geofenceUpdates(since: Instant, on platform: Platform) async throws -> GeofenceUpdates {
+    package func geofenceUpdates(since: Instant, on platform: Platform) async throws -> GeofenceChanges {
         let now = clock.now
         return transaction { contents in
             contents.turnGeofences(now: now)
@@ -83,27 +83,27 @@ extension MemoryStore {
         return false
     }
 
-    package func dueGeofenceNotices(atMost limit: Int) async throws -> [GeofenceNotice] {
+    package func dueGeofenceUpdates(atMost limit: Int) async throws -> [GeofenceUpdate] {
         let now = clock.now
-        let due = contents.map.notices.filter { $0.value.dueAt <= now }
+        let due = contents.map.updates.filter { $0.value.dueAt <= now }
         return due.sorted { ($0.value.dueAt, $0.key) < ($1.value.dueAt, $1.key) }.prefix(limit).map { platform, row in
-            GeofenceNotice(
+            GeofenceUpdate(
                 platformKey: platform, applicationKey: row.application, changeCount: row.changeCount)
         }
     }
 
-    package func settle(_ notice: GeofenceNotice) async throws {
+    package func settle(_ update: GeofenceUpdate) async throws {
         transaction { contents in
-            guard contents.map.notices[notice.platformKey]?.changeCount == notice.changeCount else { return }
-            contents.map.notices[notice.platformKey] = nil
+            guard contents.map.updates[update.platformKey]?.changeCount == update.changeCount else { return }
+            contents.map.updates[update.platformKey] = nil
         }
     }
 
-    package func postpone(_ notice: GeofenceNotice, for pause: Duration) async throws {
+    package func postpone(_ update: GeofenceUpdate, for pause: Duration) async throws {
         let now = clock.now
         transaction { contents in
-            contents.map.notices[notice.platformKey]?.dueAt = now + pause
-            contents.map.notices[notice.platformKey]?.firstChangeAt = now + pause
+            contents.map.updates[update.platformKey]?.dueAt = now + pause
+            contents.map.updates[update.platformKey]?.firstChangeAt = now + pause
         }
     }
 
@@ -122,7 +122,7 @@ extension Contents {
         }
     }
 
-    fileprivate func geofenceUpdates(since: Instant, on platform: Platform) -> GeofenceUpdates {
+    fileprivate func geofenceUpdates(since: Instant, on platform: Platform) -> GeofenceChanges {
         let application = platform.applicationKey
         let last = map.stamps[application] ?? .zero
         let isFresh = since <= .zero || since > last
@@ -137,7 +137,7 @@ extension Contents {
         }
         let deleted = map.deletions.filter { $0.application == application && $0.changedAt > since }.map(\.geofence)
         let withdrawn = rows.filter { !isShown($0) }.map(\.geofence.key)
-        return GeofenceUpdates(
+        return GeofenceChanges(
             lastModified: last, geofences: shown.map(\.geofence),
             gone: isFresh ? [] : (withdrawn + deleted).sorted())
     }

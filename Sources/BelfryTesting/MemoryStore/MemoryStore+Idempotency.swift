@@ -21,16 +21,16 @@ extension MemoryStore {
         }
     }
 
-    package func complete(_ name: [UInt8], seed: UUID, with answer: KeptAnswer) async throws {
+    package func complete(_ name: [UInt8], idempotentID: UUID, with answer: KeptAnswer) async throws {
         transaction { contents in
-            if contents.isHeld(name, by: seed) { contents.idempotency[name]?.state = .answered(answer) }
+            if contents.isHeld(name, by: idempotentID) { contents.idempotency[name]?.state = .answered(answer) }
         }
     }
 
-    package func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
+    package func release(_ name: [UInt8], idempotentID: UUID, hadNoEffect: Bool) async throws {
         let now = clock.now
         transaction { contents in
-            guard contents.isHeld(name, by: seed) else { return }
+            guard contents.isHeld(name, by: idempotentID) else { return }
             if hadNoEffect {
                 contents.idempotency[name] = nil
             } else {
@@ -41,8 +41,10 @@ extension MemoryStore {
 }
 
 extension Contents {
-    fileprivate func isHeld(_ name: [UInt8], by seed: UUID) -> Bool {
-        guard let record = idempotency[name], record.seed == seed, case .held = record.state else { return false }
+    fileprivate func isHeld(_ name: [UInt8], by idempotentID: UUID) -> Bool {
+        guard let record = idempotency[name], record.idempotentID == idempotentID, case .held = record.state else {
+            return false
+        }
         return true
     }
 }

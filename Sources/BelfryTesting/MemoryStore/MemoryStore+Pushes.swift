@@ -25,8 +25,8 @@ extension MemoryStore {
 
     package func answer(of device: Key<Device>, in push: Key<Push>) async throws -> Answer? {
         transaction { contents in
-            for row in contents.pages.values where row.page.pushKey == push {
-                if let index = row.page.devices.firstIndex(of: device) { return row.page.answers[index] }
+            for row in contents.batches.values where row.batch.pushKey == push {
+                if let index = row.batch.devices.firstIndex(of: device) { return row.batch.answers[index] }
             }
             return nil
         }
@@ -43,10 +43,10 @@ extension Contents {
             expiresAt: new.expiresAt)
         pushes[push.key] = PushRow(push: push)
         for platform in new.platformKeys {
-            let walk = Walk(
+            let fanOut = FanOut(
                 pushKey: push.key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: nil,
                 attempt: 0)
-            walks[WalkKey(push: push.key, platform: platform)] = WalkRow(walk: walk, lease: Lease(dueAt: now))
+            fanOuts[FanOutKey(push: push.key, platform: platform)] = FanOutRow(fanOut: fanOut, lease: Lease(dueAt: now))
         }
         settleIfDone(push.key, now: now)
         return push
@@ -54,15 +54,16 @@ extension Contents {
 
     func receipt(of row: PushRow) -> Receipt {
         Receipt(
-            push: row.push.head, isSpread: !isSpreading(row.push.key), counts: row.counts, settledAt: row.settledAt,
+            push: row.push.head, isFannedOut: !isSpreading(row.push.key), counts: row.counts, settledAt: row.settledAt,
             firstAnswerAt: row.firstAnswerAt,
             parked: openPlatforms(of: row.push.key).compactMap { platforms[$0]?.parked })
     }
 
     /// The platforms on which the push still has something to do.
     func openPlatforms(of push: Key<Push>) -> [Key<Platform>] {
-        let walking = walks.filter { $0.key.push == push && $0.value.lease.dueAt != nil }.map(\.key.platform)
-        let carrying = pages.values.filter { $0.page.pushKey == push && $0.lease.dueAt != nil }.map(\.page.platformKey)
-        return Set(walking + carrying).sorted()
+        let fanningOut = fanOuts.filter { $0.key.push == push && $0.value.lease.dueAt != nil }.map(\.key.platform)
+        let sending = batches.values.filter { $0.batch.pushKey == push && $0.lease.dueAt != nil }.map(
+            \.batch.platformKey)
+        return Set(fanningOut + sending).sorted()
     }
 }

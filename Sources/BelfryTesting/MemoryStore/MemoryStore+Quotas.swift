@@ -67,7 +67,7 @@ extension Contents {
         let pushes = pushes.values.filter { $0.push.applicationKey == application }
             .map { $0.push.content.storedText.utf8.count + $0.push.audience.storedText.utf8.count }
         let schedules = schedules.values.filter { $0.applicationKey == application }
-            .map { $0.order.content.storedText.utf8.count + $0.order.target.storedText.utf8.count }
+            .map { $0.pushRequest.content.storedText.utf8.count + $0.pushRequest.target.storedText.utf8.count }
         let geofences = map.geofences.values.filter { $0.application == application }
             .map { $0.geofence.plan.data.storedText.utf8.count }
         return (pushes + schedules + geofences).reduce(0, +)

@@ -23,15 +23,15 @@ extension MemoryStore {
         try await receipts(of: application, before: before, limit: limit).map(\.push)
     }
 
-    package func request(of push: Key<Push>) async throws -> Order? {
+    package func request(of push: Key<Push>) async throws -> PushRequest? {
         transaction { contents in contents.pushes[push]?.push.order(naming: contents.naming) }
     }
 
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
         transaction { contents in
             var counts: [Key<Platform>: [Answer: Int]] = [:]
-            for page in contents.pages.values.map(\.page) where page.pushKey == push {
-                for answer in page.answers { counts[page.platformKey, default: [:]][answer, default: 0] += 1 }
+            for batch in contents.batches.values.map(\.batch) where batch.pushKey == push {
+                for answer in batch.answers { counts[batch.platformKey, default: [:]][answer, default: 0] += 1 }
             }
             return counts
         }
@@ -41,8 +41,8 @@ extension MemoryStore {
         in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
     ) async throws -> AnswerPage {
         transaction { contents in
-            let all = contents.pages.values.map(\.page).filter { $0.pushKey == push }.flatMap { page in
-                zip(page.devices, page.answers).map { (AnswerCursor(platform: page.platformKey, device: $0), $1) }
+            let all = contents.batches.values.map(\.batch).filter { $0.pushKey == push }.flatMap { batch in
+                zip(batch.devices, batch.answers).map { (AnswerCursor(platform: batch.platformKey, device: $0), $1) }
             }
             let found = all.filter { cursor, answer in
                 kind.includes(answer) && (after.map { $0 < cursor } ?? true)

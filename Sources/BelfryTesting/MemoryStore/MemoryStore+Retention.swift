@@ -17,10 +17,10 @@ extension Contents {
     fileprivate mutating func forgetAnswers(before: Instant) -> Int {
         var rows = 0
         for (key, push) in pushes where push.isSettled(before: before) && !push.hasLostAnswers {
-            let pages = self.pages.filter { $0.value.page.pushKey == key }.keys
-            for page in pages { self.pages[page] = nil }
+            let batches = self.batches.filter { $0.value.batch.pushKey == key }.keys
+            for batch in batches { self.batches[batch] = nil }
             pushes[key]?.hasLostAnswers = true
-            rows += pages.count
+            rows += batches.count
         }
         return rows
     }
@@ -30,7 +30,7 @@ extension Contents {
         for key in gone {
             pushes[key] = nil
             events.pushes[key] = nil
-            walks = walks.filter { $0.key.push != key }
+            fanOuts = fanOuts.filter { $0.key.push != key }
         }
         return gone.count
     }

@@ -2,7 +2,7 @@ package import BelfryCore
 
 extension MemoryStore {
     package func schedule(
-        _ order: Order, at dueAt: Instant, for application: Key<Application>
+        _ pushRequest: PushRequest, at dueAt: Instant, for application: Key<Application>
     ) async throws -> Schedule {
         let now = clock.now
         let schedule = try transaction { contents in
@@ -10,9 +10,10 @@ extension MemoryStore {
             try contents.check(quotas, .schedules, of: application)
             try contents.check(
                 quotas, .content, of: application,
-                adding: order.content.storedText.utf8.count + order.target.storedText.utf8.count)
+                adding: pushRequest.content.storedText.utf8.count + pushRequest.target.storedText.utf8.count)
             let schedule = Schedule(
-                key: contents.nextKey(), applicationKey: application, order: order, dueAt: dueAt, createdAt: now,
+                key: contents.nextKey(), applicationKey: application, pushRequest: pushRequest, dueAt: dueAt,
+                createdAt: now,
                 version: 1, ending: nil)
             contents.schedules[schedule.key] = schedule
             return schedule
@@ -53,7 +54,7 @@ extension MemoryStore {
         let changed = try transaction { contents -> Schedule? in
             guard let schedule = contents.schedule(key, of: application), schedule.ending == nil else { return nil }
             let changed = schedule.changed(by: change)
-            let (old, new) = (schedule.order, changed.order)
+            let (old, new) = (schedule.pushRequest, changed.pushRequest)
             try contents.check(
                 quotas, .content, of: application,
                 adding: new.content.storedText.utf8.count + new.target.storedText.utf8.count

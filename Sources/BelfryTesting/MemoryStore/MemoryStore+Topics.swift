@@ -34,9 +34,9 @@ extension MemoryStore {
 
     package func deleteTopics(_ keys: [Key<Topic>], of application: Key<Application>) async throws -> Int {
         transaction { contents in
-            let doomed = Set(keys).filter { contents.topics[$0]?.application == application }
-            for key in doomed { contents.bury(key) }
-            return doomed.count
+            let beingDeleted = Set(keys).filter { contents.topics[$0]?.application == application }
+            for key in beingDeleted { contents.delete(key) }
+            return beingDeleted.count
         }
     }
 
@@ -86,11 +86,11 @@ extension Contents {
     }
 
     /// Topics whose time has come are gone before anything else happens.
-    mutating func buryExpiredTopics(at now: Instant) {
-        for row in topics.values where row.topic.expiresAt.map({ $0 <= now }) ?? false { bury(row.topic.key) }
+    mutating func deleteExpiredTopics(at now: Instant) {
+        for row in topics.values where row.topic.expiresAt.map({ $0 <= now }) ?? false { delete(row.topic.key) }
     }
 
-    fileprivate mutating func bury(_ key: Key<Topic>) {
+    fileprivate mutating func delete(_ key: Key<Topic>) {
         guard let row = topics.removeValue(forKey: key) else { return }
         for device in devices.values
         where device.topics.contains(row.topic.name)

@@ -47,23 +47,23 @@ extension Contents {
         platforms[platform] = nil
         devices = devices.filter { $0.value.platformKey != platform }
         holders = holders.filter { $0.key.platform != platform }
-        let walked = walks.keys.filter { $0.platform == platform }
-        for key in walked { walks[key] = nil }
-        let waiting = pages.values.map(\.page).filter { $0.platformKey == platform && $0.answers.contains(.pending) }
-        for page in waiting.sorted(by: { $0.key < $1.key }) { answerMissing(page, now: now) }
-        for push in Set(walked.map(\.push)) { settleIfDone(push, now: now) }
+        let endedFanOuts = fanOuts.keys.filter { $0.platform == platform }
+        for key in endedFanOuts { fanOuts[key] = nil }
+        let waiting = batches.values.map(\.batch).filter { $0.platformKey == platform && $0.answers.contains(.pending) }
+        for batch in waiting.sorted(by: { $0.key < $1.key }) { answerMissing(batch, now: now) }
+        for push in Set(endedFanOuts.map(\.push)) { settleIfDone(push, now: now) }
     }
 
-    private mutating func answerMissing(_ page: Page, now: Instant) {
-        let missing = page.with(
-            answers: page.answers.map { $0 == .pending ? .skipped(.missing) : $0 }, attempt: page.attempt + 1,
-            isLapsed: page.isLapsed)
-        pages[page.key] = PageRow(page: missing, lease: Lease(dueAt: nil))
-        let waiting = page.answers.count { $0 == .pending }
-        pushes[page.pushKey]?.counts.add(-waiting, to: .pending)
-        pushes[page.pushKey]?.counts.add(waiting, to: .skipped(.missing))
-        if pushes[page.pushKey]?.firstAnswerAt == nil { pushes[page.pushKey]?.firstAnswerAt = now }
-        settleIfDone(page.pushKey, now: now)
+    private mutating func answerMissing(_ batch: Batch, now: Instant) {
+        let missing = batch.with(
+            answers: batch.answers.map { $0 == .pending ? .skipped(.missing) : $0 }, attempt: batch.attempt + 1,
+            isLapsed: batch.isLapsed)
+        batches[batch.key] = BatchRow(batch: missing, lease: Lease(dueAt: nil))
+        let waiting = batch.answers.count { $0 == .pending }
+        pushes[batch.pushKey]?.counts.add(-waiting, to: .pending)
+        pushes[batch.pushKey]?.counts.add(waiting, to: .skipped(.missing))
+        if pushes[batch.pushKey]?.firstAnswerAt == nil { pushes[batch.pushKey]?.firstAnswerAt = now }
+        settleIfDone(batch.pushKey, now: now)
     }
 }
 

@@ -6,7 +6,7 @@ import Synchronization
 /// Plain rather than fast: each method is one change of `Contents` under one lock, so each is a transaction.
 package final class MemoryStore: Store {
     private let held: Mutex<Contents>
-    let signals = Hints()
+    let signals = WorkHints()
     let clock: any WallClock
     let quotas: Quotas
 
@@ -35,7 +35,7 @@ package final class MemoryStore: Store {
     func transaction<Result: Sendable>(_ body: (inout sending Contents) throws -> sending Result) rethrows -> Result {
         let now = clock.now
         return try held.withLock { contents in
-            contents.buryExpiredTopics(at: now)
+            contents.deleteExpiredTopics(at: now)
             return try body(&contents)
         }
     }

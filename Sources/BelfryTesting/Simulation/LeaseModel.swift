@@ -1,8 +1,9 @@
 package import BelfryCore
 
-/// One page with one device, and the couriers that want it: the whole lease protocol, and as little else as can be.
+/// One batch with one device, and the delivery workers that want it: the whole lease protocol, and as little else as
+/// can be.
 ///
-/// Small enough that every state it can reach is looked at (`LeaseModelTests`), and walked in each store
+/// Small enough that every state it can reach is looked at (`LeaseModelTests`), and played in each store
 /// (`LeaseConformance`).
 package struct LeaseModel: Sendable, Hashable {
     package enum Step: Sendable, Hashable {
@@ -28,7 +29,7 @@ package struct LeaseModel: Sendable, Hashable {
         case none, held, lapsed
     }
 
-    /// What a courier knows of the page.
+    /// What a delivery worker knows of the batch.
     package struct Hold: Sendable, Hashable {
         package let attempt: Int
         package let isLapsed: Bool
@@ -38,7 +39,7 @@ package struct LeaseModel: Sendable, Hashable {
 
     private let guarantee: Push.Guarantee
     private let fault: Fault?
-    /// How often a courier may die, or be too slow.
+    /// How often a delivery worker may die, or be too slow.
     private let mishapsMax: Int
     private let failuresMax: Int
 
@@ -52,9 +53,9 @@ package struct LeaseModel: Sendable, Hashable {
     private var settlements = 0
 
     package init(
-        couriers: Int, mishaps: Int, failures: Int, guarantee: Push.Guarantee = .atLeastOnce, fault: Fault? = nil
+        workers: Int, mishaps: Int, failures: Int, guarantee: Push.Guarantee = .atLeastOnce, fault: Fault? = nil
     ) {
-        holds = Array(repeating: nil, count: couriers)
+        holds = Array(repeating: nil, count: workers)
         mishapsMax = mishaps
         failuresMax = failures
         self.guarantee = guarantee
@@ -71,17 +72,17 @@ package struct LeaseModel: Sendable, Hashable {
 
     package var steps: [Step] {
         var steps: [Step] = lease == .held && canLapse ? [.lapse] : []
-        for (courier, hold) in holds.enumerated() {
+        for (worker, hold) in holds.enumerated() {
             guard let hold else {
-                if isClaimable { steps.append(.claim(courier)) }
+                if isClaimable { steps.append(.claim(worker)) }
                 continue
             }
-            if mishaps < mishapsMax { steps.append(.crash(courier)) }
+            if mishaps < mishapsMax { steps.append(.crash(worker)) }
             if hold.word != nil || isAbandoned(hold) {
-                steps.append(.settle(courier))
+                steps.append(.settle(worker))
             } else {
                 let words: [Word] = failures < failuresMax ? Word.allCases : [.accepted]
-                steps += words.map { .tell(courier, $0) }
+                steps += words.map { .tell(worker, $0) }
             }
         }
         return steps
@@ -91,21 +92,21 @@ package struct LeaseModel: Sendable, Hashable {
     @discardableResult
     package mutating func take(_ step: Step) -> Bool {
         switch step {
-        case .claim(let courier):
+        case .claim(let worker):
             attempt += 1
-            holds[courier] = Hold(attempt: attempt, isLapsed: lease == .lapsed)
+            holds[worker] = Hold(attempt: attempt, isLapsed: lease == .lapsed)
             lease = .held
-        case .tell(let courier, let word):
+        case .tell(let worker, let word):
             tells += 1
-            holds[courier]?.word = word
+            holds[worker]?.word = word
             if word != .accepted { failures += 1 }
-        case .settle(let courier):
-            let hold = holds[courier]
-            holds[courier] = nil
+        case .settle(let worker):
+            let hold = holds[worker]
+            holds[worker] = nil
             guard let hold, isCurrent(hold) else { return false }
             apply(answer(to: hold))
-        case .crash(let courier):
-            holds[courier] = nil
+        case .crash(let worker):
+            holds[worker] = nil
             mishaps += 1
         case .lapse:
             if isHeld { mishaps += 1 }
@@ -114,12 +115,12 @@ package struct LeaseModel: Sendable, Hashable {
         return true
     }
 
-    /// Of a push that is told at most once nobody tells a page that another may have told.
+    /// Of a push that is told at most once nobody tells a batch that another may have told.
     package func isAbandoned(_ hold: Hold) -> Bool {
         guarantee == .atMostOnce && hold.isLapsed && fault != .tellsTwiceAtMostOnce
     }
 
-    /// What a courier writes down.
+    /// What a delivery worker writes down.
     package func answer(to hold: Hold) -> Answer {
         if isAbandoned(hold) { return .unknown }
         switch hold.word {

@@ -5,7 +5,7 @@ import Synchronization
 /// Runs a world to its end on one thread, and says what did not hold.
 ///
 /// The process under test is started with what a real one gets, killed and started again as the world has it. When the
-/// callers have done all their deeds the faults stop, and everything has to come to rest.
+/// callers have done all their actions the faults stop, and everything has to come to rest.
 package final class Simulation: Sendable {
     /// What a process is started with.
     package struct Process: Sendable {
@@ -21,8 +21,8 @@ package final class Simulation: Sendable {
     package typealias Start = @Sendable (Process) async throws -> Void
 
     private struct Running {
-        let life: Life
-        let store: MortalStore
+        let lifetime: ProcessLifetime
+        let store: CrashingStore
         let task: Task<Void, any Error>
     }
 
@@ -32,18 +32,18 @@ package final class Simulation: Sendable {
         var platforms: [Platform] = []
         var isFinished = false
         var troubles: [String] = []
-        var deathsLeft: Int
+        var crashesLeft: Int
     }
 
     package let world: World
     package let memory: MemoryStore
     package let ledger = Ledger()
     package let executor: SeededExecutor
-    let clock = HandClock()
-    let chronicle = Chronicle()
-    let logBook = LogBook()
+    let clock = ManualClock()
+    let history = History()
+    let capturedLog = CapturedLog()
     private let store: any Store
-    private let weather: Weather
+    private let faultSchedule: FaultSchedule
     private let start: Start
     private let state: Mutex<State>
 
@@ -56,14 +56,14 @@ package final class Simulation: Sendable {
         executor = SeededExecutor(seed: world.seed)
         memory = MemoryStore(clock: clock)
         store = wrap(memory)
-        weather = Weather(world)
-        state = Mutex(State(random: SplitMix64(seeds: world.seed, 4), deathsLeft: world.faults.deathsMax))
+        faultSchedule = FaultSchedule(world)
+        state = Mutex(State(random: SplitMix64(seeds: world.seed, 4), crashesLeft: world.faults.crashesMax))
     }
 
     /// What did not hold, each in a sentence; empty if all is well.
     package func run() -> [String] {
         let hang = settleIn() ?? live()
-        let violations = hang.map { chronicle.state.movedRests + [$0] } ?? Verdict(of: self).violations
+        let violations = hang.map { history.state.movedRetryTimes + [$0] } ?? Verdict(of: self).violations
         return violations + state.withLock { $0.troubles }
     }
 
@@ -89,7 +89,7 @@ package final class Simulation: Sendable {
         while !state.withLock({ $0.isFinished }) {
             if isOverBudget { return hang("took too many jobs") }
             if executor.runOne() {
-                if weather.processDies(), mayDie() { process = replace(process) }
+                if faultSchedule.processDies(), mayDie() { process = replace(process) }
             } else if !clock.advanceToNextSleeper() {
                 return hang("waits for nothing")
             }
@@ -103,63 +103,67 @@ package final class Simulation: Sendable {
 
     private var isOverBudget: Bool { executor.jobsRun > world.limits.jobsMax }
 
-    private var callers: Callers {
-        Callers(world: world, memory: memory, store: store, clock: clock, weather: weather, chronicle: chronicle)
+    private var callers: SimulatedClients {
+        SimulatedClients(
+            world: world, memory: memory, store: store, clock: clock, faultSchedule: faultSchedule, history: history)
     }
 
     private func hang(_ words: String) -> String {
         let open = memory.contents.pushes.values.filter { $0.settledAt == nil }.map(\.push.key).sorted()
         let waiting = memory.contents.schedules.values.filter { $0.ending == nil }.map(\.key).sorted()
         return
-            "hang: the house \(words): \(executor.jobsRun) jobs, \(clock.sleepers) asleep, pushes \(open) unsettled, "
+            "hang: the server \(words): \(executor.jobsRun) jobs, \(clock.sleepers) asleep, pushes \(open) unsettled, "
             + "schedules \(waiting) waiting"
     }
 
     private func mayDie() -> Bool {
         state.withLock { state in
-            state.deathsLeft -= 1
-            return state.deathsLeft >= 0
+            state.crashesLeft -= 1
+            return state.crashesLeft >= 0
         }
     }
 
     /// Kills the process, or cancels it, and starts another.
     private func replace(_ process: Running) -> Running {
-        chronicle.note { $0.die(carrying: process.store.carried) }
-        if state.withLock({ $0.random.chance(0.8) }) { process.life.end() }
+        history.note { $0.die(sending: process.store.claimed) }
+        if state.withLock({ $0.random.chance(0.8) }) { process.lifetime.end() }
         process.task.cancel()
         return begin()
     }
 
     private func begin() -> Running {
-        let life = Life()
-        let mortal = MortalStore(
-            store, life: life, executor: executor, clock: clock,
-            trouble: MortalStore.Trouble(
-                fails: { [weather] in weather.storeFails() }, stall: { [weather] in weather.stall() },
+        let lifetime = ProcessLifetime()
+        let crashing = CrashingStore(
+            store, lifetime: lifetime, executor: executor, clock: clock,
+            trouble: CrashingStore.Trouble(
+                fails: { [faultSchedule] in faultSchedule.storeFails() },
+                stall: { [faultSchedule] in faultSchedule.stall() },
                 isDeaf: world.faults.isDeaf),
-            onDoubt: { [chronicle] page in chronicle.note { $0.doubt(page) } },
-            onClaim: { [chronicle, clock] page in chronicle.note { $0.claim(page, at: clock.now) } },
-            onSettle: { [chronicle] settlement in chronicle.note { $0.settle(settlement) } },
-            onRelease: { [chronicle, memory] schedule, push, new in
-                chronicle.note { state in
+            onDoubt: { [history] batch in history.note { $0.doubt(batch) } },
+            onClaim: { [history, clock] batch in history.note { $0.claim(batch, at: clock.now) } },
+            onSettle: { [history] settlement in history.note { $0.settle(settlement) } },
+            onRelease: { [history, memory] schedule, push, new in
+                history.note { state in
                     state.accept(push, on: new.platformKeys, contents: memory.contents)
                     state.release(schedule)
                 }
             })
         let process = Process(
-            store: mortal, providers: providers(life), clock: clock, policy: world.policy, limits: world.limits,
-            random: { [weather] in weather.fraction() }, logger: logBook.logger)
-        return Running(life: life, store: mortal, task: launch("the process") { [start] in try await start(process) })
+            store: crashing, providers: providers(lifetime), clock: clock, policy: world.policy, limits: world.limits,
+            random: { [faultSchedule] in faultSchedule.fraction() }, logger: capturedLog.logger)
+        return Running(
+            lifetime: lifetime, store: crashing, task: launch("the process") { [start] in try await start(process) })
     }
 
-    private func providers(_ life: Life) -> FakeProviders {
-        FakeProviders { [weather] platform in
-            weather.isUseless(platform.key) ? "the key cannot be read" : nil
-        } make: { [weather, ledger, clock, world] platform in
+    private func providers(_ lifetime: ProcessLifetime) -> FakeProviders {
+        FakeProviders { [faultSchedule] platform in
+            faultSchedule.isUseless(platform.key) ? "the key cannot be read" : nil
+        } make: { [faultSchedule, ledger, clock, world] platform in
             FakeProvider(
-                ledger: ledger, clock: clock, pace: world.limits.pace, life: life, room: { weather.room() }
+                ledger: ledger, clock: clock, pace: world.limits.pace, lifetime: lifetime,
+                room: { faultSchedule.room() }
             ) { push, device, attempt, now in
-                weather.answer(on: platform.key, push: push, device: device, attempt: attempt, now: now)
+                faultSchedule.answer(on: platform.key, push: push, device: device, attempt: attempt, now: now)
             }
         }
     }

@@ -5,7 +5,7 @@ import Logging
 struct Verdict {
     private let contents: Contents
     private let ledger: Ledger
-    private let chronicle: Chronicle.State
+    private let history: History.State
     private let world: World
     private let errors: [String]
     private let devices: [Device]
@@ -15,32 +15,32 @@ struct Verdict {
     init(of simulation: Simulation) {
         contents = simulation.memory.contents
         ledger = simulation.ledger
-        chronicle = simulation.chronicle.state
+        history = simulation.history.state
         world = simulation.world
-        errors = simulation.logBook.lines(atLeast: .error)
+        errors = simulation.capturedLog.lines(atLeast: .error)
         devices = contents.devices.keys.sorted().compactMap { [contents] in contents.devices[$0] }
-        goneIn = contents.pages.values.reduce(into: [:]) { found, row in
-            for (device, answer) in zip(row.page.devices, row.page.answers) where answer == .gone {
-                found[device, default: []].append(row.page.pushKey)
+        goneIn = contents.batches.values.reduce(into: [:]) { found, row in
+            for (device, answer) in zip(row.batch.devices, row.batch.answers) where answer == .gone {
+                found[device, default: []].append(row.batch.pushKey)
             }
         }
     }
 
     var violations: [String] {
-        contents.violations + chronicle.pushes.flatMap(violations) + chronicle.movedRests + scheduleViolations
+        contents.violations + history.pushes.flatMap(violations) + history.movedRetryTimes + scheduleViolations
             + deviceViolations + unexpectedErrors
     }
 
     // MARK: Pushes
 
-    private func violations(of accepted: Chronicle.AcceptedPush) -> [String] {
+    private func violations(of accepted: History.AcceptedPush) -> [String] {
         let push = accepted.push.key
         guard let row = contents.pushes[push], let settledAt = row.settledAt else { return ["push \(push): lost"] }
         var answers: [Key<Device>: Answer] = [:]
         var lapsed: Set<Key<Device>> = []
-        for page in contents.pages.values.map(\.page) where page.pushKey == push {
-            for (device, answer) in zip(page.devices, page.answers) { answers[device] = answer }
-            if page.isLapsed { lapsed.formUnion(page.devices) }
+        for batch in contents.batches.values.map(\.batch) where batch.pushKey == push {
+            for (device, answer) in zip(batch.devices, batch.answers) { answers[device] = answer }
+            if batch.isLapsed { lapsed.formUnion(batch.devices) }
         }
         return lost(from: accepted, answers: answers)
             + answers.sorted { $0.key < $1.key }.flatMap { device, answer in
@@ -49,7 +49,7 @@ struct Verdict {
     }
 
     /// Those whom nothing happened to since the push: they have an answer if and only if it was for them.
-    private func lost(from accepted: Chronicle.AcceptedPush, answers: [Key<Device>: Answer]) -> [String] {
+    private func lost(from accepted: History.AcceptedPush, answers: [Key<Device>: Answer]) -> [String] {
         let push = accepted.push.key
         return devices.compactMap { device in
             guard accepted.platforms.contains(device.platformKey), isUnchanged(device, since: accepted) else {
@@ -65,18 +65,18 @@ struct Verdict {
         }
     }
 
-    private func isUnchanged(_ device: Device, since accepted: Chronicle.AcceptedPush) -> Bool {
-        !chronicle.isTouched(device.key, since: accepted) && accepted.active.contains(device.key) == device.isActive
+    private func isUnchanged(_ device: Device, since accepted: History.AcceptedPush) -> Bool {
+        !history.isTouched(device.key, since: accepted) && accepted.active.contains(device.key) == device.isActive
     }
 
     private func wrongs(
-        _ answer: Answer, of device: Key<Device>, in accepted: Chronicle.AcceptedPush, isLapsed: Bool,
+        _ answer: Answer, of device: Key<Device>, in accepted: History.AcceptedPush, isLapsed: Bool,
         settledAt: Instant
     ) -> [String] {
         let push = accepted.push
         let entry = ledger[push.key, device]
         let name = "push \(push.key): device \(device)"
-        let doubts = chronicle.doubts(push.key, device)
+        let doubts = history.doubts(push.key, device)
         let unanswered = entry.outcomes.count { $0 == .unanswered }
         var found: [String] = []
         if entry.told > 1 + doubts + unanswered {
@@ -95,11 +95,11 @@ struct Verdict {
         return found
     }
 
-    /// A platform that resumes has its pages carried at once.
+    /// A platform that resumes has its batches sent at once.
     private var mayHurry: Bool { contents.hasResumed }
 
-    /// Whether the answer follows from what the provider said: last, or when in doubt, ever. A courier that stood still
-    /// past its lease may ask the provider after the answer was written.
+    /// Whether the answer follows from what the provider said: last, or when in doubt, ever. A delivery worker that
+    /// stood still past its lease may ask the provider after the answer was written.
     private func isFounded(
         _ answer: Answer, on entry: Ledger.Entry, of push: Push, isInDoubt: Bool, settledAt: Instant
     ) -> Bool {
@@ -120,8 +120,8 @@ struct Verdict {
     // MARK: Schedules
 
     private var scheduleViolations: [String] {
-        let asked = Set(chronicle.pushes.map(\.push.key))
-        return chronicle.schedules.sorted().compactMap(violation)
+        let asked = Set(history.pushes.map(\.push.key))
+        return history.schedules.sorted().compactMap(violation)
             + contents.pushes.keys.sorted().filter { !asked.contains($0) }.map { "push \($0): nobody asked for it" }
     }
 
@@ -129,16 +129,16 @@ struct Verdict {
         guard let schedule = contents.schedules[key], let ending = schedule.ending else {
             return "schedule \(key): is lost"
         }
-        let releases = chronicle.releases[key, default: 0]
-        if chronicle.cancelled.contains(key), ending.how != .cancelled || releases > 0 {
+        let releases = history.releases[key, default: 0]
+        if history.cancelled.contains(key), ending.how != .cancelled || releases > 0 {
             return "schedule \(key): was cancelled, and is \(ending.how.name)"
         }
         switch ending.how {
         case .sent where releases != 1: return "schedule \(key): is sent, and became \(releases) pushes"
         case .sent where ending.at < schedule.dueAt: return "schedule \(key): was sent before its time"
-        case .expired where schedule.order.expiresAt.map { $0 > ending.at } ?? true:
+        case .expired where schedule.pushRequest.expiresAt.map { $0 > ending.at } ?? true:
             return "schedule \(key): ended as expired before its push does"
-        case .cancelled where !chronicle.cancelled.contains(key): return "schedule \(key): nobody cancelled it"
+        case .cancelled where !history.cancelled.contains(key): return "schedule \(key): nobody cancelled it"
         case .refused(let words): return "schedule \(key): was refused: \(words)"
         case .sent, .expired, .cancelled: return nil
         }
@@ -148,10 +148,10 @@ struct Verdict {
 
     private var deviceViolations: [String] {
         devices.compactMap { device in
-            if !device.isActive, !chronicle.hasLeft(device.key), !isDead(device) {
+            if !device.isActive, !history.hasLeft(device.key), !isDead(device) {
                 return "device \(device.key): is inactive, though no provider said that it died since it registered"
             }
-            if device.isActive, isBelieved(deathOf: device) {
+            if device.isActive, isBelieved(deadTokenOf: device) {
                 return "device \(device.key): is active, though a provider said that it died since it registered"
             }
             return nil
@@ -160,17 +160,17 @@ struct Verdict {
 
     /// Whether a provider said at any time that the device died after it last registered.
     private func isDead(_ device: Device) -> Bool {
-        chronicle.pushes.contains { accepted in
-            ledger[accepted.push.key, device.key].outcomes.contains { $0.isDeath(after: device.registeredAt) }
+        history.pushes.contains { accepted in
+            ledger[accepted.push.key, device.key].outcomes.contains { $0.isDeadToken(after: device.registeredAt) }
         }
     }
 
-    /// Whether a verdict of death was written down as the last word of a push, with nobody to doubt it.
-    private func isBelieved(deathOf device: Device) -> Bool {
-        guard world.limits.deathWatch.shareMax >= 1 else { return false }
+    /// Whether a verdict that the token is dead was written down as the last word of a push, with nobody to doubt it.
+    private func isBelieved(deadTokenOf device: Device) -> Bool {
+        guard world.limits.deadTokenBreaker.shareMax >= 1 else { return false }
         return goneIn[device.key, default: []].contains { push in
-            chronicle.doubts(push, device.key) == 0
-                && (ledger[push, device.key].outcomes.last?.isDeath(after: device.registeredAt) ?? false)
+            history.doubts(push, device.key) == 0
+                && (ledger[push, device.key].outcomes.last?.isDeadToken(after: device.registeredAt) ?? false)
         }
     }
 
@@ -181,7 +181,7 @@ struct Verdict {
 }
 
 extension Outcome {
-    fileprivate func isDeath(after registeredAt: Instant) -> Bool {
+    fileprivate func isDeadToken(after registeredAt: Instant) -> Bool {
         if case .gone(let since?) = self { registeredAt < since } else { false }
     }
 }

@@ -20,10 +20,10 @@ package struct World: Sendable {
     package struct Event: Sendable {
         /// Since the last one.
         package let wait: Duration
-        package let deed: Deed
+        package let action: Action
     }
 
-    package enum Deed: Sendable {
+    package enum Action: Sendable {
         case push(PlannedPush)
         case schedule(PlannedSchedule)
         /// Moves a schedule to so long from now.
@@ -66,20 +66,20 @@ package struct World: Sendable {
         /// Whether the store gives no hints.
         package var isDeaf: Bool
         /// How likely the process dies after a job.
-        package var death: Double
-        package var deathsMax: Int
+        package var crash: Double
+        package var crashesMax: Int
         /// How likely a provider says that it has no room.
         package var full: Double
     }
 
     package struct Limits: Sendable {
-        package var pagesInAirMax: Int
-        package var urgentPagesInAirMax: Int
-        package var pagesInAirOfPlatformMax: Int
-        package var pagesPerStep: Int
+        package var batchesInFlightMax: Int
+        package var urgentBatchesInFlightMax: Int
+        package var batchesInFlightOfPlatformMax: Int
+        package var batchesPerStep: Int
         package var lease: Duration
         package var poll: Duration
-        package var deathWatch: DeathWatch
+        package var deadTokenBreaker: DeadTokenBreaker
         package var pace: FakeProvider.Pace
         /// The most jobs of a run; one that takes more hangs.
         package var jobsMax: Int
@@ -99,7 +99,7 @@ extension World {
         limits = Self.limits(&random)
         policy = RetryPolicy(
             firstDelay: .seconds(random.draw(1...4)), longestDelay: .seconds(random.draw(10...60)),
-            patience: .seconds(random.draw(60...1_200)))
+            window: .seconds(random.draw(60...1_200)))
         events = Self.events(
             &random, applications: (platforms.map(\.application).max() ?? 0) + 1, platforms: platforms.count)
     }
@@ -108,7 +108,7 @@ extension World {
     package var calm: World {
         var world = self
         world.faults = Faults(
-            rates: OutcomePlan.Rates(), store: 0, stall: 0, isDeaf: false, death: 0, deathsMax: 0, full: 0)
+            rates: OutcomePlan.Rates(), store: 0, stall: 0, isDeaf: false, crash: 0, crashesMax: 0, full: 0)
         return world
     }
 
@@ -120,7 +120,7 @@ extension World {
         }
     }
 
-    /// Mostly few, since few find most faults; sometimes enough for several pages.
+    /// Mostly few, since few find most faults; sometimes enough for several batches.
     private static func size(_ random: inout SplitMix64) -> Int {
         switch random.fraction() {
         case ..<0.75: random.draw(1...40)
@@ -136,32 +136,33 @@ extension World {
             rates: OutcomePlan.Rates(
                 refused: rate(0.1), gone: rate(0.3), throttled: rate(0.2), failed: rate(0.2), unanswered: rate(0.1)),
             store: rate(0.05), stall: random.chance(0.3) ? 0.01 : 0, isDeaf: random.chance(0.2),
-            death: random.chance(0.6) ? random.pick([0.0005, 0.003, 0.02]) : 0,
-            deathsMax: random.draw(1...6), full: rate(0.3))
+            crash: random.chance(0.6) ? random.pick([0.0005, 0.003, 0.02]) : 0,
+            crashesMax: random.draw(1...6), full: rate(0.3))
     }
 
     private static func limits(_ random: inout SplitMix64) -> Limits {
         Limits(
-            pagesInAirMax: random.draw(1...8), urgentPagesInAirMax: random.draw(1...3),
-            pagesInAirOfPlatformMax: random.draw(1...4), pagesPerStep: random.draw(1...4),
+            batchesInFlightMax: random.draw(1...8), urgentBatchesInFlightMax: random.draw(1...3),
+            batchesInFlightOfPlatformMax: random.draw(1...4), batchesPerStep: random.draw(1...4),
             lease: .seconds(random.draw(60...180)), poll: .seconds(random.draw(1...20)),
-            deathWatch: random.chance(0.2)
-                ? DeathWatch(shareMax: 0.2, answersMin: 20) : DeathWatch(shareMax: 1, answersMin: 1_000_000),
+            deadTokenBreaker: random.chance(0.2)
+                ? DeadTokenBreaker(shareMax: 0.2, answersMin: 20)
+                : DeadTokenBreaker(shareMax: 1, answersMin: 1_000_000),
             pace: FakeProvider.Pace(
                 burst: random.pick([20, 100, 500]), delay: random.chance(0.7) ? random.duration(0...1) : .zero),
             jobsMax: 1_000_000)
     }
 
     private static func events(_ random: inout SplitMix64, applications: Int, platforms: Int) -> [Event] {
-        var events = [Event(wait: .zero, deed: .push(push(&random, applications: applications)))]
+        var events = [Event(wait: .zero, action: .push(push(&random, applications: applications)))]
         for _ in 0..<random.draw(0...25) {
             let wait = random.chance(0.3) ? Duration.zero : random.duration(0...random.pick([0.5, 10, 90]))
-            events.append(Event(wait: wait, deed: deed(&random, applications: applications, platforms: platforms)))
+            events.append(Event(wait: wait, action: action(&random, applications: applications, platforms: platforms)))
         }
         return events
     }
 
-    private static func deed(_ random: inout SplitMix64, applications: Int, platforms: Int) -> Deed {
+    private static func action(_ random: inout SplitMix64, applications: Int, platforms: Int) -> Action {
         switch random.fraction() {
         case ..<0.2: .push(push(&random, applications: applications))
         case ..<0.3: .schedule(schedule(&random, applications: applications))

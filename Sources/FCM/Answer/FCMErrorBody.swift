@@ -17,7 +17,8 @@ struct FCMErrorBody: Hashable {
     private(set) var fields: [String] = []
 
     init(_ bytes: ArraySlice<UInt8>) {
-        guard let page = try? JSONDecoder().decode(Page.self, from: Data(bytes)), let error = page.error else { return }
+        guard let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(bytes)), let error = envelope.error
+        else { return }
         let own = error.details.lazy.compactMap(\.errorCode).first
         code = (own ?? error.status).flatMap(Self.word).map { FCMErrorCode($0) }
         message = String((error.message ?? "").prefix(Self.messageCharactersMax))
@@ -32,7 +33,7 @@ struct FCMErrorBody: Hashable {
 }
 
 /// Members of the wrong type count as not given.
-private struct Page: Decodable {
+private struct Envelope: Decodable {
     let error: PageError?
 
     private enum Key: CodingKey { case error }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// How many messages a project may send, shared by all clients that send for it.
 ///
-/// What comes too early waits its turn: a page's messages leave when the bucket has them, none is refused for having
+/// What comes too early waits its turn: a batch's messages leave when the bucket has them, none is refused for having
 /// come at once. Source: Firebase, "Throttling and quotas": 600,000 a minute unless Google was asked for more.
 public final class FCMQuota: Sendable {
     private let bucket: Mutex<QuotaBucket>

@@ -21,7 +21,7 @@ public enum HTTP2Ending: Sendable, Hashable {
     /// The judge of the configuration retired it.
     case retired
     /// The judge retired it and all others.
-    case allRetired
+    case allDeleted
     /// A ping was not answered.
     case pingUnanswered
     /// The server broke the protocol.
@@ -34,7 +34,7 @@ public enum HTTP2Ending: Sendable, Hashable {
     /// What the requests that it left unanswered are told.
     var fault: HTTP2Fault {
         switch self {
-        case .closed, .sick, .retired, .allRetired: HTTP2Fault(.closing)
+        case .closed, .sick, .retired, .allDeleted: HTTP2Fault(.closing)
         case .goAway(let errorCode, _): HTTP2Fault(.goAway, errorCode: errorCode)
         case .pingUnanswered: HTTP2Fault(.pingUnanswered)
         case .protocolBroken: HTTP2Fault(.protocolBroken)

@@ -152,12 +152,12 @@ public final class HTTP2Pool: Sendable {
     ) {
         let deeds = held.withLock { held in
             if let (number, continuation) = waiting { held.continuations[number] = continuation }
-            return decide(&held.state, now()).map { deed(for: $0, in: &held) }
+            return decide(&held.state, now()).map { effect(for: $0, in: &held) }
         }
         deeds.forEach { $0() }
     }
 
-    private func deed(for action: PoolState.Action, in held: inout Held) -> () -> Void {
+    private func effect(for action: PoolState.Action, in held: inout Held) -> () -> Void {
         switch action {
         case .open(let id):
             return { self.open(id) }
@@ -216,7 +216,7 @@ public final class HTTP2Pool: Sendable {
             logger.debug("connection draining", metadata: metadata(id, "\(ending)"))
             perform { state, _ in
                 state.draining(id)
-                return ending == .allRetired ? state.replaceAll() : []
+                return ending == .allDeleted ? state.replaceAll() : []
             }
             // A retired connection must not wait for ever for answers that do not come.
             held.withLock { $0.connections[id] }?.drain(ending, within: configuration.drainDeadline)

@@ -74,7 +74,7 @@ struct PoolState {
         return [.resume(waiter: number, with: .refuse(HTTP2Fault(.cancelled)))]
     }
 
-    /// How many requests can usefully be held now: one window in the air and one waiting, per connection.
+    /// How many requests can usefully be held now: one window in flight and one waiting, per connection.
     func room(at now: Duration) -> Int {
         guard !isShut else { return 0 }
         let held = waiters.reduce(0) { $0 + $1.count }

@@ -282,7 +282,7 @@ extension HTTP2Session {
         switch verdict {
         case .keep: break
         case .retire: drain(.retired)
-        case .retireAll: drain(.allRetired)
+        case .retireAll: drain(.allDeleted)
         }
     }
 

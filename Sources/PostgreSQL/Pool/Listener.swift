@@ -16,7 +16,7 @@ public final class Listener: Sendable {
     private let options: ConnectionOptions
     private let channels: [String]
     private let pause: Duration
-    private let bell: Bell
+    private let waker: SocketWaker
     private let isClosed = Atomic(false)
     private let hear: @Sendable (Event) -> Void
 
@@ -32,7 +32,7 @@ public final class Listener: Sendable {
         self.channels = channels
         self.pause = pause
         self.hear = hear
-        bell = try Bell()
+        waker = try SocketWaker()
         let thread = Thread { [self] in listen() }
         thread.name = "postgresql-listener"
         thread.stackSize = 1 << 20
@@ -42,7 +42,7 @@ public final class Listener: Sendable {
     /// It hears nothing any more, soon after this.
     public func close() {
         isClosed.store(true, ordering: .releasing)
-        bell.ring()
+        waker.ring()
     }
 
     private func listen() {
@@ -54,7 +54,7 @@ public final class Listener: Sendable {
             } catch {
                 hear(.lost(PostgresError(.connectionLost, message: "\(error)")))
             }
-            bell.wait(for: pause)
+            waker.wait(for: pause)
         }
     }
 
@@ -62,7 +62,7 @@ public final class Listener: Sendable {
         for channel in channels { try connection.run(script: "LISTEN \(Self.quoted(channel))") }
         hear(.listening)
         while !isClosed.load(ordering: .acquiring) {
-            bell.wait(with: PQsocket(connection.handle))
+            waker.wait(with: PQsocket(connection.handle))
             guard PQconsumeInput(connection.handle) == 1 else { throw connection.failure(.connectionLost) }
             while let notice = PQnotifies(connection.handle) {
                 defer { PQfreemem(notice) }
@@ -80,7 +80,7 @@ public final class Listener: Sendable {
 }
 
 /// Wakes a thread that waits for a socket.
-private final class Bell: Sendable {
+private final class SocketWaker: Sendable {
     private let reading: Int32
     private let writing: Int32
 

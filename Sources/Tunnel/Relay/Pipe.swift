@@ -66,12 +66,12 @@ final class Pipe: ChannelDuplexHandler {
     }
 
     /// How long a side may take to read what is still to be written to it when the other has ended.
-    private static let patience = TimeAmount.seconds(10)
+    private static let timeout = TimeAmount.seconds(10)
 
     /// Closes behind what is still to be written.
     private func end() {
         guard let channel = context?.channel else { return }
-        let last = channel.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+        let last = channel.eventLoop.scheduleTask(in: Self.timeout) { channel.close(promise: nil) }
         channel.writeAndFlush(ByteBuffer()).whenComplete { _ in
             last.cancel()
             channel.close(promise: nil)

@@ -1,7 +1,7 @@
 public import NIOCore
 import NIOPosix
 
-/// A door on the loopback for an HTTP client that can speak to a proxy by CONNECT and no more: what goes through it goes
+/// A listener on the loopback for an HTTP client that can speak to a proxy by CONNECT and no more: what goes through it goes
 /// through a ``Tunnel``.
 ///
 /// The client then needs to know nothing of kinds of proxies. Whatever goes wrong before a tunnel is open it hears as a status,
@@ -13,12 +13,12 @@ public final class Relay: Sendable {
     public let user: String
     public let password: String
     private let channel: any Channel
-    private let visitors: Visitors
+    private let openConnections: RelayConnections
 
-    private init(channel: any Channel, login: ProxyLogin, visitors: Visitors) {
+    private init(channel: any Channel, login: ProxyLogin, openConnections: RelayConnections) {
         self.channel = channel
         (user, password) = (login.user, login.password)
-        self.visitors = visitors
+        self.openConnections = openConnections
         port = channel.localAddress?.port ?? 0
     }
 
@@ -31,24 +31,24 @@ public final class Relay: Sendable {
         var random = SystemRandomNumberGenerator()
         let login = ProxyLogin(
             user: "relay", password: (0..<2).map { _ in String(random.next(), radix: 36) }.joined())
-        let visitors = Visitors()
+        let openConnections = RelayConnections()
         let amount = TimeAmount(deadline)
         let channel = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 256)
             .childChannelInitializer { child in
-                visitors.came(child)
+                openConnections.came(child)
                 return child.eventLoop.makeCompletedFuture {
                     try child.pipeline.syncOperations.addHandler(
-                        RelayDoor(tunnel, login: login, deadline: amount))
+                        RelayConnectHandler(tunnel, login: login, deadline: amount))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        return Relay(channel: channel, login: login, visitors: visitors)
+        return Relay(channel: channel, login: login, openConnections: openConnections)
     }
 
     /// Takes nobody any more, and closes what is open.
     public func close() async {
         try? await channel.close()
-        await visitors.sendAway()
+        await openConnections.sendAway()
     }
 }

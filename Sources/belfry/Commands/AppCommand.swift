@@ -10,12 +10,14 @@ struct AppCommand: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Create an application; its secrets are shown once.")
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "What people call it.") var name: String
 
         func run() async throws {
-            let created = try await desk.withDesk(makingDatabase: true) { try await $0.createApplication(name: name) }
+            let created = try await backend.withBackend(makingDatabase: true) {
+                try await $0.createApplication(name: name)
+            }
             if output.json { return try Output.json(created) }
             Output.fields([
                 ("app_uuid", created.app_uuid), ("api_key", created.api_key), ("shared_secret", created.shared_secret),
@@ -26,11 +28,11 @@ struct AppCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List all applications.")
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let rows = try await desk.withDesk { try await $0.applications() }
+            let rows = try await backend.withBackend { try await $0.applications() }
             if output.json { return try Output.json(rows) }
             Output.table(["app_uuid", "name", "created_at"], rows.map { [$0.app_uuid, $0.name, $0.created_at] })
         }
@@ -39,14 +41,14 @@ struct AppCommand: AsyncParsableCommand {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show an application with its platforms.")
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
 
         func run() async throws {
-            let page = try await desk.withDesk { try await $0.application(app) }
-            if output.json { return try Output.json(page) }
-            let (application, platforms) = (page.application, page.platforms)
+            let details = try await backend.withBackend { try await $0.application(app) }
+            if output.json { return try Output.json(details) }
+            let (application, platforms) = (details.application, details.platforms)
             Output.fields([
                 ("app_uuid", application.app_uuid), ("name", application.name), ("created_at", application.created_at),
             ])
@@ -62,12 +64,12 @@ struct AppCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an application; with --force also its platforms, devices and pushes.")
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
         @Flag(help: "Delete it although it has platforms.") var force = false
 
         func run() async throws {
-            try await desk.withDesk { try await $0.deleteApplication(app, force: force) }
+            try await backend.withBackend { try await $0.deleteApplication(app, force: force) }
             print("deleted \(app.lowercased)")
         }
     }

@@ -13,14 +13,14 @@ struct ChannelCommand: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Make a channel.")
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
         @Option(help: "What it keeps for devices that cannot be reached: nothing or latest. It stays so.")
         var storage: String
 
         func run() async throws {
-            let channel = try await desk.withDesk { try await $0.createChannel(storage, on: platform) }
+            let channel = try await backend.withBackend { try await $0.createChannel(storage, on: platform) }
             if output.json { return try Output.json(channel) }
             Output.fields([
                 ("channel_id", channel.channel_id), ("storage", channel.storage), ("device_uuid", channel.device_uuid),
@@ -31,12 +31,12 @@ struct ChannelCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List all channels that APNs has.")
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
 
         func run() async throws {
-            let channels = try await desk.withDesk { try await $0.channels(on: platform) }
+            let channels = try await backend.withBackend { try await $0.channels(on: platform) }
             if output.json { return try Output.json(channels) }
             for channel in channels { print(channel) }
         }
@@ -45,13 +45,13 @@ struct ChannelCommand: AsyncParsableCommand {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show a channel.")
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
         @Argument(help: "The channel's id.") var channel: String
 
         func run() async throws {
-            let row = try await desk.withDesk { try await $0.channel(channel, on: platform) }
+            let row = try await backend.withBackend { try await $0.channel(channel, on: platform) }
             if output.json { return try Output.json(row) }
             Output.fields([("channel_id", row.channel_id), ("storage", row.storage)])
         }
@@ -60,12 +60,12 @@ struct ChannelCommand: AsyncParsableCommand {
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Delete a channel, for good.")
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @Option(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
         @Argument(help: "The channel's id.") var channel: String
 
         func run() async throws {
-            try await desk.withDesk { try await $0.deleteChannel(channel, on: platform) }
+            try await backend.withBackend { try await $0.deleteChannel(channel, on: platform) }
             print("deleted \(channel)")
         }
     }

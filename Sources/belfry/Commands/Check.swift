@@ -12,7 +12,7 @@ struct Check: AsyncParsableCommand {
         var faults: [String] = []
         do {
             let configuration = try await common.configuration(unknownVariables: .refused)
-            faults = await Premises.faults(configuration)
+            faults = await ServerResources.faults(configuration)
             for name in configuration.strayOldNames { print("· \(name) means nothing here.") }
         } catch let found as ConfigurationFaults {
             faults = found.lines

@@ -49,7 +49,7 @@ struct CommonOptions: ParsableArguments {
     func withOperatorService<Value>(
         makingDatabase: Bool = false, migrates: Bool? = nil, _ body: (OperatorService) async throws -> Value
     ) async throws -> Value {
-        try await withPremises(makingDatabase: makingDatabase, migrates: migrates) {
+        try await withResources(makingDatabase: makingDatabase, migrates: migrates) {
             try await body($0.operatorService)
         }
     }
@@ -60,16 +60,16 @@ struct CommonOptions: ParsableArguments {
     ///   - makingDatabase: whether a database is made where there is none. A command that looks for something in a new one
     ///     would only hide that it was pointed at the wrong place.
     ///   - migrates: whether the schema is brought up to date; nil leaves it to the setting.
-    func withPremises<Value>(
-        makingDatabase: Bool = false, migrates: Bool? = nil, _ body: (Premises) async throws -> Value
+    func withResources<Value>(
+        makingDatabase: Bool = false, migrates: Bool? = nil, _ body: (ServerResources) async throws -> Value
     ) async throws -> Value {
         var configuration = try await configuration()
         if let migrates { configuration.storage.migrates = migrates }
         var logger = Logger(label: "belfry") { StreamLogHandler.lines(label: $0) }
         logger.logLevel = max(configuration.logging.level, .warning)
-        let premises = try await Premises(configuration, logger: logger, makesDatabase: makingDatabase)
-        let result = await Swift.Result { try await body(premises) }
-        try await premises.close()
+        let resources = try await ServerResources(configuration, logger: logger, makesDatabase: makingDatabase)
+        let result = await Swift.Result { try await body(resources) }
+        try await resources.close()
         return try result.get()
     }
 }

@@ -17,10 +17,10 @@ struct KeysCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let rows = try await common.withPremises { premises in
-                let census = try await Resealing(store: premises.store, keys: premises.keyRing).census()
-                let ids = try premises.keyRing.ring.ids
-                return ids.map { SealingKeyRow(id: $0, secrets: census[$0] ?? 0, seals: $0 == ids.last) }
+            let rows = try await common.withResources { resources in
+                let sealCounts = try await Resealing(store: resources.store, keys: resources.keyRing).sealCounts()
+                let ids = try resources.keyRing.ring.ids
+                return ids.map { SealingKeyRow(id: $0, secrets: sealCounts[$0] ?? 0, seals: $0 == ids.last) }
             }
             if output.json { return try Output.json(rows) }
             Output.table(
@@ -38,12 +38,12 @@ struct KeysCommand: AsyncParsableCommand {
         var noNewKey = false
 
         func run() async throws {
-            let (row, lost) = try await common.withPremises { premises in
-                let keys = premises.keyRing
+            let (row, lost) = try await common.withResources { resources in
+                let keys = resources.keyRing
                 if !noNewKey { try keys.change { ring in _ = ring.addKey() } }
                 let key = try keys.ring.ids.last ?? 0
-                let done = try await premises.operatorService.audited("sealing_key.rotate", String(key)) {
-                    try await Resealing(store: premises.store, keys: keys).run()
+                let done = try await resources.operatorService.audited("sealing_key.rotate", String(key)) {
+                    try await Resealing(store: resources.store, keys: keys).run()
                 }
                 return (RotationRow(key: key, resealed: done.resealed), done.lost)
             }
@@ -65,9 +65,9 @@ struct KeysCommand: AsyncParsableCommand {
         @Argument(help: "The number of the key, as `belfry keys list` shows it.") var key: UInt32
 
         func run() async throws {
-            try await common.withPremises { premises in
-                try await premises.operatorService.audited("sealing_key.drop", String(key)) {
-                    try await Resealing(store: premises.store, keys: premises.keyRing).drop(key)
+            try await common.withResources { resources in
+                try await resources.operatorService.audited("sealing_key.drop", String(key)) {
+                    try await Resealing(store: resources.store, keys: resources.keyRing).drop(key)
                 }
             }
         }

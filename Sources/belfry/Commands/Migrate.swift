@@ -12,13 +12,13 @@ struct Migrate: AsyncParsableCommand {
     func run() async throws {
         var configuration = try await common.configuration()
         configuration.storage.migrates = true
-        let isChange = try await Premises.changesDatabase(configuration.storage)
-        let premises = try await Premises(configuration, logger: configuration.logging.makeLogger())
+        let isChange = try await ServerResources.changesDatabase(configuration.storage)
+        let resources = try await ServerResources(configuration, logger: configuration.logging.makeLogger())
         let result = await Swift.Result {
             guard isChange else { return }
-            try await premises.operatorService.audited("database.migrate", "database", ["version": Release.version]) {}
+            try await resources.operatorService.audited("database.migrate", "database", ["version": Release.version]) {}
         }
-        try await premises.close()
+        try await resources.close()
         try result.get()
         print("The database \(configuration.storage.databaseName) has the current schema.")
     }

@@ -8,16 +8,16 @@ struct NodesCommand: AsyncParsableCommand {
             heard of for 20 seconds and did not take its leave.
             """)
 
-    @OptionGroup var desk: DeskOptions
+    @OptionGroup var backend: BackendOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let rows = try await desk.withDesk { try await $0.nodes() }
+        let rows = try await backend.withBackend { try await $0.nodes() }
         if output.json { return try Output.json(rows) }
         Output.table(
-            ["host", "state", "pages", "version", "since", "last_seen_at", "node_uuid"],
+            ["host", "state", "batches", "version", "since", "last_seen_at", "node_uuid"],
             rows.map {
-                [$0.host, $0.state, String($0.pages_in_air), $0.version, $0.since, $0.last_seen_at, $0.node_uuid]
+                [$0.host, $0.state, String($0.batches_in_flight), $0.version, $0.since, $0.last_seen_at, $0.node_uuid]
             })
     }
 }

@@ -19,7 +19,7 @@ struct PlatformCommand: AsyncParsableCommand {
                 gcm_api_key=@file, for huawei app_id=… and app_secret=@file. docs/Providers.md lists the fields of all.
                 """)
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
         @Option(help: ArgumentHelp("One of \(PlatformKind.allCases.map(\.rawValue).joined(separator: ", "))."))
@@ -32,8 +32,8 @@ struct PlatformCommand: AsyncParsableCommand {
             guard let kind = PlatformKind(rawValue: type) else { throw unknown("type", type, PlatformKind.allCases) }
             guard let mode = Platform.Mode(rawValue: mode) else { throw unknown("mode", mode, Platform.Mode.allCases) }
             let draft = PlatformDraft(kind: kind, mode: mode, name: name, credentials: try entered(for: kind))
-            let created = try await desk.withDesk { desk in
-                try await credentials.spelled { try await desk.createPlatform(draft, of: app) }
+            let created = try await backend.withBackend { backend in
+                try await credentials.spelled { try await backend.createPlatform(draft, of: app) }
             }
             if output.json { return try Output.json(created) }
             Output.fields([
@@ -64,12 +64,12 @@ struct PlatformCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the platforms of an application.")
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
 
         func run() async throws {
-            let rows = try await desk.withDesk { try await $0.application(app).platforms }
+            let rows = try await backend.withBackend { try await $0.application(app).platforms }
             if output.json { return try Output.json(rows) }
             Output.table(
                 ["platform_uuid", "type", "mode", "name", "devices", "state", "expires", "public"],
@@ -86,12 +86,12 @@ struct PlatformCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show a platform, with the public part of its credentials.")
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
 
         func run() async throws {
-            let row = try await desk.withDesk { try await $0.platform(platform) }
+            let row = try await backend.withBackend { try await $0.platform(platform) }
             if output.json { return try Output.json(row) }
             var fields = [
                 ("platform_uuid", row.platform_uuid), ("type", row.type), ("mode", row.mode), ("name", row.name),
@@ -104,16 +104,16 @@ struct PlatformCommand: AsyncParsableCommand {
 
     struct Credentials: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Replace a platform's credentials; pages that waited for them go on.")
+            abstract: "Replace a platform's credentials; batches that waited for them go on.")
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
         @OptionGroup var credentials: CredentialArguments
 
         func run() async throws {
             let entered = try credentials.read()
-            try await desk.withDesk { desk in
-                try await credentials.spelled { try await desk.replaceCredentials(of: platform, with: entered) }
+            try await backend.withBackend { backend in
+                try await credentials.spelled { try await backend.replaceCredentials(of: platform, with: entered) }
             }
             print("replaced the credentials of \(platform.lowercased)")
         }
@@ -124,24 +124,24 @@ struct PlatformCommand: AsyncParsableCommand {
             abstract: "Ask the provider whether it takes a platform's credentials; no device is told anything.",
             discussion: "Ends with 0 if it does, with 1 if it does not or cannot be asked.")
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
 
         func run() async throws {
-            let test = try await desk.withDesk { try await $0.testCredentials(of: platform) }
+            let test = try await backend.withBackend { try await $0.testCredentials(of: platform) }
             print(test.detail.map { "\(test.result): \($0)" } ?? test.result)
             guard test.result == "works" else { throw ExitCode.failure }
         }
     }
 
     struct Resume: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Let a parked platform's pages run again.")
+        static let configuration = CommandConfiguration(abstract: "Let a parked platform's batches run again.")
 
-        @OptionGroup var desk: DeskOptions
+        @OptionGroup var backend: BackendOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
 
         func run() async throws {
-            try await desk.withDesk { try await $0.resume(platform) }
+            try await backend.withBackend { try await $0.resume(platform) }
             print("resumed \(platform.lowercased)")
         }
     }

@@ -6,13 +6,13 @@ struct ProgressBar {
 
     private static let width = 32
 
-    func show(_ receipt: ReceiptPage) {
+    func show(_ receipt: ReceiptDetails) {
         guard isTerminal else { return }
         let devices = receipt.devices
         let share = devices == 0 ? 0 : Double(receipt.answered) / Double(devices)
         let full = Int(share * Double(Self.width))
         let bar = String(repeating: "█", count: full) + String(repeating: "░", count: Self.width - full)
-        let total = receipt.isSpread ? devices.grouped : "\(devices.grouped)+"
+        let total = receipt.isFannedOut ? devices.grouped : "\(devices.grouped)+"
         write("\r\u{1B}[K\(bar) \(receipt.answered.grouped) of \(total)  \(receipt.state)")
     }
 

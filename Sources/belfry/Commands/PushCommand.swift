@@ -10,7 +10,7 @@ struct PushCommand: AsyncParsableCommand {
             '{"type": "background", "payload": {"order": 17}}', or @file. docs/AdminAPI.md, "Apple's devices", has them all.
             """)
 
-    @OptionGroup var desk: DeskOptions
+    @OptionGroup var backend: BackendOptions
     @OptionGroup var output: OutputOptions
     @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
     @Option(help: "A topic; may be given several times. Without one the push goes to everyone.") var topic: [String] =
@@ -30,10 +30,10 @@ struct PushCommand: AsyncParsableCommand {
 
     func run() async throws {
         let draft = PushDraft(body: body, apns: try apnsRead(), to: recipients)
-        try await desk.withDesk { desk in
-            let receiptID = try await desk.push(draft, of: app)
+        try await backend.withBackend { backend in
+            let receiptID = try await backend.push(draft, of: app)
             guard follow else { return try show(receiptID) }
-            try await Follower(desk: desk, isQuiet: output.json).follow(receiptID).show(json: output.json)
+            try await Follower(backend: backend, isQuiet: output.json).follow(receiptID).show(json: output.json)
         }
     }
 
@@ -69,15 +69,15 @@ struct PushCommand: AsyncParsableCommand {
 
 /// Looks at a push again and again until it is settled.
 struct Follower {
-    let desk: any Desk
+    let backend: any AdminBackend
     let isQuiet: Bool
 
     private static let pace = Duration.milliseconds(100)
 
-    @discardableResult func follow(_ receiptID: UUID) async throws -> ReceiptPage {
+    @discardableResult func follow(_ receiptID: UUID) async throws -> ReceiptDetails {
         let bar = ProgressBar()
         while true {
-            let receipt = try await desk.receipt(receiptID)
+            let receipt = try await backend.receipt(receiptID)
             if !isQuiet { bar.show(receipt) }
             if receipt.isSettled {
                 if !isQuiet { bar.end() }

@@ -6,15 +6,15 @@ struct ReceiptCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "receipt", abstract: "Show what became of a push, or of one device of it.")
 
-    @OptionGroup var desk: DeskOptions
+    @OptionGroup var backend: BackendOptions
     @OptionGroup var output: OutputOptions
     @Argument(help: "The receipt's id.", transform: UUID.parse) var receiptID: UUID
     @Option(help: "A device's UUID: show its answer alone.", transform: UUID.parse) var device: UUID?
 
     func run() async throws {
-        try await desk.withDesk { desk in
-            guard let device else { return try await desk.receipt(receiptID).show(json: output.json) }
-            let answer = try await desk.answer(of: device, in: receiptID)
+        try await backend.withBackend { backend in
+            guard let device else { return try await backend.receipt(receiptID).show(json: output.json) }
+            let answer = try await backend.answer(of: device, in: receiptID)
             if output.json {
                 try Output.json(["device_uuid": device.lowercased, "answer": answer])
             } else {

@@ -7,18 +7,19 @@ struct WriteOffCommand: AsyncParsableCommand {
         commandName: "write-off", abstract: "Give up what of a push cannot be read.",
         discussion: """
             A push whose state is `damaged` waits for rows that the database cannot give back. First find out why, and whether
-            a backup has them: docs/Operations.md, "a damaged page". Written off, the devices of its pages are answered
-            `skipped: damaged`, and the push settles. Where the push itself cannot be read, that is all of its open pages, and
+            a backup has them: docs/Operations.md, "a damaged batch". Written off, the devices of its batches are answered
+            `skipped: damaged`, and the push settles. Where the push itself cannot be read, that is all of its open batches, and
             those whom it had not come to yet are not told. What was mended meanwhile is left alone.
             """)
 
-    @OptionGroup var desk: DeskOptions
+    @OptionGroup var backend: BackendOptions
     @Argument(help: "The receipt's id.", transform: UUID.parse) var receiptID: UUID
 
     func run() async throws {
-        let writeOff = try await desk.withDesk { try await $0.writeOff(receiptID) }
+        let writeOff = try await backend.withBackend { try await $0.writeOff(receiptID) }
         guard writeOff != .nothing else { return print("nothing is damaged") }
-        let rest = writeOff.walks > 0 ? ", and whom it had not come to yet on \(writeOff.walks.grouped) platforms" : ""
+        let rest =
+            writeOff.fanOuts > 0 ? ", and whom it had not come to yet on \(writeOff.fanOuts.grouped) platforms" : ""
         print("written off: \(writeOff.devices.grouped) devices\(rest)")
     }
 }

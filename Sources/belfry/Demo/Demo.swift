@@ -36,11 +36,11 @@ struct Demo: AsyncParsableCommand {
         let wantsMore = !once
         let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
         let played = Mutex<Result<Bool, any Error>?>(nil)
-        try await server.run(until: stop) { addresses, premises in
-            let stage = DemoStage(
-                providers: providers, operatorService: premises.operatorService, addresses: addresses,
+        try await server.run(until: stop) { addresses, resources in
+            let demoRun = DemoRun(
+                providers: providers, operatorService: resources.operatorService, addresses: addresses,
                 dataDirectory: configuration.storage.directory)
-            let result = await Result { try await stage.play(devices: devices, staysUp: wantsMore) }
+            let result = await Result { try await demoRun.play(devices: devices, staysUp: wantsMore) }
             played.withLock { $0 = result }
             if !wantsMore { stopper.yield() }
         }

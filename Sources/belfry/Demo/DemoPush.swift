@@ -27,8 +27,8 @@ struct DemoPush: Sendable {
                 name: "Cheese, to topics breaking_news, local, dairy on iOS and Android", body: cheeseBody,
                 audience: crowd.members.filter { member in
                     // Whoever the town hall found dead is not looked for again.
-                    let isBuried = member.fate == .gone && member.topics.contains("local_seminars")
-                    return phones.contains(member.kind) && !news.isDisjoint(with: member.topics) && !isBuried
+                    let isDeletedTopic = member.fate == .gone && member.topics.contains("local_seminars")
+                    return phones.contains(member.kind) && !news.isDisjoint(with: member.topics) && !isDeletedTopic
                 }),
             DemoPush(name: "Mail, to one device", body: mailBody(to: addressee), audience: [crowd.addressee]),
         ]

@@ -7,206 +7,207 @@ import Testing
 @testable import BelfryAPI
 
 @Suite struct AdminTests {
-    @Test func `a key opens the door until it is revoked, and notes its use once a minute`() async throws {
-        let stand = try await AdminStand()
-        let created = try await stand.send(.post, "keys", #"{"name":"ops","scope":"operator"}"#)
+    @Test func `a key is accepted until it is revoked, and notes its use once a minute`() async throws {
+        let server = try await TestAdminServer()
+        let created = try await server.send(.post, "keys", #"{"name":"ops","scope":"operator"}"#)
         #expect(created.status == 201)
         let key = try #require(created["key"]?.stringValue)
         let id = try #require(created["key_id"]?.stringValue)
         #expect(key.hasPrefix("bfy_\(id)_"))
-        #expect(try await stand.send(.get, "apps", as: key).status == 200)
-        let used = stand.clock.now
-        stand.clock.advance(by: .seconds(59))
-        #expect(try await stand.send(.get, "apps", as: key).status == 200)
-        let shown = try await stand.send(.get, "keys/\(id)")
+        #expect(try await server.send(.get, "apps", as: key).status == 200)
+        let used = server.clock.now
+        server.clock.advance(by: .seconds(59))
+        #expect(try await server.send(.get, "apps", as: key).status == 200)
+        let shown = try await server.send(.get, "keys/\(id)")
         #expect(shown["last_used_at"] == .string(used.text))
         #expect(shown["key"] == nil && !shown.text.contains(key))
-        #expect(try await stand.send(.delete, "keys/\(id)").status == 204)
-        #expect(try await stand.send(.get, "apps", as: key).status == 401)
-        #expect(try await stand.send(.post, "keys/\(id)/rotate").status == 409)
-        #expect(try await stand.audited() == ["key.revoke", "key.create"])
+        #expect(try await server.send(.delete, "keys/\(id)").status == 204)
+        #expect(try await server.send(.get, "apps", as: key).status == 401)
+        #expect(try await server.send(.post, "keys/\(id)/rotate").status == 409)
+        #expect(try await server.audited() == ["key.revoke", "key.create"])
     }
 
     @Test func `a rotated key's old secret is taken until its grace ends`() async throws {
-        let stand = try await AdminStand()
-        let old = try await stand.key(.readOnly, .tenant(Tenant.first))
+        let server = try await TestAdminServer()
+        let old = try await server.key(.readOnly, .tenant(Tenant.first))
         let id = try #require(AdminKey.Text(old)).id
-        let reply = try await stand.send(.post, "keys/\(id)/rotate", #"{"grace_seconds":60}"#)
+        let reply = try await server.send(.post, "keys/\(id)/rotate", #"{"grace_seconds":60}"#)
         let new = try #require(reply["key"]?.stringValue)
-        for key in [old, new] { #expect(try await stand.send(.get, "apps", as: key).status == 200) }
-        stand.clock.advance(by: .seconds(60))
-        #expect(try await stand.send(.get, "apps", as: old).status == 401)
-        #expect(try await stand.send(.get, "apps", as: new).status == 200)
+        for key in [old, new] { #expect(try await server.send(.get, "apps", as: key).status == 200) }
+        server.clock.advance(by: .seconds(60))
+        #expect(try await server.send(.get, "apps", as: old).status == 401)
+        #expect(try await server.send(.get, "apps", as: new).status == 200)
     }
 
     @Test func `only the operator says where a platform is reached`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("shop")
-        let admin = try await stand.key(.tenantAdmin, .tenant(estate.tenant.key))
-        let path = "platforms/\(estate.platform.uuid.lowercased)/credentials"
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let admin = try await server.key(.tenantAdmin, .tenant(resources.tenant.key))
+        let path = "platforms/\(resources.platform.uuid.lowercased)/credentials"
         let body = #"{"credentials":{"topic":"t","endpoint":"https://10.0.0.1"}}"#
-        let refused = try await stand.send(.put, path, as: admin, body)
+        let refused = try await server.send(.put, path, as: admin, body)
         #expect(refused.status == 400 && refused.text.contains("credentials.endpoint"))
-        #expect(try await stand.send(.put, path, body).status == 200)
-        #expect(try await stand.send(.put, path, as: admin, #"{"credentials":{"topic":"t"}}"#).status == 200)
+        #expect(try await server.send(.put, path, body).status == 200)
+        #expect(try await server.send(.put, path, as: admin, #"{"credentials":{"topic":"t"}}"#).status == 200)
         let create =
             #"{"type":"ios","mode":"production","name":"x","credentials":{"topic":"t","endpoint":"https://h"}}"#
-        let apps = "apps/\(estate.application.uuid.lowercased)/platforms"
-        #expect(try await stand.send(.post, apps, as: admin, create).status == 400)
-        #expect(try await stand.send(.post, apps, create).status == 201)
+        let apps = "apps/\(resources.application.uuid.lowercased)/platforms"
+        #expect(try await server.send(.post, apps, as: admin, create).status == 400)
+        #expect(try await server.send(.post, apps, create).status == 201)
     }
 
     @Test func `an admin gives keys for its own ground and no other`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("shop")
-        let admin = try await stand.key(
-            .appAdmin, .application(estate.application.key, of: estate.tenant.key))
-        let uuid = estate.application.uuid.lowercased
-        let sender = try await stand.send(
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let admin = try await server.key(
+            .appAdmin, .application(resources.application.key, of: resources.tenant.key))
+        let uuid = resources.application.uuid.lowercased
+        let sender = try await server.send(
             .post, "keys", as: admin, #"{"name":"s","scope":"sender","app_uuid":"\#(uuid)"}"#)
         #expect(sender.status == 201)
         #expect(sender["app_uuid"] == .string(uuid))
         for (body, status) in [
-            (#"{"name":"s","scope":"sender","tenant_uuid":"\#(estate.tenant.uuid.lowercased)"}"#, 403),
+            (#"{"name":"s","scope":"sender","tenant_uuid":"\#(resources.tenant.uuid.lowercased)"}"#, 403),
             (#"{"name":"s","scope":"operator"}"#, 400), (#"{"name":"s","scope":"king"}"#, 400),
             (#"{"name":"s"}"#, 400), (#"{"scope":"sender"}"#, 400),
         ] {
-            #expect(try await stand.send(.post, "keys", as: admin, body).status == status, "\(body)")
+            #expect(try await server.send(.post, "keys", as: admin, body).status == status, "\(body)")
         }
-        let list = try await stand.send(.get, "keys", as: admin)
+        let list = try await server.send(.get, "keys", as: admin)
         #expect(list.text.contains(try #require(sender["key_id"]?.stringValue)))
-        #expect(!list.text.contains(estate.key.id), "a tenant's key is above an application's admin")
+        #expect(!list.text.contains(resources.key.id), "a tenant's key is above an application's admin")
     }
 
     @Test func `a field that a request does not have is refused by name`() async throws {
-        let stand = try await AdminStand()
-        let body = try await stand.send(.post, "apps", #"{"name":"a","nmae":"b"}"#)
+        let server = try await TestAdminServer()
+        let body = try await server.send(.post, "apps", #"{"name":"a","nmae":"b"}"#)
         #expect(body.status == 400)
         #expect(body.message == "'nmae' is no field of this request, which takes name, tenant_uuid")
-        let query = try await stand.send(.get, "apps?limt=3")
+        let query = try await server.send(.get, "apps?limt=3")
         #expect(query.status == 400 && query.message?.contains("'limt'") == true)
-        #expect(try await stand.send(.get, "apps?limit=201").status == 400)
-        #expect(try await stand.send(.get, "apps?cursor=zz").status == 400)
-        #expect(try await stand.audited().isEmpty)
+        #expect(try await server.send(.get, "apps?limit=201").status == 400)
+        #expect(try await server.send(.get, "apps?cursor=zz").status == 400)
+        #expect(try await server.audited().isEmpty)
     }
 
     @Test func `an application is made, renamed, given new secrets and deleted`() async throws {
-        let stand = try await AdminStand()
-        let created = try await stand.send(.post, "apps", #"{"name":"shop"}"#)
+        let server = try await TestAdminServer()
+        let created = try await server.send(.post, "apps", #"{"name":"shop"}"#)
         #expect(created.status == 201)
         let uuid = try #require(created["app_uuid"]?.stringValue)
         let key = try #require(created["api_key"]?.stringValue)
-        #expect(try await stand.send(.patch, "apps/\(uuid)", #"{"name":"store"}"#)["name"] == .string("store"))
-        let replaced = try await stand.send(.post, "apps/\(uuid)/api-key")
+        #expect(try await server.send(.patch, "apps/\(uuid)", #"{"name":"store"}"#)["name"] == .string("store"))
+        let replaced = try await server.send(.post, "apps/\(uuid)/api-key")
         #expect(replaced["api_key"]?.stringValue.map { $0 != key } == true)
-        #expect(try await stand.send(.post, "apps/\(uuid)/shared-secret")["shared_secret"] != created["shared_secret"])
-        #expect(try await stand.send(.get, "apps/\(uuid)")["api_key"] == nil)
-        #expect(try await stand.send(.delete, "apps/\(uuid)").status == 204)
-        #expect(try await stand.send(.get, "apps/\(uuid)").status == 404)
-        let log = try await stand.send(.get, "audit")
+        #expect(try await server.send(.post, "apps/\(uuid)/shared-secret")["shared_secret"] != created["shared_secret"])
+        #expect(try await server.send(.get, "apps/\(uuid)")["api_key"] == nil)
+        #expect(try await server.send(.delete, "apps/\(uuid)").status == 204)
+        #expect(try await server.send(.get, "apps/\(uuid)").status == 404)
+        let log = try await server.send(.get, "audit")
         #expect(!log.text.contains(key))
         #expect(
-            try await stand.audited() == [
+            try await server.audited() == [
                 "app.delete", "app.replace_shared_secret", "app.replace_api_key", "app.rename", "app.create",
             ])
     }
 
     @Test func `what others depend on is deleted by force only`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("shop")
-        let (app, platform) = (estate.application.uuid.lowercased, estate.platform.uuid.lowercased)
-        #expect(try await stand.send(.delete, "apps/\(app)").status == 409)
-        #expect(try await stand.send(.delete, "platforms/\(platform)").status == 409)
-        #expect(try await stand.send(.delete, "tenants/\(estate.tenant.uuid.lowercased)").status == 409)
-        #expect(try await stand.audited().isEmpty)
-        #expect(try await stand.send(.delete, "platforms/\(platform)?force=true").status == 204)
-        #expect(try await stand.send(.delete, "apps/\(app)?force=false").status == 204)
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let (app, platform) = (resources.application.uuid.lowercased, resources.platform.uuid.lowercased)
+        #expect(try await server.send(.delete, "apps/\(app)").status == 409)
+        #expect(try await server.send(.delete, "platforms/\(platform)").status == 409)
+        #expect(try await server.send(.delete, "tenants/\(resources.tenant.uuid.lowercased)").status == 409)
+        #expect(try await server.audited().isEmpty)
+        #expect(try await server.send(.delete, "platforms/\(platform)?force=true").status == 204)
+        #expect(try await server.send(.delete, "apps/\(app)?force=false").status == 204)
     }
 
     @Test func `credentials go in, are checked, and never come out`() async throws {
-        let stand = try await AdminStand()
-        let app = try await stand.estate("shop").application.uuid.lowercased
+        let server = try await TestAdminServer()
+        let app = try await server.resources("shop").application.uuid.lowercased
         let body = #"{"type":"ios","mode":"production","name":"phones","credentials":{"topic":"org.example.secret"}}"#
-        let created = try await stand.send(.post, "apps/\(app)/platforms", body)
+        let created = try await server.send(.post, "apps/\(app)/platforms", body)
         #expect(created.status == 201)
         let uuid = try #require(created["platform_uuid"]?.stringValue)
         #expect(created["platform_secret"] != nil)
-        let refused = try await stand.send(.put, "platforms/\(uuid)/credentials", #"{"credentials":{}}"#)
+        let refused = try await server.send(.put, "platforms/\(uuid)/credentials", #"{"credentials":{}}"#)
         #expect(refused.status == 400 && refused.message == "credentials.topic is missing")
         #expect(
-            try await stand.send(
+            try await server.send(
                 .put, "platforms/\(uuid)/credentials", #"{"credentials":{"topic":"org.example.secret2"}}"#
             ).status == 200)
         for reply in [
-            created, try await stand.send(.get, "platforms/\(uuid)"),
-            try await stand.send(.get, "apps/\(app)/platforms"), try await stand.send(.get, "audit"),
+            created, try await server.send(.get, "platforms/\(uuid)"),
+            try await server.send(.get, "apps/\(app)/platforms"), try await server.send(.get, "audit"),
         ] {
             #expect(!reply.text.contains("org.example.secret"))
         }
         #expect(
-            try await stand.send(.post, "platforms/\(uuid)/park", #"{"reason":"tests"}"#)["state"] == .string("parked"))
-        #expect(try await stand.send(.post, "platforms/\(uuid)/resume")["state"] == .string("active"))
+            try await server.send(.post, "platforms/\(uuid)/park", #"{"reason":"tests"}"#)["state"] == .string("parked")
+        )
+        #expect(try await server.send(.post, "platforms/\(uuid)/resume")["state"] == .string("active"))
     }
 
     @Test func `when credentials end is told, and trying them says what came of it`() async throws {
-        let stand = try await AdminStand(credentialsEnd: .seconds(86_400))
-        let platform = try await stand.estate("shop").platform.uuid.lowercased
-        let shown = try await stand.send(.get, "platforms/\(platform)")
-        #expect(shown["credentials_expire_at"] == .string((stand.clock.now + .seconds(86_400)).text))
-        let tried = try await stand.send(.post, "platforms/\(platform)/credentials/test")
+        let server = try await TestAdminServer(credentialsEnd: .seconds(86_400))
+        let platform = try await server.resources("shop").platform.uuid.lowercased
+        let shown = try await server.send(.get, "platforms/\(platform)")
+        #expect(shown["credentials_expire_at"] == .string((server.clock.now + .seconds(86_400)).text))
+        let tried = try await server.send(.post, "platforms/\(platform)/credentials/test")
         #expect(tried.status == 200 && tried["result"] == .string("works"), "\(tried)")
     }
 
     @Test func `a push says whom it is for, and its receipt tells`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("shop")
-        let path = "apps/\(estate.application.uuid.lowercased)/pushes"
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "apps/\(resources.application.uuid.lowercased)/pushes"
         for target in [
             "{}", #"{"platforms":["ios"]}"#, #"{"everyone":true,"topics":["a"]}"#,
             #"{"devices":["\#(UUID())"],"topics":["a"]}"#, #"{"devices":["x"]}"#, #"{"everyone":true,"tags":["a"]}"#,
         ] {
-            let reply = try await stand.send(.post, path, #"{"message":{"body":"hi"},"target":\#(target)}"#)
+            let reply = try await server.send(.post, path, #"{"message":{"body":"hi"},"target":\#(target)}"#)
             #expect(reply.status == 400, "\(target): \(reply)")
         }
-        let sent = try await stand.send(
+        let sent = try await server.send(
             .post, path, #"{"message":{"body":"hi"},"target":{"topics":["News"]},"urgency":"bulk"}"#)
         #expect(sent.status == 201)
         let id = try #require(sent["receipt_id"]?.stringValue)
-        let receipt = try await stand.send(.get, "pushes/\(id)")
+        let receipt = try await server.send(.get, "pushes/\(id)")
         #expect(receipt["lane"] == .string("bulk"))
-        #expect(receipt.text.contains(#""damaged_pages":0,"damaged_walks":0"#))
-        #expect(try await stand.send(.post, "pushes/\(id)/write-off").text == #"{"devices":0,"walks":0}"#)
-        #expect(receipt["accepted_at"] == .string(stand.clock.now.text))
-        let list = try await stand.send(.get, "\(path)?limit=1")
-        #expect(list.text.contains(id) && !list.text.contains(estate.push.receiptID.lowercased))
+        #expect(receipt.text.contains(#""damaged_batches":0,"damaged_fan_outs":0"#))
+        #expect(try await server.send(.post, "pushes/\(id)/write-off").text == #"{"devices":0,"fan_outs":0}"#)
+        #expect(receipt["accepted_at"] == .string(server.clock.now.text))
+        let list = try await server.send(.get, "\(path)?limit=1")
+        #expect(list.text.contains(id) && !list.text.contains(resources.push.receiptID.lowercased))
         let cursor = try #require(list["next_cursor"]?.stringValue)
-        let rest = try await stand.send(.get, "\(path)?limit=1&cursor=\(cursor)")
-        #expect(rest.text.contains(estate.push.receiptID.lowercased))
-        let later = try await stand.send(
+        let rest = try await server.send(.get, "\(path)?limit=1&cursor=\(cursor)")
+        #expect(rest.text.contains(resources.push.receiptID.lowercased))
+        let later = try await server.send(
             .post, path,
-            #"{"message":{"body":"hi"},"target":{"everyone":true},"send_at":"\#((stand.clock.now + .seconds(60)).text)"}"#
+            #"{"message":{"body":"hi"},"target":{"everyone":true},"send_at":"\#((server.clock.now + .seconds(60)).text)"}"#
         )
         let schedule = try #require(later["schedule_id"]?.stringValue)
-        let schedules = "apps/\(estate.application.uuid.lowercased)/schedules"
-        #expect(try await stand.send(.get, schedules).text.contains(schedule))
-        #expect(try await stand.send(.delete, "\(schedules)/\(schedule)").status == 204)
-        #expect(try await stand.send(.delete, "\(schedules)/\(schedule)").status == 409)
+        let schedules = "apps/\(resources.application.uuid.lowercased)/schedules"
+        #expect(try await server.send(.get, schedules).text.contains(schedule))
+        #expect(try await server.send(.delete, "\(schedules)/\(schedule)").status == 204)
+        #expect(try await server.send(.delete, "\(schedules)/\(schedule)").status == 409)
     }
 
     @Test func `a receipt tells what was sent and to whom, and what its devices wait for`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("shop")
-        let path = "apps/\(estate.application.uuid.lowercased)/pushes"
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "apps/\(resources.application.uuid.lowercased)/pushes"
         let message = #"{"body":"hi","custom":{"android":{"data":{"a":1}}}}"#
         let apple = #"{"apns":{"type":"background","priority":5,"payload":{"aps":{"content-available":1},"order":17}}}"#
         for (message, target) in [
             (message, #"{"platforms":["ios"],"topics":["news"]}"#), (message, #"{"everyone":true}"#),
-            (message, #"{"devices":["\#(estate.device.uuid.lowercased)"],"interactive_only":true}"#),
+            (message, #"{"devices":["\#(resources.device.uuid.lowercased)"],"interactive_only":true}"#),
             (apple, #"{"custom_user_ids":["emma"]}"#),
         ] {
-            let sent = try await stand.send(.post, path, #"{"message":\#(message),"target":\#(target)}"#)
+            let sent = try await server.send(.post, path, #"{"message":\#(message),"target":\#(target)}"#)
             let id = try #require(sent["receipt_id"]?.stringValue, "\(sent)")
-            let receipt = try await stand.send(.get, "pushes/\(id)")
+            let receipt = try await server.send(.get, "pushes/\(id)")
             let asked = try JSONValue(json: message.utf8)
             #expect(receipt["message"]?["body"] == asked["body"] && receipt["message"]?["custom"] == asked["custom"])
             for field in ["type", "priority", "payload"] {
@@ -214,36 +215,38 @@ import Testing
             }
             #expect(receipt["target"] == (try JSONValue(json: target.utf8)))
             #expect(receipt["connection_faults"] == .array([]))
-            let list = try await stand.send(.get, path)
+            let list = try await server.send(.get, path)
             #expect(!list.text.contains(#""message""#) && !list.text.contains(#""target""#))
         }
-        let reader = try await stand.key(.readOnly, .application(estate.application.key, of: estate.tenant.key))
-        let shown = try await stand.send(.get, "pushes/\(estate.push.receiptID.lowercased)", as: reader)
+        let reader = try await server.key(.readOnly, .application(resources.application.key, of: resources.tenant.key))
+        let shown = try await server.send(.get, "pushes/\(resources.push.receiptID.lowercased)", as: reader)
         #expect(shown["message"]?["body"] == .string("hello"))
     }
 
     @Test func `a push tells what became of it on each platform, deleted ones too`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("shop")
-        let other = try await stand.store.create(.numbered(7, of: estate.application.key))
-        let sent = try await PushService(store: stand.store).send(
-            Order(content: Push.Content(body: "hi"), target: try Target()), for: estate.application.key)
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let other = try await server.store.create(.numbered(7, of: resources.application.key))
+        let sent = try await PushService(store: server.store).send(
+            PushRequest(content: Push.Content(body: "hi"), target: try Target()), for: resources.application.key)
         let path = "pushes/\(sent.receiptID.lowercased)/platforms"
-        let pages = [(estate.platform.key, [Answer.accepted, .gone, .accepted]), (other.key, [.refused(.badToken)])]
-        stand.store.tamper { contents in
-            for (number, (platform, answers)) in pages.enumerated() {
-                let key = Key<BelfryCore.Page>(Int64(900 + number))
-                let page = BelfryCore.Page(
+        let batches = [
+            (resources.platform.key, [Answer.accepted, .gone, .accepted]), (other.key, [.refused(.badToken)]),
+        ]
+        server.store.tamper { contents in
+            for (number, (platform, answers)) in batches.enumerated() {
+                let key = Key<BelfryCore.Batch>(Int64(900 + number))
+                let batch = BelfryCore.Batch(
                     key: key, pushKey: sent.key, platformKey: platform, lane: .normal,
                     devices: answers.indices.map { Key(Int64($0 + 1)) }, answers: answers, attempt: 1, isLapsed: false)
-                contents.pages[key] = Contents.PageRow(page: page, lease: Contents.Lease(dueAt: nil))
+                contents.batches[key] = Contents.BatchRow(batch: batch, lease: Contents.Lease(dueAt: nil))
             }
         }
-        let reply = try await stand.send(.get, path)
+        let reply = try await server.send(.get, path)
         #expect(reply.text.contains(#""devices":3,"counts":{"accepted":2,"gone":1}"#), "\(reply.text)")
         #expect(reply.text.contains(#""platform_uuid":"\#(other.uuid.lowercased)""#), "\(reply.text)")
-        stand.store.tamper { $0.platforms[other.key] = nil }
-        let rest = try await stand.send(.get, path)
+        server.store.tamper { $0.platforms[other.key] = nil }
+        let rest = try await server.send(.get, path)
         #expect(
             rest.text.contains(
                 #"{"platform_uuid":null,"type":null,"name":null,"devices":1,"counts":{"refused: badToken":1}}"#),
@@ -251,37 +254,37 @@ import Testing
     }
 
     @Test func `devices are searched, tested and deactivated`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("shop")
-        let devices = "apps/\(estate.application.uuid.lowercased)/devices"
-        let uuid = estate.device.uuid.lowercased
-        #expect(try await stand.send(.get, "\(devices)?topic=news").text.contains(uuid))
-        #expect(try await !stand.send(.get, "\(devices)?q=nobody").text.contains(uuid))
-        let push = try await stand.send(.post, "\(devices)/\(uuid)/test-push")
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let devices = "apps/\(resources.application.uuid.lowercased)/devices"
+        let uuid = resources.device.uuid.lowercased
+        #expect(try await server.send(.get, "\(devices)?topic=news").text.contains(uuid))
+        #expect(try await !server.send(.get, "\(devices)?q=nobody").text.contains(uuid))
+        let push = try await server.send(.post, "\(devices)/\(uuid)/test-push")
         let receipt = try #require(push["receipt_id"]?.stringValue.flatMap(UUID.init(uuidString:)))
-        let kept = try #require(try await stand.store.receipt(receipt))
+        let kept = try #require(try await server.store.receipt(receipt))
         #expect(kept.push.lane == .urgent)
-        #expect(try await stand.send(.post, "\(devices)/\(uuid)/deactivate").status == 204)
-        #expect(try await stand.send(.get, "\(devices)/\(uuid)")["active"] == .bool(false))
+        #expect(try await server.send(.post, "\(devices)/\(uuid)/deactivate").status == 204)
+        #expect(try await server.send(.get, "\(devices)/\(uuid)")["active"] == .bool(false))
     }
 
     @Test func `the audit log is read by application, key and time`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("shop")
-        let app = estate.application.uuid.lowercased
-        let admin = try await stand.key(.tenantAdmin, .tenant(estate.tenant.key))
-        _ = try await stand.send(.patch, "apps/\(app)", as: admin, #"{"name":"store"}"#)
-        stand.clock.advance(by: .seconds(10))
-        _ = try await stand.send(.post, "tenants", #"{"name":"other"}"#)
-        let all = try await stand.send(.get, "audit")
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let app = resources.application.uuid.lowercased
+        let admin = try await server.key(.tenantAdmin, .tenant(resources.tenant.key))
+        _ = try await server.send(.patch, "apps/\(app)", as: admin, #"{"name":"store"}"#)
+        server.clock.advance(by: .seconds(10))
+        _ = try await server.send(.post, "tenants", #"{"name":"other"}"#)
+        let all = try await server.send(.get, "audit")
         #expect(all.text.contains("app.rename") && all.text.contains("tenant.create"))
         let id = try #require(AdminKey.Text(admin)).id
-        for query in ["app_uuid=\(app)", "key_id=\(id)", "until=\((stand.clock.now + .seconds(-1)).text)"] {
-            let some = try await stand.send(.get, "audit?\(query)")
+        for query in ["app_uuid=\(app)", "key_id=\(id)", "until=\((server.clock.now + .seconds(-1)).text)"] {
+            let some = try await server.send(.get, "audit?\(query)")
             #expect(some.text.contains("app.rename") && !some.text.contains("tenant.create"), "\(query): \(some)")
         }
-        #expect(try await !stand.send(.get, "audit", as: admin).text.contains("tenant.create"))
-        let sender = try await stand.key(.sender, .tenant(estate.tenant.key))
-        #expect(try await stand.send(.get, "audit", as: sender).status == 403)
+        #expect(try await !server.send(.get, "audit", as: admin).text.contains("tenant.create"))
+        let sender = try await server.key(.sender, .tenant(resources.tenant.key))
+        #expect(try await server.send(.get, "audit", as: sender).status == 403)
     }
 }

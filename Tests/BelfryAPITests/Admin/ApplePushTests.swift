@@ -9,36 +9,37 @@ import Testing
 /// Pushes in Apple's own words and broadcast channels, through the admin API.
 @Suite struct AdminApplePushTests {
     private static func platform(
-        _ use: AppleTokenUse, of estate: AdminStand.Estate, _ stand: AdminStand
+        _ use: AppleTokenUse, of resources: TestAdminServer.TestResources, _ server: TestAdminServer
     ) async throws -> Platform {
-        try await stand.admin.createPlatform(
-            of: estate.application, kind: .apple(use), mode: .production, name: try Name("\(use)"),
-            credentials: ["topic": .string("org.example.own")], by: AdminStand.author
+        try await server.admin.createPlatform(
+            of: resources.application, kind: .apple(use), mode: .production, name: try Name("\(use)"),
+            credentials: ["topic": .string("org.example.own")], by: TestAdminServer.author
         ).platform
     }
 
     private static func push(
-        _ apns: String, target: String = #"{"everyone":true}"#, _ estate: AdminStand.Estate, _ stand: AdminStand
-    ) async throws -> Reply {
-        try await stand.send(
-            .post, "apps/\(estate.application.uuid.lowercased)/pushes",
+        _ apns: String, target: String = #"{"everyone":true}"#, _ resources: TestAdminServer.TestResources,
+        _ server: TestAdminServer
+    ) async throws -> TestAnswer {
+        try await server.send(
+            .post, "apps/\(resources.application.uuid.lowercased)/pushes",
             #"{"message":{"apns":\#(apns)},"target":\#(target)}"#)
     }
 
     @Test func `a push in Apple's words is kept as it was said, for the platforms of its use`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("own")
-        let calls = try await Self.platform(.voip, of: estate, stand)
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("own")
+        let calls = try await Self.platform(.voip, of: resources, server)
         let reply = try await Self.push(
-            #"{"type":"voip","collapse_id":"line 1","payload":{"caller":"Emma"}}"#, estate, stand)
+            #"{"type":"voip","collapse_id":"line 1","payload":{"caller":"Emma"}}"#, resources, server)
         #expect(reply.status == 201, "\(reply)")
-        let kept = try #require(stand.store.contents.pushes.values.first { $0.push.content.apple != nil })
+        let kept = try #require(server.store.contents.pushes.values.first { $0.push.content.apple != nil })
         #expect(kept.push.content.apple?.type == .voip)
         #expect(kept.push.content.apple?.collapseID == "line 1")
         #expect(kept.push.content.apple?.payload["caller"] == .string("Emma"))
-        let device = try await stand.store.register(.sample(9), as: nil, on: calls)
+        let device = try await server.store.register(.sample(9), as: nil, on: calls)
         let named = try await Self.push(
-            #"{"type":"voip"}"#, target: #"{"devices":["\#(device.uuid.uuidString)"]}"#, estate, stand)
+            #"{"type":"voip"}"#, target: #"{"devices":["\#(device.uuid.uuidString)"]}"#, resources, server)
         #expect(named.status == 201, "\(named)")
     }
 
@@ -55,50 +56,50 @@ import Testing
             ),
             (#"{"type":"voip"}"#, "message.apns is of type voip, and no platform that is meant is of type ios-voip"),
         ])
-    func `what Apple would not take is refused at the door`(apns: String, words: String) async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("own")
-        let reply = try await Self.push(apns, estate, stand)
+    func `what Apple would not take is refused at acceptance`(apns: String, words: String) async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("own")
+        let reply = try await Self.push(apns, resources, server)
         #expect(reply.status == 400)
         #expect(reply.text.contains(words), "\(reply)")
-        let pushes = stand.store.contents.pushes.count
-        #expect(pushes == 1, "the estate's own")
+        let pushes = server.store.contents.pushes.count
+        #expect(pushes == 1, "the fixture's own")
     }
 
     @Test func `a payload that is too large is refused with both figures`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("own")
-        _ = try await Self.platform(.voip, of: estate, stand)
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("own")
+        _ = try await Self.platform(.voip, of: resources, server)
         let filler = String(repeating: "x", count: 5_120)
-        let reply = try await Self.push(#"{"type":"voip","payload":{"x":"\#(filler)"}}"#, estate, stand)
+        let reply = try await Self.push(#"{"type":"voip","payload":{"x":"\#(filler)"}}"#, resources, server)
         #expect(reply.status == 400)
         #expect(
             reply.text.contains("message.apns.payload makes an iOS payload of 5137 bytes, APNs takes 5120"), "\(reply)")
     }
 
     @Test func `Apple's words and those of the old API exclude each other`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("own")
-        let reply = try await stand.send(
-            .post, "apps/\(estate.application.uuid.lowercased)/pushes",
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("own")
+        let reply = try await server.send(
+            .post, "apps/\(resources.application.uuid.lowercased)/pushes",
             #"{"message":{"apns":{},"custom":{"ios":{"badge":1}}},"target":{"everyone":true}}"#)
         #expect(reply.status == 400)
         #expect(reply.text.contains("message.apns and message.custom.ios exclude each other"), "\(reply)")
     }
 
     @Test func `a push of the usual sort never goes to tokens of another use`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("own")
-        let calls = try await Self.platform(.voip, of: estate, stand)
-        let order = Order(content: Push.Content(body: "hello"), target: .everyone)
-        let draft = try await PushService(store: stand.store).draft(order, for: estate.application.key)
-        #expect(draft.platformKeys == [estate.platform.key])
-        let named = try Order(
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("own")
+        let calls = try await Self.platform(.voip, of: resources, server)
+        let pushRequest = PushRequest(content: Push.Content(body: "hello"), target: .everyone)
+        let draft = try await PushService(store: server.store).draft(pushRequest, for: resources.application.key)
+        #expect(draft.platformKeys == [resources.platform.key])
+        let named = try PushRequest(
             content: Push.Content(body: "hello"), target: Target(platforms: [.ios, .apple(.voip)]))
         #expect(
-            try await PushService(store: stand.store).draft(named, for: estate.application.key).platformKeys
-                == [estate.platform.key])
-        #expect(calls.key != estate.platform.key)
+            try await PushService(store: server.store).draft(named, for: resources.application.key).platformKeys
+                == [resources.platform.key])
+        #expect(calls.key != resources.platform.key)
     }
 
     // MARK: Channels
@@ -107,27 +108,27 @@ import Testing
         #"{"type":"liveactivity","payload":{"aps":{"timestamp":1,"event":"update","content-state":{"home":1}}}}"#
 
     @Test func `a channel is made, listed, told, shown and deleted, and the log tells of it`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("own")
-        let platform = try await Self.platform(.broadcast, of: estate, stand)
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("own")
+        let platform = try await Self.platform(.broadcast, of: resources, server)
         let path = "platforms/\(platform.uuid.lowercased)/channels"
-        let made = try await stand.send(.post, path, #"{"storage":"latest"}"#)
+        let made = try await server.send(.post, path, #"{"storage":"latest"}"#)
         #expect(made.status == 201, "\(made)")
         let fields = try JSONDecoder().decode([String: String].self, from: Data(made.text.utf8))
         let id = try #require(fields["channel_id"])
         let deviceUUID = try #require(UUID(uuidString: fields["device_uuid"] ?? ""))
         let inPath = id.replacing("/", with: "%2F").replacing("+", with: "%2B").replacing("=", with: "%3D")
-        let device = try await stand.store.device(deviceUUID, on: platform.key)
+        let device = try await server.store.device(deviceUUID, on: platform.key)
         #expect(device?.token?.text(for: platform.kind) == id)
 
-        let list = try await stand.send(.get, path)
+        let list = try await server.send(.get, path)
         #expect(list.text.contains(id))
-        let shown = try await stand.send(.get, "\(path)/\(inPath)")
+        let shown = try await server.send(.get, "\(path)/\(inPath)")
         #expect(shown.text == #"{"channel_id":"\#(id)","storage":"latest"}"#, "\(shown)")
 
-        let told = try await Self.push(Self.goal, target: #"{"channels":["\#(id)","ZWxzZXdoZXJl"]}"#, estate, stand)
+        let told = try await Self.push(Self.goal, target: #"{"channels":["\#(id)","ZWxzZXdoZXJl"]}"#, resources, server)
         #expect(told.status == 201, "\(told)")
-        let kept = try #require(stand.store.contents.pushes.values.first { $0.push.content.apple != nil })
+        let kept = try #require(server.store.contents.pushes.values.first { $0.push.content.apple != nil })
         guard case .all(let parts) = kept.push.audience, case .list(.devices(let keys))? = parts.first else {
             Issue.record("\(kept.push.audience)")
             return
@@ -136,12 +137,12 @@ import Testing
         let key = try #require(device).key
         #expect(keys.contains(key))
 
-        let deleted = try await stand.send(.delete, "\(path)/\(inPath)")
+        let deleted = try await server.send(.delete, "\(path)/\(inPath)")
         #expect(deleted.status == 204)
-        #expect(try await stand.store.device(deviceUUID, on: platform.key)?.isActive == false)
-        let gone = try await stand.send(.get, "\(path)/\(inPath)")
+        #expect(try await server.store.device(deviceUUID, on: platform.key)?.isActive == false)
+        let gone = try await server.send(.get, "\(path)/\(inPath)")
         #expect(gone.status == 404)
-        #expect(try await stand.audited() == ["channel.delete", "push.create", "channel.create"])
+        #expect(try await server.audited() == ["channel.delete", "push.create", "channel.create"])
     }
 
     @Test(
@@ -152,32 +153,34 @@ import Testing
             (#"{"channels":["a b"]}"#, "target.channels[0] holds other than visible ASCII"),
         ])
     func `channels stand alone, by ids that can be some`(target: String, words: String) async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("own")
-        _ = try await Self.platform(.broadcast, of: estate, stand)
-        let reply = try await Self.push(Self.goal, target: target, estate, stand)
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("own")
+        _ = try await Self.platform(.broadcast, of: resources, server)
+        let reply = try await Self.push(Self.goal, target: target, resources, server)
         #expect(reply.status == 400)
         #expect(reply.text.contains(words), "\(reply)")
     }
 
     @Test func `channels need the one platform that broadcasts`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("own")
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("own")
         let target = #"{"channels":["a"]}"#
-        #expect(try await Self.push(Self.goal, target: target, estate, stand).text.contains("of which the app has 0"))
-        _ = try await Self.platform(.broadcast, of: estate, stand)
-        _ = try await Self.platform(.broadcast, of: estate, stand)
-        #expect(try await Self.push(Self.goal, target: target, estate, stand).text.contains("of which the app has 2"))
+        #expect(
+            try await Self.push(Self.goal, target: target, resources, server).text.contains("of which the app has 0"))
+        _ = try await Self.platform(.broadcast, of: resources, server)
+        _ = try await Self.platform(.broadcast, of: resources, server)
+        #expect(
+            try await Self.push(Self.goal, target: target, resources, server).text.contains("of which the app has 2"))
     }
 
     @Test func `a new channel says what it stores`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("own")
-        let path = "platforms/\(estate.platform.uuid.lowercased)/channels"
-        #expect(try await stand.send(.post, path, "{}").text.contains("storage is missing"))
-        let all = try await stand.send(.post, path, #"{"storage":"all"}"#)
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("own")
+        let path = "platforms/\(resources.platform.uuid.lowercased)/channels"
+        #expect(try await server.send(.post, path, "{}").text.contains("storage is missing"))
+        let all = try await server.send(.post, path, #"{"storage":"all"}"#)
         #expect(all.text.contains("storage is 'all', it has to be one of nothing, latest"))
-        let policy = try await stand.send(.post, path, #"{"policy":"latest"}"#)
+        let policy = try await server.send(.post, path, #"{"policy":"latest"}"#)
         #expect(policy.status == 400)
     }
 }

@@ -11,22 +11,22 @@ import Testing
     @Test func `what cannot be read is a 500 that does not ask to come again, and is deleted all the same`()
         async throws
     {
-        var stand = try await AdminStand()
-        let estate = try await stand.estate("hurt")
-        stand.routes = AdminRoutes(
-            store: UnreadableStore(base: stand.store), vault: stand.vault, clock: stand.clock,
-            credentials: GlassCredentials(vault: stand.vault))
-        let application = "apps/\(estate.application.uuid.lowercased)"
+        var server = try await TestAdminServer()
+        let resources = try await server.resources("hurt")
+        server.routes = AdminRoutes(
+            store: UnreadableStore(base: server.store), vault: server.vault, clock: server.clock,
+            credentials: PlaintextCredentials(vault: server.vault))
+        let application = "apps/\(resources.application.uuid.lowercased)"
         for path in [
-            "schedules/\(estate.schedule.key.id)", "geofences/\(estate.geofence.key)",
-            "location-groups/\(estate.group.key)", "locations/\(estate.location.key)",
+            "schedules/\(resources.schedule.key.id)", "geofences/\(resources.geofence.key)",
+            "location-groups/\(resources.group.key)", "locations/\(resources.location.key)",
         ] {
-            let shown = try await stand.send(.get, "\(application)/\(path)")
+            let shown = try await server.send(.get, "\(application)/\(path)")
             #expect(shown.status == 500 && shown.text.contains("cannot be read"), "\(path): \(shown)")
-            #expect(try await stand.send(.delete, "\(application)/\(path)").status == 204, "\(path)")
+            #expect(try await server.send(.delete, "\(application)/\(path)").status == 204, "\(path)")
         }
         #expect(
-            try await stand.audited().prefix(4) == [
+            try await server.audited().prefix(4) == [
                 "location.delete", "location_group.delete", "geofence.delete", "schedule.cancel",
             ])
     }

@@ -29,7 +29,7 @@ import Testing
     ]
 
     /// Routes whose path names nothing, with what another's key has to get there, and what it tries.
-    private static let open: [String: (statuses: [Int], body: @Sendable (AdminStand.Estate) -> String?)] = [
+    private static let open: [String: (statuses: [Int], body: @Sendable (TestAdminServer.TestResources) -> String?)] = [
         "GET tenants": ([200], { _ in nil }),
         "POST tenants": ([403], { _ in #"{"name":"taken"}"# }),
         "GET keys": ([200, 403], { _ in nil }),
@@ -42,16 +42,16 @@ import Testing
         "GET nodes": ([403], { _ in nil }),
     ]
 
-    private func strangers(_ stand: AdminStand) async throws -> [String] {
-        let tenant = try await stand.store.create(NewTenant(uuid: .init(), name: try Name("stranger")))
-        let own = try await stand.estate("own", of: tenant.key)
+    private func strangers(_ server: TestAdminServer) async throws -> [String] {
+        let tenant = try await server.store.create(NewTenant(uuid: .init(), name: try Name("stranger")))
+        let own = try await server.resources("own", of: tenant.key)
         let application = AdminKey.Bounds.application(own.application.key, of: tenant.key)
         var keys: [String] = []
         for (scope, bounds) in [
             (.tenantAdmin, .tenant(tenant.key)), (.appAdmin, application), (.sender, .tenant(tenant.key)),
             (.sender, application), (.readOnly, .tenant(tenant.key)), (.readOnly, application),
         ] as [(AdminKey.Scope, AdminKey.Bounds)] {
-            keys.append(try await stand.key(scope, bounds))
+            keys.append(try await server.key(scope, bounds))
         }
         return keys
     }
@@ -72,12 +72,12 @@ import Testing
     }
 
     @Test func `no route shows or changes anything of another tenant`() async throws {
-        let stand = try await AdminStand()
-        let victim = try await stand.estate("victim")
-        let keys = try await strangers(stand)
-        let before = State(stand.store.contents)
+        let server = try await TestAdminServer()
+        let victim = try await server.resources("victim")
+        let keys = try await strangers(server)
+        let before = State(server.store.contents)
         var tried = 0
-        for route in stand.routes.routes {
+        for route in server.routes.routes {
             let name = "\(route.method) \(route.path)"
             let path = try victim.fill(route.path)
             let isOpen = !route.path.contains(":")
@@ -85,51 +85,51 @@ import Testing
             #expect(isOpen == (open != nil), "\(name) is a new path that names nothing: say what others get there")
             let body = isOpen ? open?.body(victim) : Self.bodies[name]
             for key in keys {
-                let reply = try await stand.send(route.method, path, as: key, body)
+                let reply = try await server.send(route.method, path, as: key, body)
                 let expected = open?.statuses ?? [404]
                 #expect(expected.contains(reply.status), "\(name): \(reply)")
                 #expect(!victim.marks.contains { reply.text.contains($0) && !path.contains($0) }, "\(name): \(reply)")
                 tried += 1
             }
         }
-        #expect(tried == keys.count * stand.routes.routes.count)
-        let after = State(stand.store.contents)
+        #expect(tried == keys.count * server.routes.routes.count)
+        let after = State(server.store.contents)
         #expect(after == before)
     }
 
     /// So that the test above cannot pass because nothing works: the same requests by the owner are not refused.
     @Test func `the owner is served at every route`() async throws {
-        for route in try await AdminStand().routes.routes {
-            let stand = try await AdminStand()
-            let estate = try await stand.estate("own")
+        for route in try await TestAdminServer().routes.routes {
+            let server = try await TestAdminServer()
+            let resources = try await server.resources("own")
             let name = "\(route.method) \(route.path)"
-            let body = route.path.contains(":") ? Self.bodies[name] : Self.open[name]?.body(estate)
-            var path = try estate.fill(route.path)
+            let body = route.path.contains(":") ? Self.bodies[name] : Self.open[name]?.body(resources)
+            var path = try resources.fill(route.path)
             if route.path.hasSuffix("devices/:device_uuid"), route.path.hasPrefix("pushes") { continue }
             if route.method == .delete, ["apps/:app_uuid", "platforms/:platform_uuid"].contains(route.path) {
                 path += "?force=true"
             }
-            let reply = try await stand.send(route.method, path, body)
+            let reply = try await server.send(route.method, path, body)
             // A location in use, a geofence of none, the first tenant: refused for what they are, not for who asks.
             let refused = ["DELETE tenants/:tenant_uuid", "DELETE apps/:app_uuid/locations/:location_id"]
             let expected = refused.contains(name) ? [409] : [200, 201, 204]
             if name == "POST apps/:app_uuid/geofences" { continue }
             #expect(expected.contains(reply.status), "\(name): \(reply)")
             if route.method != .get, reply.status < 300 {
-                let audited = try await stand.audited()
+                let audited = try await server.audited()
                 #expect(audited.count == 1, "\(name) left \(audited)")
             }
         }
     }
 
     @Test func `no route answers without a key, and none with a wrong one`() async throws {
-        let stand = try await AdminStand()
-        let estate = try await stand.estate("own")
-        let wrong = AdminKey.Text(id: estate.key.id, secret: String(repeating: "0", count: 64)).text
-        for route in stand.routes.routes {
-            let path = try estate.fill(route.path)
-            for header in [nil, "Bearer", "Bearer x", "Bearer \(wrong)", "Basic \(stand.operator)"] {
-                let reply = try await stand.exchange(route.method, path, authorization: header)
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("own")
+        let wrong = AdminKey.Text(id: resources.key.id, secret: String(repeating: "0", count: 64)).text
+        for route in server.routes.routes {
+            let path = try resources.fill(route.path)
+            for header in [nil, "Bearer", "Bearer x", "Bearer \(wrong)", "Basic \(server.operator)"] {
+                let reply = try await server.exchange(route.method, path, authorization: header)
                 #expect(reply.status == 401 || reply.status == 429)
                 if reply.status == 401 { #expect(reply.headers[.wwwAuthenticate] == #"Bearer realm="Belfry""#) }
             }

@@ -35,9 +35,9 @@ import Testing
         (PlatformKind.android, "android"), (.androidFCM, "android-fcm"), (.androidBaidu, "android-baidu"),
     ])
     func `an SDK registers, updates and unregisters on one connection`(kind: PlatformKind, os: String) async throws {
-        try await Stage.open { stage in
-            let me = try stage.device(kind)
-            let created = try await stage.exchange(
+        try await RecordedServer.open { server in
+            let me = try server.device(kind)
+            let created = try await server.exchange(
                 Self.sent(
                     "POST /v1/registration", me, Self.post(os: os, token: "t-1", tags: #"["Beta","alpha"]"#)),
                 200, .device)
@@ -46,7 +46,7 @@ import Testing
             #expect(created?["active"] == .bool(true))
             #expect(
                 created?["tags"] == .array([.object(["text": .string("alpha")]), .object(["text": .string("beta")])]))
-            let updated = try await stage.exchange(
+            let updated = try await server.exchange(
                 Self.sent(
                     "PUT /v1/registration/\(uuid)", me,
                     Self.put(token: "t-1", subscribe: #"["new"]"#, unsubscribe: #"["beta"]"#)),
@@ -56,19 +56,19 @@ import Testing
             #expect(updated?["device_alias"] == .string("My Phone"))
             #expect(
                 updated?["tags"] == .array([.object(["text": .string("alpha")]), .object(["text": .string("new")])]))
-            try await stage.exchange(Self.asked("DELETE /v1/registration/\(uuid)", me), 204, nil)
-            try await stage.exchange(Self.asked("DELETE /v1/registration/\(uuid)", me), 204, nil)
+            try await server.exchange(Self.asked("DELETE /v1/registration/\(uuid)", me), 204, nil)
+            try await server.exchange(Self.asked("DELETE /v1/registration/\(uuid)", me), 204, nil)
         }
     }
 
     @Test func `a service URL that ends in a slash doubles it, and a body may come in many chunks`() async throws {
-        try await Stage.open { stage in
-            let me = try stage.device(.androidFCM)
+        try await RecordedServer.open { server in
+            let me = try server.device(.androidFCM)
             let body = Self.post(os: "android-fcm", token: "fcm-token-1")
-            let created = try await stage.exchange(
+            let created = try await server.exchange(
                 Self.sent("POST //v1/registration", me, String(body.prefix(1)), String(body.dropFirst())), 200, .device)
             let uuid = try #require(created?["device_uuid"]?.string)
-            try await stage.exchange(
+            try await server.exchange(
                 Self.sent(
                     "PUT //v1/registration/\(uuid)", me,
                     Self.put(token: "fcm-token-1", subscribe: "[]", unsubscribe: "[]")),
@@ -78,14 +78,14 @@ import Testing
 
     /// A failed PUT wipes what the SDK has saved, so that it comes with a POST of the same token.
     @Test func `an SDK that forgot its UUID gets it back`() async throws {
-        try await Stage.open { stage in
-            let me = try stage.device(.androidFCM)
+        try await RecordedServer.open { server in
+            let me = try server.device(.androidFCM)
             let post = Self.sent("POST /v1/registration", me, Self.post(os: "android-fcm", token: "t"))
-            let first = try await stage.exchange(post, 200, .device)
-            let second = try await stage.exchange(post, 200, .device)
+            let first = try await server.exchange(post, 200, .device)
+            let second = try await server.exchange(post, 200, .device)
             #expect(first?["device_uuid"] == second?["device_uuid"])
             let unknown = "3b0f2e3c-9d3b-4f3e-8a7e-0f4b8a3f2d10"
-            let third = try await stage.exchange(
+            let third = try await server.exchange(
                 Self.sent(
                     "PUT /v1/registration/\(unknown)", me, Self.put(token: "t", subscribe: "[]", unsubscribe: "[]")),
                 200, .device)
@@ -94,8 +94,8 @@ import Testing
     }
 
     @Test func `the version is asked for without credentials`() async throws {
-        try await Stage.open { stage in
-            let answer = try await stage.exchange(Self.asked("GET /v1/version", nil), 200, .version)
+        try await RecordedServer.open { server in
+            let answer = try await server.exchange(Self.asked("GET /v1/version", nil), 200, .version)
             let version = try #require(answer?["version"]?.string).split(separator: ".").compactMap { Int($0) }
             #expect(version.count == 3)
             #expect([1, 3, 2].lexicographicallyPrecedes(version))
@@ -103,11 +103,11 @@ import Testing
     }
 
     @Test func `whoever has the wrong secret is challenged, and the connection is kept`() async throws {
-        try await Stage.open { stage in
+        try await RecordedServer.open { server in
             let body = Self.post(os: "android-fcm", token: "t")
-            try await stage.exchange(Self.sent("POST /v1/registration", stage.sender, body), 401, .error)
-            try await stage.exchange(
-                Self.sent("POST /v1/registration", try stage.device(.androidFCM), body), 200, .device)
+            try await server.exchange(Self.sent("POST /v1/registration", server.sender, body), 401, .error)
+            try await server.exchange(
+                Self.sent("POST /v1/registration", try server.device(.androidFCM), body), 200, .device)
         }
     }
 }

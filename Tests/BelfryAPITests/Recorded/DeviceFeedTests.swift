@@ -13,24 +13,25 @@ import Testing
     }
 
     private func open(
-        _ geofence: String, _ play: @escaping @Sendable (Stage) async throws -> Void
+        _ geofence: String, _ play: @escaping @Sendable (RecordedServer) async throws -> Void
     ) async throws {
-        try await Stage.open { stage in
+        try await RecordedServer.open { server in
             for location in Self.locations {
-                try await stage.exchange(Page.sent("POST /v1/locations", stage.sender, location), 200, .location)
+                try await server.exchange(
+                    ExampleRequest.sent("POST /v1/locations", server.sender, location), 200, .location)
             }
-            try await stage.exchange(Page.sent("POST /v1/geofence", stage.sender, geofence), 200, .geofence)
-            try await play(stage)
+            try await server.exchange(ExampleRequest.sent("POST /v1/geofence", server.sender, geofence), 200, .geofence)
+            try await play(server)
         }
     }
 
     @Test func `an FCM SDK finds its data under androidFcm, as strings`() async throws {
         let data = #"{"android":{"message":"Fresh bread","count":3,"hot":true}}"#
-        try await open(Self.geofence("all", data)) { stage in
-            let update = try await stage.exchange(
+        try await open(Self.geofence("all", data)) { server in
+            let update = try await server.exchange(
                 AndroidSDKTests.asked(
                     "GET /v1/geofences?timestamp=0&device_uuid=3b0f2e3c-9d3b-4f3e-8a7e-0f4b8a3f2d10&platform=android-fcm",
-                    try stage.device(.androidFCM)), 200, .geofenceUpdate)
+                    try server.device(.androidFCM)), 200, .geofenceUpdate)
             #expect(update?["num"] == .integer(1))
             let geofence = update?["geofences"]?[0]
             let flat = StrictJSON.object([
@@ -41,8 +42,8 @@ import Testing
             #expect(geofence?["tags"] == .array([.string("bread")]))
             let since = try #require(update?["last_modified"]?.integer)
             #expect(since > 0)
-            let later = try await stage.exchange(
-                AndroidSDKTests.asked("GET /v1/geofences?timestamp=\(since)", try stage.device(.androidFCM)), 200,
+            let later = try await server.exchange(
+                AndroidSDKTests.asked("GET /v1/geofences?timestamp=\(since)", try server.device(.androidFCM)), 200,
                 .geofenceUpdate)
             #expect(later?["num"] == .integer(0))
             #expect(later?["last_modified"] != nil, "without it the next fetch is a full one")
@@ -51,11 +52,11 @@ import Testing
 
     @Test func `an iOS SDK finds both names of the badge`() async throws {
         let data = #"{"ios":{"alertBody":"Fresh bread","applicationBadgeNumber":3,"userInfo":{"deep":{"er":1}}}}"#
-        try await open(Self.geofence("ios", data)) { stage in
-            let update = try await stage.exchange(
+        try await open(Self.geofence("ios", data)) { server in
+            let update = try await server.exchange(
                 IOSSDKTests.asked(
                     "GET /v1/geofences?timestamp=0&device_uuid=3b0f2e3c-9d3b-4f3e-8a7e-0f4b8a3f2d10&platform=ios",
-                    try stage.device(.ios)), 200, .geofenceUpdate)
+                    try server.device(.ios)), 200, .geofenceUpdate)
             let ios = update?["geofences"]?[0]?["data"]?["ios"]
             #expect(ios?["applicationBadgeNumber"] == .integer(3))
             #expect(ios?["applicationIconBadgeNumber"] == .integer(3))
@@ -64,13 +65,13 @@ import Testing
     }
 
     @Test func `a list without geofences still says when it was made`() async throws {
-        try await Stage.open { stage in
-            for user in [try stage.device(.ios), try stage.device(.androidFCM)] {
-                let update = try await stage.exchange(
+        try await RecordedServer.open { server in
+            for user in [try server.device(.ios), try server.device(.androidFCM)] {
+                let update = try await server.exchange(
                     AndroidSDKTests.asked("GET //v1/geofences?timestamp=0", user), 200, .geofenceUpdate)
                 #expect(update?["geofences"] == .array([]))
             }
-            try await stage.exchange(AndroidSDKTests.asked("GET /v1/geofences", stage.sender), 401, .error)
+            try await server.exchange(AndroidSDKTests.asked("GET /v1/geofences", server.sender), 401, .error)
         }
     }
 
@@ -84,17 +85,19 @@ import Testing
         ("/v1/geofence", geofence("android", #"{"android":{"nested":{}}}"#)),
     ])
     func `what devices cannot use is a 400`(path: String, body: String) async throws {
-        try await Stage.open { stage in
+        try await RecordedServer.open { server in
             for location in Self.locations {
-                try await stage.exchange(Page.sent("POST /v1/locations", stage.sender, location), 200, .location)
+                try await server.exchange(
+                    ExampleRequest.sent("POST /v1/locations", server.sender, location), 200, .location)
             }
-            try await stage.exchange(Page.sent("POST \(path)", stage.sender, body), 400, .error)
+            try await server.exchange(ExampleRequest.sent("POST \(path)", server.sender, body), 400, .error)
         }
     }
 
     @Test func `a location in use is kept, and the geofence is named`() async throws {
-        try await open(Self.geofence("all", #"{"android":{"message":"x"}}"#)) { stage in
-            let answer = try await stage.exchange(Page.asked("DELETE /v1/locations/1", stage.sender), 409, .error)
+        try await open(Self.geofence("all", #"{"android":{"message":"x"}}"#)) { server in
+            let answer = try await server.exchange(
+                ExampleRequest.asked("DELETE /v1/locations/1", server.sender), 409, .error)
             #expect(answer?["message"]?.string?.contains("1") == true)
         }
     }
@@ -108,14 +111,14 @@ import Testing
     func `events are taken in seconds and in milliseconds`(
         kind: PlatformKind, type: String, time: String
     ) async throws {
-        try await Stage.open { stage in
+        try await RecordedServer.open { server in
             let body =
                 #"{"events":[{"receiptId":"r-1","eventType":"pcf_push_event_type_push_notification_received","#
                 + #""eventTime":"\#(time)","deviceUuid":"dev-uuid","sdkVersion":"2.0.0","platformType":"\#(type)","#
                 + #""platformUuid":"plat-uuid"},{"eventType":"pcf_push_event_type_geofence_location_triggered","#
                 + #""eventTime":"\#(time)","deviceUuid":"dev-uuid","geofenceId":"7","locationId":"9"}]}"#
-            let answer = try await stage.wire.exchange(
-                AndroidSDKTests.sent("POST /v1/analytics", try stage.device(kind), body))
+            let answer = try await server.wire.exchange(
+                AndroidSDKTests.sent("POST /v1/analytics", try server.device(kind), body))
             #expect((200...299).contains(answer.status), "\(answer)")
         }
     }
@@ -126,9 +129,9 @@ import Testing
         #"{"events":[{"eventType":"of_the_future","eventTime":"soon","receiptId":7}]}"#,
     ])
     func `an event that cannot be used never fails its batch`(body: String) async throws {
-        try await Stage.open { stage in
-            let answer = try await stage.wire.exchange(
-                IOSSDKTests.sent("POST /v1/analytics", try stage.device(.ios), body))
+        try await RecordedServer.open { server in
+            let answer = try await server.wire.exchange(
+                IOSSDKTests.sent("POST /v1/analytics", try server.device(.ios), body))
             #expect((200...299).contains(answer.status), "\(answer)")
         }
     }

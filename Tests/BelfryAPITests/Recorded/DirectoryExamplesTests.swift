@@ -11,23 +11,25 @@ import Testing
         let bodies = try [post, put].map {
             try Example($0).posted().replacing(#""registration_token": "string""#, with: #""registration_token": "ab""#)
         }
-        try await Stage.open(at: Page.then, verifiesCustomUserIDs: false) { stage in
-            let me = try stage.device(.ios)
+        try await RecordedServer.open(at: ExampleRequest.then, verifiesCustomUserIDs: false) { server in
+            let me = try server.device(.ios)
             let created = try #require(
-                try await stage.exchange(Page.sent("POST /v1/registration/", me, bodies[0]), 200, .device))
+                try await server.exchange(ExampleRequest.sent("POST /v1/registration/", me, bodies[0]), 200, .device))
             #expect(created.lacks(try Example("registration-post-answer").answer(), besides: ["active"]) == [])
             let uuid = try #require(created["device_uuid"]?.string)
             let updated = try #require(
-                try await stage.exchange(Page.sent("PUT /v1/registration/\(uuid)", me, bodies[1]), 200, .device))
+                try await server.exchange(
+                    ExampleRequest.sent("PUT /v1/registration/\(uuid)", me, bodies[1]), 200, .device))
             let body = try StrictJSON(bodies[1])
             #expect(updated["device_alias"] == body["device_alias"])
             #expect(updated["custom_user_id"] == body["custom_user_id"])
             let shown = try #require(
-                try await stage.exchange(Page.asked("GET /v1/registration/\(uuid)", me), 200, .device))
+                try await server.exchange(ExampleRequest.asked("GET /v1/registration/\(uuid)", me), 200, .device))
             #expect(shown == updated)
             #expect(shown.lacks(try Example("registration-answer").answer(), besides: ["active"]) == [])
             let list = try #require(
-                try await stage.exchange(Page.asked("GET /v2/registrations/?size=1", stage.sender), 200, .registrations)
+                try await server.exchange(
+                    ExampleRequest.asked("GET /v2/registrations/?size=1", server.sender), 200, .registrations)
             )
             #expect(list.lacks(try Example("registrations-answer").answer(), besides: ["active"]) == [])
             for key in ["totalRegistrations", "totalPages", "page", "size"] { #expect(list[key] == .integer(1)) }
@@ -37,14 +39,16 @@ import Testing
     @Test func `the custom user ids are those of the page`() async throws {
         let body = try Example("custom-user-id-fragment").posted(rest: #""registration_token":"ab""#)
         let page = try Example("custom-user-ids-answer").answer()
-        try await Stage.open(at: Page.then, verifiesCustomUserIDs: false) { stage in
-            try await stage.exchange(Page.sent("POST /v1/registration", try stage.device(.ios), body), 200, .device)
+        try await RecordedServer.open(at: ExampleRequest.then, verifiesCustomUserIDs: false) { server in
+            try await server.exchange(
+                ExampleRequest.sent("POST /v1/registration", try server.device(.ios), body), 200, .device)
             for path in ["/v2/custom_user_ids", "/v2/custom_user_ids?q=id1", "/v1/custom_user_ids"] {
-                let answer = try await stage.exchange(Page.asked("GET \(path)", stage.sender), 200, .customUserIDs)
+                let answer = try await server.exchange(
+                    ExampleRequest.asked("GET \(path)", server.sender), 200, .customUserIDs)
                 #expect(answer == page)
             }
-            let none = try await stage.exchange(
-                Page.asked("GET /v2/custom_user_ids?q=ID1", stage.sender), 200, .customUserIDs)
+            let none = try await server.exchange(
+                ExampleRequest.asked("GET /v2/custom_user_ids?q=ID1", server.sender), 200, .customUserIDs)
             #expect(none?["custom_user_ids"] == .array([]))
         }
     }

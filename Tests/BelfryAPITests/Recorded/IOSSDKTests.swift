@@ -27,9 +27,9 @@ import Testing
     }
 
     @Test func `an SDK registers bare, then with everything it may say`() async throws {
-        try await Stage.open { stage in
-            let me = try stage.device(.ios)
-            let bare = try await stage.exchange(Self.sent("POST /v1/registration", me, Self.post()), 200, .device)
+        try await RecordedServer.open { server in
+            let me = try server.device(.ios)
+            let bare = try await server.exchange(Self.sent("POST /v1/registration", me, Self.post()), 200, .device)
             #expect(bare?["registration_token"]?.string?.lowercased() == Self.token.lowercased())
             #expect(bare?["device_alias"] == .null)
             #expect(bare?["custom_user_id"] == .null)
@@ -37,7 +37,7 @@ import Testing
             let signed =
                 "eyJhbGciOiJIUzI1NiJ9.eyJjdXN0b21fdXNlcl9pZCI6ImJvbmQwMDcifQ."
                 + "I_ebQ-2NZjzTRWE-nuwgZfGNtz_4m6Bh9TlLFs06GU4"
-            let full = try await stage.exchange(
+            let full = try await server.exchange(
                 Self.sent(
                     "POST /v1/registration", me,
                     Self.post(
@@ -53,12 +53,12 @@ import Testing
     /// `custom_user_id` is always there and `""` clears it; `tags` and each of its arrays only when something changed.
     @Test(arguments: ["", #","tags":{"subscribe":["new"]}"#, #","tags":{"unsubscribe":["old"]}"#])
     func `an update says only what changes`(tags: String) async throws {
-        try await Stage.open { stage in
-            let me = try stage.device(.ios)
-            let created = try await stage.exchange(
+        try await RecordedServer.open { server in
+            let me = try server.device(.ios)
+            let created = try await server.exchange(
                 Self.sent("POST /v1/registration", me, Self.post(Self.token, #","tags":["old"]"#)), 200, .device)
             let uuid = try #require(created?["device_uuid"]?.string)
-            let updated = try await stage.exchange(
+            let updated = try await server.exchange(
                 Self.sent(
                     "PUT /v1/registration/\(uuid)", me, Self.post(Self.token, #","custom_user_id":""\#(tags)"#)), 200,
                 .device)
@@ -70,33 +70,34 @@ import Testing
 
     /// The SDK repeats a PUT that failed at every launch, for ever, and never registers anew.
     @Test func `an update never fails for what the SDK cannot change`() async throws {
-        try await Stage.open { stage in
-            let me = try stage.device(.ios)
+        try await RecordedServer.open { server in
+            let me = try server.device(.ios)
             let put = Self.post(Self.token, #","custom_user_id":"""#)
-            let unknown = try await stage.exchange(
+            let unknown = try await server.exchange(
                 Self.sent("PUT /v1/registration/9f0e6a4a-0000-4000-8000-000000000000", me, put), 200, .device)
             let uuid = try #require(unknown?["device_uuid"]?.string)
-            try await stage.exchange(Self.asked("DELETE /v1/registration/\(uuid)", me), 204, nil)
-            let back = try await stage.exchange(Self.sent("PUT /v1/registration/\(uuid)", me, put), 200, .device)
+            try await server.exchange(Self.asked("DELETE /v1/registration/\(uuid)", me), 204, nil)
+            let back = try await server.exchange(Self.sent("PUT /v1/registration/\(uuid)", me, put), 200, .device)
             #expect(back?["active"] == .bool(true))
             #expect(back?["device_uuid"] == .string(uuid))
-            let foreign = try await stage.exchange(
-                Self.sent("PUT /v1/registration/\(uuid)", try stage.device(.android), put), 200, .device)
+            let foreign = try await server.exchange(
+                Self.sent("PUT /v1/registration/\(uuid)", try server.device(.android), put), 200, .device)
             #expect(foreign?["device_uuid"] != .string(uuid), "the platform changed at the same time")
         }
     }
 
     @Test func `an unknown device is unregistered without complaint`() async throws {
-        try await Stage.open { stage in
-            try await stage.exchange(
-                Self.asked("DELETE /v1/registration/9f0e6a4a-0000-4000-8000-000000000000", try stage.device(.ios)), 204,
+        try await RecordedServer.open { server in
+            try await server.exchange(
+                Self.asked("DELETE /v1/registration/9f0e6a4a-0000-4000-8000-000000000000", try server.device(.ios)),
+                204,
                 nil)
         }
     }
 
     @Test func `the version is asked for without credentials`() async throws {
-        try await Stage.open { stage in
-            try await stage.exchange(Self.asked("GET /v1/version", nil), 200, .version)
+        try await RecordedServer.open { server in
+            try await server.exchange(Self.asked("GET /v1/version", nil), 200, .version)
         }
     }
 }

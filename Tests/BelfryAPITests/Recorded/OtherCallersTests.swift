@@ -17,17 +17,17 @@ import Testing
     func `a Windows SDK registers a channel, changes its tags and goes`(
         kind: PlatformKind, os: String, channel: String
     ) async throws {
-        try await Stage.open { stage in
-            let me = try stage.device(kind)
+        try await RecordedServer.open { server in
+            let me = try server.device(kind)
             let body = #"{"os":"\#(os)","registration_token":"\#(channel)","tags":["a"]}"#
-            let created = try await stage.exchange(windows("POST /v1/registration", me, body), 200, .device)
+            let created = try await server.exchange(windows("POST /v1/registration", me, body), 200, .device)
             #expect(created?["registration_token"] == .string(channel))
             let uuid = try #require(created?["device_uuid"]?.string)
             let change =
                 #"{"os":"\#(os)","registration_token":"\#(channel)","tags":{"subscribe":["b"],"unsubscribe":["a"]}}"#
-            let updated = try await stage.exchange(windows("PUT /v1/registration/\(uuid)", me, change), 200, .device)
+            let updated = try await server.exchange(windows("PUT /v1/registration/\(uuid)", me, change), 200, .device)
             #expect(updated?["tags"] == .array([.object(["text": .string("b")])]))
-            try await stage.exchange(windows("DELETE /v1/registration/\(uuid)", me, ""), 204, nil)
+            try await server.exchange(windows("DELETE /v1/registration/\(uuid)", me, ""), 204, nil)
         }
     }
 
@@ -48,13 +48,13 @@ import Testing
         #"{"message":{"custom":{"ios":{"content-available":true,"extra":{"pivotal.push.geofence_update_available":true}}}},"target":{"platform":"ios"}}"#,
     ])
     func `a sample sender's push is sent, and answered 200 with a receipt alone`(body: String) async throws {
-        try await Stage.open { stage in
-            let key = stage.sender
+        try await RecordedServer.open { server in
+            let key = server.sender
             for (authorization, type) in [
                 ("Basic  \(key)", "application/json;charset=UTF-8"), ("Basic \(key)", "application/json"),
                 ("basic \(key)", "application/x-www-form-urlencoded"),
             ] {
-                try await stage.exchange(sender(body, authorization, type: type), 200, .receipt)
+                try await server.exchange(sender(body, authorization, type: type), 200, .receipt)
             }
         }
     }
@@ -69,25 +69,25 @@ import Testing
         ("", "body"), ("[]", "body"), (#"{"message":"#, "body"),
     ])
     func `what cannot be meant is a 400 that names the field`(body: String, field: String) async throws {
-        try await Stage.open { stage in
-            let answer = try await stage.exchange(
-                sender(body, "Basic \(stage.sender)", type: "application/json"), 400, .error)
+        try await RecordedServer.open { server in
+            let answer = try await server.exchange(
+                sender(body, "Basic \(server.sender)", type: "application/json"), 400, .error)
             #expect(answer?["message"]?.string?.hasPrefix(field) == true, "\(String(describing: answer))")
             #expect(answer?["path"] == .string("/v1/push"))
         }
     }
 
     @Test func `a back end asks for a device and for their number`() async throws {
-        try await Stage.open { stage in
-            let me = try stage.device(.ios)
-            let created = try await stage.exchange(
+        try await RecordedServer.open { server in
+            let me = try server.device(.ios)
+            let created = try await server.exchange(
                 IOSSDKTests.sent("POST /v1/registration/", me, IOSSDKTests.post()), 200, .device)
             let uuid = try #require(created?["device_uuid"]?.string)
-            let shown = try await stage.exchange(
+            let shown = try await server.exchange(
                 request("GET /v1/registration/\(uuid) HTTP/1.1", "Host: x", "Authorization: Basic \(me)"), 200, .device)
             #expect(shown == created)
             for path in ["/v1/registration/count/", "/v1/registration/count"] {
-                let count = try await stage.exchange(
+                let count = try await server.exchange(
                     request("GET \(path) HTTP/1.1", "Host: x", "Authorization: Basic \(me)"), 200, .integer)
                 #expect(count == .integer(1))
             }

@@ -14,16 +14,17 @@ import Testing
     ])
     func `a push without a time is sent at once`(name: String, rest: String) async throws {
         let body = try Example(name).posted(rest: rest)
-        try await Stage.open(at: Page.then) { stage in
-            try await stage.exchange(Page.sent("POST /v1/push", stage.sender, body), 200, .receipt)
+        try await RecordedServer.open(at: ExampleRequest.then) { server in
+            try await server.exchange(ExampleRequest.sent("POST /v1/push", server.sender, body), 200, .receipt)
         }
     }
 
     @Test func `the fields of an iOS push are taken`() async throws {
         let fields = try Example("push-ios-fields").posted()
-        try await Stage.open(at: Page.then) { stage in
-            try await stage.exchange(
-                Page.sent("POST /v1/push", stage.sender, #"{"message":{"custom":\#(fields)},\#(Self.target)}"#), 200,
+        try await RecordedServer.open(at: ExampleRequest.then) { server in
+            try await server.exchange(
+                ExampleRequest.sent(
+                    "POST /v1/push", server.sender, #"{"message":{"custom":\#(fields)},\#(Self.target)}"#), 200,
                 .receipt)
         }
     }

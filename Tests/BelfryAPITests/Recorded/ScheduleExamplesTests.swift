@@ -14,10 +14,12 @@ import Testing
         ] as [(String, Int64)])
     func `a push with a time waits for it`(name: String, due: Int64) async throws {
         let body = try Example(name).posted(rest: "\(Self.message),\(Self.target)")
-        try await Stage.open(at: Page.then) { stage in
-            let answer = try await stage.exchange(Page.sent("POST /v1/push", stage.sender, body), 200, .scheduled)
+        try await RecordedServer.open(at: ExampleRequest.then) { server in
+            let answer = try await server.exchange(
+                ExampleRequest.sent("POST /v1/push", server.sender, body), 200, .scheduled)
             let id = try #require(answer?["schedule_id"]?.string)
-            let shown = try await stage.exchange(Page.asked("GET /v1/schedules/\(id)", stage.sender), 200, .schedule)
+            let shown = try await server.exchange(
+                ExampleRequest.asked("GET /v1/schedules/\(id)", server.sender), 200, .schedule)
             #expect(shown?["scheduled_for"] == .integer(due))
             #expect(shown?["push"]?["scheduleAt"] == .integer(due))
             #expect(shown?["push"]?["scheduleIn"] == .integer(0))
@@ -30,25 +32,30 @@ import Testing
         // What the app sent comes back as it was, and not with every key there is. Devices override what else is named,
         // and those of the page are no UUIDs.
         let besides: Set = ["message", "expiryTime", "devices", "topics", "platforms"]
-        try await Stage.open(at: Page.then) { stage in
-            let created = try await stage.exchange(Page.sent("POST /v1/push", stage.sender, push), 200, .scheduled)
+        try await RecordedServer.open(at: ExampleRequest.then) { server in
+            let created = try await server.exchange(
+                ExampleRequest.sent("POST /v1/push", server.sender, push), 200, .scheduled)
             let id = try #require(created?["schedule_id"]?.string)
             #expect(id.wholeMatch(of: /[0-9a-f]{16}/) != nil)
             let list = try #require(
-                try await stage.exchange(Page.asked("GET /v1/schedules", stage.sender), 200, .array(.schedule)))
+                try await server.exchange(
+                    ExampleRequest.asked("GET /v1/schedules", server.sender), 200, .array(.schedule)))
             #expect(list.lacks(try Example("schedules-answer").answer(), besides: besides) == [])
             let shown = try #require(
-                try await stage.exchange(Page.asked("GET /v1/schedule/\(id)", stage.sender), 200, .schedule))
+                try await server.exchange(ExampleRequest.asked("GET /v1/schedule/\(id)", server.sender), 200, .schedule)
+            )
             #expect(shown.lacks(try Example("schedule-answer").answer(), besides: besides) == [])
             #expect(shown["push"]?["message"]?["custom"]?["bb10"] == .string("BB10 only message body"))
             let changed = try #require(
-                try await stage.exchange(Page.sent("PUT /v1/schedules/\(id)", stage.sender, put), 200, .schedule))
+                try await server.exchange(
+                    ExampleRequest.sent("PUT /v1/schedules/\(id)", server.sender, put), 200, .schedule))
             #expect(changed.lacks(try Example("schedule-put-answer").answer(), besides: besides) == [])
             #expect(changed["schedule_id"] == .string(id))
             #expect(changed["scheduled_for"] == .integer(1_345_852_800_000))
-            try await stage.exchange(Page.asked("DELETE /v1/schedules/\(id)", stage.sender), 204, nil)
-            try await stage.exchange(Page.asked("GET /v1/schedules/\(id)", stage.sender), 404, .error)
-            let rest = try await stage.exchange(Page.asked("GET /v1/schedules", stage.sender), 200, .array(.schedule))
+            try await server.exchange(ExampleRequest.asked("DELETE /v1/schedules/\(id)", server.sender), 204, nil)
+            try await server.exchange(ExampleRequest.asked("GET /v1/schedules/\(id)", server.sender), 404, .error)
+            let rest = try await server.exchange(
+                ExampleRequest.asked("GET /v1/schedules", server.sender), 200, .array(.schedule))
             #expect(rest == .array([]))
         }
     }

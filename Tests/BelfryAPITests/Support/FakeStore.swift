@@ -8,7 +8,7 @@ final class FakeStore: WrappedStore {
     let base: any Store
     private let memory = MemoryStore(clock: StoppedClock())
     /// Of the records of repeated requests, for a test to move.
-    let answerClock: HandClock
+    let answerClock: ManualClock
     private let answers: MemoryStore
     private let log = Mutex(Log())
 
@@ -23,7 +23,7 @@ final class FakeStore: WrappedStore {
     /// - Parameter base: keeps everything; a store in memory when nil.
     init(over base: (any Store)? = nil) {
         self.base = base ?? memory
-        answerClock = HandClock()
+        answerClock = ManualClock()
         answers = MemoryStore(clock: answerClock)
     }
 
@@ -92,14 +92,14 @@ final class FakeStore: WrappedStore {
         try await answers.reserve(reservation)
     }
 
-    func complete(_ name: [UInt8], seed: UUID, with answer: KeptAnswer) async throws {
+    func complete(_ name: [UInt8], idempotentID: UUID, with answer: KeptAnswer) async throws {
         if log.withLock({ $0.isCrashing }) { throw StoreError.unavailable("the process died") }
         log.withLock { $0.keptAnswers.append(answer) }
-        try await answers.complete(name, seed: seed, with: answer)
+        try await answers.complete(name, idempotentID: idempotentID, with: answer)
     }
 
-    func release(_ name: [UInt8], seed: UUID, hadNoEffect: Bool) async throws {
-        try await answers.release(name, seed: seed, hadNoEffect: hadNoEffect)
+    func release(_ name: [UInt8], idempotentID: UUID, hadNoEffect: Bool) async throws {
+        try await answers.release(name, idempotentID: idempotentID, hadNoEffect: hadNoEffect)
     }
 }
 

@@ -13,18 +13,18 @@ import Testing
 @Suite struct APNsLoopbackTests {
     private typealias Reason = BelfrySimulators.APNsReason
 
-    private struct Stage {
+    private struct RunningSimulator {
         let simulator: APNsSimulator
         let channels: APNsChannelsSimulator
-        let rehearsal: Rehearsal
+        let fixture: TestProvider
     }
 
-    private static let bundle = "org.example.bakery"
+    private static let bundle = "org.example.system"
     private static let wait = Duration.seconds(15 * 60)
 
     private static func with(
         _ use: AppleTokenUse = .app, isKnown: Bool = true, trustRoot: String? = nil,
-        _ body: (Stage) async throws -> Void
+        _ body: (RunningSimulator) async throws -> Void
     ) async throws {
         let key = APNsSimulator.IssuedKey()
         let authority = try CertificateAuthority()
@@ -45,8 +45,8 @@ import Testing
             topic: use == .mdm ? "com.apple.mgmt.External.1" : bundle, endpoint: "https://localhost:\(simulator.port)",
             trustRootsPEM: trustRoot ?? simulator.trustRootPEM, channelsEndpoint: use == .broadcast ? channels.url : nil
         )
-        try await Rehearsal.with(.apple(use), credentials, change: { $0.apns.connectionsMax = 1 }) { rehearsal in
-            try await body(Stage(simulator: simulator, channels: channels, rehearsal: rehearsal))
+        try await TestProvider.with(.apple(use), credentials, change: { $0.apns.connectionsMax = 1 }) { fixture in
+            try await body(RunningSimulator(simulator: simulator, channels: channels, fixture: fixture))
         }
         try await simulator.shutdown()
         try await channels.shutdown()
@@ -68,17 +68,17 @@ import Testing
         (400, .badCollapseID, .refused(.badCollapseID)), (400, .badExpirationDate, .refused(.badExpiration)),
         (400, .badMessageID, .refused(.badMessageID)), (400, .badPriority, .refused(.badPriority)),
         (400, .invalidPushType, .refused(.badPushType)), (400, .duplicateHeaders, .refused(.duplicateHeaders)),
-        (400, .badTopic, .barred("APNs answered 400 BadTopic")),
-        (400, .missingTopic, .barred("APNs answered 400 MissingTopic")),
-        (400, .topicDisallowed, .barred("APNs answered 400 TopicDisallowed")),
+        (400, .badTopic, .credentialsRefused("APNs answered 400 BadTopic")),
+        (400, .missingTopic, .credentialsRefused("APNs answered 400 MissingTopic")),
+        (400, .topicDisallowed, .credentialsRefused("APNs answered 400 TopicDisallowed")),
         (400, .idleTimeout, .failed(retryAfter: nil)),
-        (403, .badCertificate, .barred("APNs answered 403 BadCertificate")),
-        (403, .badCertificateEnvironment, .barred("APNs answered 403 BadCertificateEnvironment")),
-        (403, .invalidProviderToken, .barred("APNs answered 403 InvalidProviderToken")),
-        (403, .missingProviderToken, .barred("APNs answered 403 MissingProviderToken")),
-        (403, .unrelatedKeyIDInToken, .barred("APNs answered 403 UnrelatedKeyIdInToken")),
-        (403, .badEnvironmentKeyIDInToken, .barred("APNs answered 403 BadEnvironmentKeyIdInToken")),
-        (403, .expiredProviderToken, .barred("APNs answered 403 ExpiredProviderToken")),
+        (403, .badCertificate, .credentialsRefused("APNs answered 403 BadCertificate")),
+        (403, .badCertificateEnvironment, .credentialsRefused("APNs answered 403 BadCertificateEnvironment")),
+        (403, .invalidProviderToken, .credentialsRefused("APNs answered 403 InvalidProviderToken")),
+        (403, .missingProviderToken, .credentialsRefused("APNs answered 403 MissingProviderToken")),
+        (403, .unrelatedKeyIDInToken, .credentialsRefused("APNs answered 403 UnrelatedKeyIdInToken")),
+        (403, .badEnvironmentKeyIDInToken, .credentialsRefused("APNs answered 403 BadEnvironmentKeyIdInToken")),
+        (403, .expiredProviderToken, .credentialsRefused("APNs answered 403 ExpiredProviderToken")),
         (403, .forbidden, .refused(.forbidden)), (404, .badPath, .refused(.badPath)),
         (405, .methodNotAllowed, .refused(.methodNotAllowed)), (413, .payloadTooLarge, .refused(.payloadTooLarge)),
         (429, .tooManyRequests, .throttled(retryAfter: nil)),
@@ -89,9 +89,10 @@ import Testing
 
     @Test func `each reason has its outcome`() async throws {
         for (status, reason, expected) in Self.verdicts {
-            try await Self.with { stage in
-                stage.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer(reason.rawValue, status: status))))
-                let outcomes = await stage.rehearsal.send([Self.token])
+            try await Self.with { running in
+                running.simulator.script.add(
+                    ServiceFault(then: .answer(ScriptedAnswer(reason.rawValue, status: status))))
+                let outcomes = await running.fixture.send([Self.token])
                 #expect(outcomes == [expected], "\(status) \(reason)")
             }
         }
@@ -102,20 +103,20 @@ import Testing
         (502, .failed(retryAfter: wait)),
     ])
     func `a reason that Apple has not named yet goes by its status`(status: Int, expected: Outcome) async throws {
-        try await Self.with { stage in
-            stage.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("QuiteNew", status: status))))
-            let outcomes = await stage.rehearsal.send([Self.token])
+        try await Self.with { running in
+            running.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("QuiteNew", status: status))))
+            let outcomes = await running.fixture.send([Self.token])
             #expect(outcomes == [expected])
         }
     }
 
     @Test(arguments: ["Unregistered", "ExpiredToken"])
     func `a dead token is gone since the time that APNs names`(reason: String) async throws {
-        try await Self.with { stage in
+        try await Self.with { running in
             let since = Int64(1_700_000_000_123)
-            stage.simulator.script.add(
+            running.simulator.script.add(
                 ServiceFault(then: .answer(ScriptedAnswer(reason, status: 410, timestamp: since))))
-            let outcomes = await stage.rehearsal.send([Self.token])
+            let outcomes = await running.fixture.send([Self.token])
             #expect(outcomes == [.gone(since: Instant(milliseconds: since))])
         }
     }
@@ -126,23 +127,24 @@ import Testing
             (.reset(code: 2), .unanswered),
         ]
         for (then, expected) in cases {
-            try await Self.with { stage in
-                stage.simulator.script.add(ServiceFault(then: then))
-                let outcomes = await stage.rehearsal.send([Self.token])
+            try await Self.with { running in
+                running.simulator.script.add(ServiceFault(then: then))
+                let outcomes = await running.fixture.send([Self.token])
                 #expect(outcomes == [expected], "\(then)")
             }
         }
     }
 
-    @Test func `a certificate that is not trusted bars the platform`() async throws {
-        try await Self.with(trustRoot: try CertificateAuthority().certificatePEM) { stage in
-            guard case .barred(let words)? = await stage.rehearsal.send([Self.token]).first else {
+    @Test func `a certificate that is not trusted parks the platform`() async throws {
+        try await Self.with(trustRoot: try CertificateAuthority().certificatePEM) { running in
+            guard case .credentialsRefused(let words)? = await running.fixture.send([Self.token]).first else {
                 Issue.record("it trusts a stranger")
                 return
             }
             #expect(words.hasPrefix("APNs: TLS failed: the server's certificate is not trusted"), "\(words)")
-            #expect(await stage.rehearsal.intake.test(stage.rehearsal.platform, devices: []) == .refused(words))
-            #expect(stage.simulator.ledger.totals().told == 0)
+            #expect(
+                await running.fixture.credentialsService.test(running.fixture.platform, devices: []) == .refused(words))
+            #expect(running.simulator.ledger.totals().told == 0)
         }
     }
 
@@ -153,20 +155,20 @@ import Testing
         let credentials = APNsPlatformCredentials(
             identity: .key(p8: key.p8, keyID: key.keyID, teamID: key.teamID), topic: Self.bundle,
             endpoint: "https://\(host):\(port)")
-        try await Rehearsal.with(.ios, credentials, change: { $0.apns.deadline = .seconds(2) }) { rehearsal in
-            let outcomes = await rehearsal.send([Self.token])
+        try await TestProvider.with(.ios, credentials, change: { $0.apns.deadline = .seconds(2) }) { fixture in
+            let outcomes = await fixture.send([Self.token])
             let fault = try #require(outcomes.first?.connectionFault, "\(outcomes)")
             #expect(fault.kind == kind && fault.detail.contains(host), "\(fault)")
-            let test = await rehearsal.intake.test(rehearsal.platform, devices: [])
+            let test = await fixture.credentialsService.test(fixture.platform, devices: [])
             #expect(test == .unknown("the provider cannot be reached: \(fault.detail)"))
         }
     }
 
     @Test func `one device that is throttled holds up no other`() async throws {
-        try await Self.with { stage in
+        try await Self.with { running in
             let hex = Array(Self.token.utf8).hex
-            stage.simulator.script.answer(ScriptedAnswer(.tooManyRequests), for: [hex])
-            let outcomes = await stage.rehearsal.send([String(repeating: "a", count: 32), Self.token])
+            running.simulator.script.answer(ScriptedAnswer(.tooManyRequests), for: [hex])
+            let outcomes = await running.fixture.send([String(repeating: "a", count: 32), Self.token])
             #expect(outcomes == [.accepted, .throttled(retryAfter: nil)])
         }
     }
@@ -224,10 +226,10 @@ import Testing
 
     @Test func `each push type has its topic and headers`() async throws {
         for (use, content, topic, headers) in Self.types {
-            try await Self.with(use) { stage in
-                let outcomes = await stage.rehearsal.send([Self.token], content: try #require(content))
+            try await Self.with(use) { running in
+                let outcomes = await running.fixture.send([Self.token], content: try #require(content))
                 #expect(outcomes == [.accepted], "\(use)")
-                let request = try #require(stage.simulator.ledger.token(Array(Self.token.utf8))?.lastRequest)
+                let request = try #require(running.simulator.ledger.token(Array(Self.token.utf8))?.lastRequest)
                 let sent = Dictionary(request.headers.map { ($0.name, $0.value) }) { $1 }
                 #expect(sent["apns-topic"] == topic)
                 for (name, value) in headers { #expect(sent[name] == value, "\(use) \(name)") }
@@ -250,59 +252,62 @@ import Testing
         #"{"type":"liveactivity","payload":{"aps":{"timestamp":1,"event":"update","content-state":{"home":1}}}}"#
 
     @Test func `a channel is made, told, shown and deleted`() async throws {
-        try await Self.with(.broadcast) { stage in
-            let (office, platform) = (stage.rehearsal.intake.channels, stage.rehearsal.platform)
-            let plain = try await office.createChannel(.nothing, on: platform)
-            let keeping = try await office.createChannel(.latest, on: platform)
-            #expect(try await office.channel(plain.id, on: platform) == plain)
-            #expect(try await office.channel(keeping.id, on: platform) == keeping)
-            #expect(try await Set(office.channels(on: platform)) == [plain.id, keeping.id])
-            let outcomes = await stage.rehearsal.send([plain.id, keeping.id], content: try Self.apple(Self.goal))
+        try await Self.with(.broadcast) { running in
+            let (adminService, platform) = (running.fixture.credentialsService.channels, running.fixture.platform)
+            let plain = try await adminService.createChannel(.nothing, on: platform)
+            let keeping = try await adminService.createChannel(.latest, on: platform)
+            #expect(try await adminService.channel(plain.id, on: platform) == plain)
+            #expect(try await adminService.channel(keeping.id, on: platform) == keeping)
+            #expect(try await Set(adminService.channels(on: platform)) == [plain.id, keeping.id])
+            let outcomes = await running.fixture.send([plain.id, keeping.id], content: try Self.apple(Self.goal))
             #expect(outcomes == [.accepted, .accepted])
-            let request = try #require(stage.simulator.ledger.token(Array(plain.id.utf8))?.lastRequest)
+            let request = try #require(running.simulator.ledger.token(Array(plain.id.utf8))?.lastRequest)
             let sent = Dictionary(request.headers.map { ($0.name, $0.value) }) { $1 }
             #expect(sent[":path"] == "/4/broadcasts/apps/\(Self.bundle)")
             #expect(sent["apns-channel-id"] == plain.id)
             #expect(sent["apns-expiration"] == "0")
             #expect(sent["apns-topic"] == nil)
             #expect(request.payload == #"{"aps":{"content-state":{"home":1},"event":"update","timestamp":1}}"#)
-            try await office.deleteChannel(plain.id, on: platform)
-            #expect(try await office.channels(on: platform) == [keeping.id])
-            await #expect(throws: BroadcastChannelError.unknown) { try await office.channel(plain.id, on: platform) }
+            try await adminService.deleteChannel(plain.id, on: platform)
+            #expect(try await adminService.channels(on: platform) == [keeping.id])
             await #expect(throws: BroadcastChannelError.unknown) {
-                try await office.deleteChannel(plain.id, on: platform)
+                try await adminService.channel(plain.id, on: platform)
+            }
+            await #expect(throws: BroadcastChannelError.unknown) {
+                try await adminService.deleteChannel(plain.id, on: platform)
             }
         }
     }
 
     @Test func `a channel that was deleted is gone, and one that keeps nothing takes no expiry`() async throws {
-        try await Self.with(.broadcast) { stage in
-            let (office, platform) = (stage.rehearsal.intake.channels, stage.rehearsal.platform)
-            let plain = try await office.createChannel(.nothing, on: platform)
-            let keeping = try await office.createChannel(.latest, on: platform)
-            let gone = try await office.createChannel(.latest, on: platform)
-            try await office.deleteChannel(gone.id, on: platform)
-            let outcomes = await stage.rehearsal.send(
+        try await Self.with(.broadcast) { running in
+            let (adminService, platform) = (running.fixture.credentialsService.channels, running.fixture.platform)
+            let plain = try await adminService.createChannel(.nothing, on: platform)
+            let keeping = try await adminService.createChannel(.latest, on: platform)
+            let gone = try await adminService.createChannel(.latest, on: platform)
+            try await adminService.deleteChannel(gone.id, on: platform)
+            let outcomes = await running.fixture.send(
                 [plain.id, keeping.id, gone.id], content: try Self.apple(Self.goal), expiresIn: .seconds(600))
             #expect(
-                outcomes == [.refused(.badExpiration), .accepted, .gone(since: stage.rehearsal.clock.now)])
+                outcomes == [.refused(.badExpiration), .accepted, .gone(since: running.fixture.clock.now)])
         }
     }
 
     private static let broadcastVerdicts: [(Reason, Outcome)] = [
-        (.featureNotEnabled, .barred("APNs answered 400 FeatureNotEnabled")),
+        (.featureNotEnabled, .credentialsRefused("APNs answered 400 FeatureNotEnabled")),
         (.missingChannelID, .refused(.missingToken)), (.badChannelID, .refused(.badToken)),
-        (.channelNotRegistered, .gone(since: HandClock().now)), (.badRequestParams, .refused(.other)),
+        (.channelNotRegistered, .gone(since: ManualClock().now)), (.badRequestParams, .refused(.other)),
         (.badRequestPayload, .refused(.other)), (.payloadEmpty, .refused(.payloadEmpty)),
         (.badMessageID, .refused(.badMessageID)), (.missingPushType, .refused(.badPushType)),
         (.invalidPushType, .refused(.badPushType)), (.badExpirationDate, .refused(.badExpiration)),
-        (.topicDisallowed, .barred("APNs answered 400 TopicDisallowed")), (.badPriority, .refused(.badPriority)),
-        (.badCertificate, .barred("APNs answered 403 BadCertificate")),
-        (.badCertificateEnvironment, .barred("APNs answered 403 BadCertificateEnvironment")),
-        (.topicMismatch, .barred("APNs answered 403 TopicMismatch")),
-        (.missingProviderToken, .barred("APNs answered 403 MissingProviderToken")),
-        (.expiredProviderToken, .barred("APNs answered 403 ExpiredProviderToken")),
-        (.invalidProviderToken, .barred("APNs answered 403 InvalidProviderToken")),
+        (.topicDisallowed, .credentialsRefused("APNs answered 400 TopicDisallowed")),
+        (.badPriority, .refused(.badPriority)),
+        (.badCertificate, .credentialsRefused("APNs answered 403 BadCertificate")),
+        (.badCertificateEnvironment, .credentialsRefused("APNs answered 403 BadCertificateEnvironment")),
+        (.topicMismatch, .credentialsRefused("APNs answered 403 TopicMismatch")),
+        (.missingProviderToken, .credentialsRefused("APNs answered 403 MissingProviderToken")),
+        (.expiredProviderToken, .credentialsRefused("APNs answered 403 ExpiredProviderToken")),
+        (.invalidProviderToken, .credentialsRefused("APNs answered 403 InvalidProviderToken")),
         (.badPath, .refused(.badPath)), (.methodNotAllowed, .refused(.methodNotAllowed)),
         (.payloadTooLarge, .refused(.payloadTooLarge)), (.tooManyRequests, .throttled(retryAfter: nil)),
         (.tooManyProviderTokenUpdates, .throttled(retryAfter: nil)),
@@ -312,9 +317,9 @@ import Testing
 
     @Test func `each reason for refusing a broadcast has its outcome`() async throws {
         for (reason, expected) in Self.broadcastVerdicts {
-            try await Self.with(.broadcast) { stage in
-                stage.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer(reason))))
-                let outcomes = await stage.rehearsal.send(["Y2hhbm5lbA=="], content: try Self.apple(Self.goal))
+            try await Self.with(.broadcast) { running in
+                running.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer(reason))))
+                let outcomes = await running.fixture.send(["Y2hhbm5lbA=="], content: try Self.apple(Self.goal))
                 #expect(outcomes == [expected], "\(reason)")
             }
         }
@@ -349,25 +354,25 @@ import Testing
 
     @Test func `each reason for refusing the management of channels has its words`() async throws {
         for (reason, expected) in Self.managementErrors {
-            try await Self.with(.broadcast) { stage in
-                stage.channels.script.add(ServiceFault(then: .answer(ScriptedAnswer(reason.rawValue))))
-                let (office, platform) = (stage.rehearsal.intake.channels, stage.rehearsal.platform)
-                await #expect(throws: expected) { try await office.createChannel(.latest, on: platform) }
+            try await Self.with(.broadcast) { running in
+                running.channels.script.add(ServiceFault(then: .answer(ScriptedAnswer(reason.rawValue))))
+                let (adminService, platform) = (running.fixture.credentialsService.channels, running.fixture.platform)
+                await #expect(throws: expected) { try await adminService.createChannel(.latest, on: platform) }
             }
         }
     }
 
     @Test func `platforms of other types have no channels`() async throws {
-        try await Self.with(.voip) { stage in
+        try await Self.with(.voip) { running in
             let words = "the platform is of type ios-voip, channels are those of type ios-broadcast"
             await #expect(throws: BroadcastChannelError.unsupported(words)) {
-                try await stage.rehearsal.intake.channels.channels(on: stage.rehearsal.platform)
+                try await running.fixture.credentialsService.channels.channels(on: running.fixture.platform)
             }
         }
     }
 
     @Test func `an app has so many channels and no more`() async throws {
-        let channels = ChannelBook(ofAppMax: 1)
+        let channels = ChannelRegistry(ofAppMax: 1)
         #expect(channels.create(storing: 1, of: "a") != nil)
         #expect(channels.create(storing: 1, of: "a") == nil)
         #expect(channels.create(storing: 1, of: "b") != nil)
@@ -378,28 +383,28 @@ import Testing
     @Test(arguments: AppleTokenUse.allCases)
     func `credentials are tried with a token that nobody has, which reaches no device`(use: AppleTokenUse) async throws
     {
-        try await Self.with(use) { stage in
-            stage.simulator.script.answer(
+        try await Self.with(use) { running in
+            running.simulator.script.answer(
                 ScriptedAnswer(.badDeviceToken), for: [String(repeating: "0", count: 64)])
-            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform, devices: [])
+            let test = await running.fixture.credentialsService.test(running.fixture.platform, devices: [])
             #expect(test == .works)
-            #expect(stage.simulator.ledger.totals().told == 0)
+            #expect(running.simulator.ledger.totals().told == 0)
         }
     }
 
     @Test func `credentials that APNs refuses are told with its reason`() async throws {
-        try await Self.with(isKnown: false) { stage in
-            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform, devices: [])
+        try await Self.with(isKnown: false) { running in
+            let test = await running.fixture.credentialsService.test(running.fixture.platform, devices: [])
             #expect(test == .refused("APNs answered 403 InvalidProviderToken"))
         }
-        try await Self.with { stage in
-            stage.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("TopicDisallowed", status: 400))))
-            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform, devices: [])
+        try await Self.with { running in
+            running.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("TopicDisallowed", status: 400))))
+            let test = await running.fixture.credentialsService.test(running.fixture.platform, devices: [])
             #expect(test == .refused("APNs answered 400 TopicDisallowed"))
         }
-        try await Self.with { stage in
-            stage.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("ServiceUnavailable", status: 503))))
-            let test = await stage.rehearsal.intake.test(stage.rehearsal.platform, devices: [])
+        try await Self.with { running in
+            running.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("ServiceUnavailable", status: 503))))
+            let test = await running.fixture.credentialsService.test(running.fixture.platform, devices: [])
             #expect(test == .unknown("the provider is in trouble, or was not asked in time"))
         }
     }

@@ -26,7 +26,7 @@ enum Posted: String, CaseIterable {
     }
 
     /// A simulator that runs.
-    struct Stage: Sendable {
+    struct RunningSimulator: Sendable {
         let kind: PlatformKind
         /// Without `trust_root`.
         let fields: [String: String]
@@ -34,16 +34,16 @@ enum Posted: String, CaseIterable {
         let token: String
         let sendPath: String
         let tokenPath: String
-        let script: ServiceScriptBook
+        let script: ServiceCurrentScript
         let told: @Sendable () -> Int
         let stopListening: @Sendable () async throws -> Void
 
-        func provider(_ stand: PostedStand, trustRoot: String? = nil) throws -> any DrainableProvider {
-            try stand.provider(kind, fields.merging(["trust_root": trustRoot ?? self.trustRoot]) { $1 })
+        func provider(_ providers: TestProviders, trustRoot: String? = nil) throws -> any DrainableProvider {
+            try providers.provider(kind, fields.merging(["trust_root": trustRoot ?? self.trustRoot]) { $1 })
         }
     }
 
-    func play(_ body: (Stage) async throws -> Void) async throws {
+    func play(_ body: (RunningSimulator) async throws -> Void) async throws {
         switch self {
         case .web:
             try await play(WebPushSimulator.self, WebPushConfiguration(), body) { simulator in
@@ -108,7 +108,7 @@ enum Posted: String, CaseIterable {
     /// Runs the simulator for as long as `body` takes.
     private func play<Service: SimulatedService>(
         _ type: ServiceSimulator<Service>.Type, _ configuration: Service.Configuration,
-        _ body: (Stage) async throws -> Void,
+        _ body: (RunningSimulator) async throws -> Void,
         _ describe: (ServiceSimulator<Service>) -> (
             fields: [String: String], token: String, sendPath: String, tokenPath: String
         )
@@ -118,7 +118,7 @@ enum Posted: String, CaseIterable {
             let own = describe(simulator)
             let path = { (url: String) in String(url.replacing(simulator.url, with: "").prefix { $0 != "?" }) }
             try await body(
-                Stage(
+                RunningSimulator(
                     kind: kind, fields: own.fields, trustRoot: simulator.trustRootPEM, token: own.token,
                     sendPath: path(own.sendPath), tokenPath: path(own.tokenPath), script: simulator.script,
                     told: { simulator.ledger.totals().told },

@@ -24,17 +24,17 @@ extension PostedLoopbackTests {
     }
 
     @Test func `each answer of WNS`() async throws {
-        try await PostedStand.run { stand in
+        try await TestProviders.run { providers in
             try await with(WNSSimulator.self, configured(WNSConfiguration())) { simulator in
-                let gone = Outcome.gone(since: stand.clock.now)
+                let gone = Outcome.gone(since: providers.clock.now)
                 let rows: [Row] = [
                     (ScriptedAnswer("dropped"), .refused(.dropped)),
                     (ScriptedAnswer("channelthrottled"), .throttled(retryAfter: .seconds(600))),
                     (ScriptedAnswer("BadRequest"), .refused(.other)),
-                    (ScriptedAnswer("Unauthorized"), .barred("WNS refuses the access token: Unauthorized")),
+                    (ScriptedAnswer("Unauthorized"), .credentialsRefused("WNS refuses the access token: Unauthorized")),
                     (ScriptedAnswer("Forbidden"), .refused(.tokenOfAnotherApplication)),
                     (ScriptedAnswer("NotFound"), gone), (ScriptedAnswer("Gone"), gone),
-                    (ScriptedAnswer("DomainBlocked"), .barred("WNS blocks this app: Domain Blocked")),
+                    (ScriptedAnswer("DomainBlocked"), .credentialsRefused("WNS blocks this app: Domain Blocked")),
                     (ScriptedAnswer("MethodNotAllowed"), .refused(.methodNotAllowed)),
                     (ScriptedAnswer("Throttled", retryAfter: "30"), .throttled(retryAfter: .seconds(30))),
                     (ScriptedAnswer("Unreachable"), .throttled(retryAfter: .seconds(3_600))),
@@ -49,14 +49,14 @@ extension PostedLoopbackTests {
                     (ScriptedAnswer(status: 408), .failed(retryAfter: nil)),
                     (ScriptedAnswer(status: 418), .refused(.other)),
                 ]
-                let provider = try stand.provider(.windows8, wns(simulator))
-                await check(rows, simulator, stand, provider, stand.push(), address: simulator.channel)
+                let provider = try providers.provider(.windows8, wns(simulator))
+                await check(rows, simulator, providers, provider, providers.push(), address: simulator.channel)
             }
         }
     }
 
     @Test func `WNS takes every template's kind, by the old token and the new`() async throws {
-        try await PostedStand.run { stand in
+        try await TestProviders.run { providers in
             try await with(WNSSimulator.self, configured(WNSConfiguration())) { simulator in
                 let pushes: [JSONValue] = [
                     .object(["type": .string("toast"), "template_name": .string("ToastText01")]),
@@ -71,21 +71,21 @@ extension PostedLoopbackTests {
                     .object(["type": .string("raw"), "template_fields": .object(["a": .string("b")])]),
                 ]
                 for entered in [wns(simulator), entra(simulator)] {
-                    let provider = try stand.provider(.windows8, entered)
+                    let provider = try providers.provider(.windows8, entered)
                     #expect(await provider.test() == .works)
                     for custom in pushes {
-                        let push = stand.push(["windows8": custom], lasting: .seconds(600))
-                        let outcomes = await stand.send(push, to: [simulator.channel("t")], by: provider)
+                        let push = providers.push(["windows8": custom], lasting: .seconds(600))
+                        let outcomes = await providers.send(push, to: [simulator.channel("t")], by: provider)
                         #expect(outcomes == [.accepted], "\(custom)")
                     }
                 }
-                let wrong = try stand.provider(.windows8, wns(simulator, secret: "wrong"))
+                let wrong = try providers.provider(.windows8, wns(simulator, secret: "wrong"))
                 guard case .refused = await wrong.test() else {
                     Issue.record("a wrong secret is refused")
                     return
                 }
-                let outcomes = await stand.send(stand.push(), to: [simulator.channel("t")], by: wrong)
-                guard case .barred = outcomes[0] else {
+                let outcomes = await providers.send(providers.push(), to: [simulator.channel("t")], by: wrong)
+                guard case .credentialsRefused = outcomes[0] else {
                     Issue.record("\(outcomes)")
                     return
                 }
@@ -94,30 +94,30 @@ extension PostedLoopbackTests {
     }
 
     @Test func `a sender that WNS throttles sends nothing until the wait is over`() async throws {
-        try await PostedStand.run { stand in
+        try await TestProviders.run { providers in
             try await with(WNSSimulator.self, configured(WNSConfiguration())) { simulator in
-                let provider = try stand.provider(.windows8, wns(simulator))
+                let provider = try providers.provider(.windows8, wns(simulator))
                 let channels = (0..<3).map { simulator.channel("t\($0)") }
                 simulator.script.answer(ScriptedAnswer("Unreachable"), for: ["t0", "t1", "t2"])
-                _ = await stand.send(stand.push(), to: channels, by: provider)
+                _ = await providers.send(providers.push(), to: channels, by: provider)
                 #expect(provider.room > 0, "devices that are offline say nothing of the sender")
                 simulator.script.answer(ScriptedAnswer("Throttled", retryAfter: "30"), for: ["t0", "t1"])
-                _ = await stand.send(stand.push(), to: channels, by: provider)
+                _ = await providers.send(providers.push(), to: channels, by: provider)
                 #expect(provider.room == 0)
-                stand.clock.advance(by: .seconds(30))
+                providers.clock.advance(by: .seconds(30))
                 #expect(provider.room > 0)
             }
         }
     }
 
     @Test func `an access token that WNS has forgotten is fetched anew`() async throws {
-        try await PostedStand.run { stand in
+        try await TestProviders.run { providers in
             try await with(WNSSimulator.self, WNSConfiguration()) { simulator in
-                let provider = try stand.provider(.windows8, wns(simulator))
+                let provider = try providers.provider(.windows8, wns(simulator))
                 let channels = (0..<40).map { simulator.channel("t\($0)") }
-                let first = await stand.send(stand.push(), to: channels, by: provider)
+                let first = await providers.send(providers.push(), to: channels, by: provider)
                 simulator.service.accessTokens.expireAll()
-                let second = await stand.send(stand.push(), to: channels, by: provider)
+                let second = await providers.send(providers.push(), to: channels, by: provider)
                 #expect((first + second).allSatisfy { $0 == .accepted })
                 #expect(simulator.service.accessTokens.issued == 2)
             }

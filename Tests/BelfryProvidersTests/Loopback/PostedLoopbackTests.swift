@@ -5,7 +5,8 @@ import Testing
 
 @testable import BelfryProviders
 
-/// Each row of docs/Providers.md through the simulator of its provider: one page whose devices each get another answer.
+/// Each row of docs/Providers.md through the simulator of its provider: one batch whose devices each get another
+/// answer.
 @Suite struct PostedLoopbackTests {
     typealias Row = (answer: ScriptedAnswer, outcome: Outcome)
 
@@ -30,27 +31,28 @@ import Testing
         return configuration
     }
 
-    /// Sends one page in which each device gets the answer of its row, and a last one the usual.
+    /// Sends one batch in which each device gets the answer of its row, and a last one the usual.
     func check<Service>(
-        _ rows: [Row], _ simulator: ServiceSimulator<Service>, _ stand: PostedStand, _ provider: any DrainableProvider,
+        _ rows: [Row], _ simulator: ServiceSimulator<Service>, _ providers: TestProviders,
+        _ provider: any DrainableProvider,
         _ push: Push, address: (String) -> String = { $0 }, usual: Outcome = .accepted
     ) async {
         for (index, row) in rows.enumerated() { simulator.script.answer(row.answer, for: ["d\(index)"]) }
         let tokens = (0...rows.count).map { address("d\($0)") }
-        let outcomes = await stand.send(push, to: tokens, by: provider)
+        let outcomes = await providers.send(push, to: tokens, by: provider)
         for (row, outcome) in zip(rows, outcomes) {
             #expect(outcome == row.outcome, "\(row.answer.reason ?? "") \(row.answer.status ?? 0)")
         }
         #expect(outcomes.last == usual)
-        #expect(stand.errors.isEmpty)
+        #expect(providers.errors.isEmpty)
     }
 
     @Test func `each answer of a push service`() async throws {
-        try await PostedStand.run { stand in
+        try await TestProviders.run { providers in
             try await with(WebPushSimulator.self, configured(WebPushConfiguration())) { simulator in
-                let provider = try stand.provider(
+                let provider = try providers.provider(
                     .web, ["trust_root": simulator.trustRootPEM, "subject": "mailto:ops@belfry.example"])
-                let gone = Outcome.gone(since: stand.clock.now)
+                let gone = Outcome.gone(since: providers.clock.now)
                 let rows: [Row] = [
                     (ScriptedAnswer("Gone"), gone), (ScriptedAnswer("NotFound"), gone),
                     (ScriptedAnswer("BadVAPID"), .refused(.forbidden)),
@@ -85,8 +87,9 @@ import Testing
                 for (row, subscription) in zip(rows, subscriptions) {
                     simulator.script.answer(row.answer, for: [subscription.id])
                 }
-                let push = stand.push(["web": .object(["title": .string("T")])], lane: .urgent, lasting: .seconds(60))
-                let outcomes = await stand.send(push, to: subscriptions.map(\.json) + ["nonsense"], by: provider)
+                let push = providers.push(
+                    ["web": .object(["title": .string("T")])], lane: .urgent, lasting: .seconds(60))
+                let outcomes = await providers.send(push, to: subscriptions.map(\.json) + ["nonsense"], by: provider)
                 for (row, outcome) in zip(rows, outcomes) {
                     #expect(outcome == row.outcome, "\(row.answer.reason ?? "") \(row.answer.status ?? 0)")
                 }
@@ -103,19 +106,19 @@ import Testing
 
     @Test(arguments: WebPushDialect.allCases)
     func `a subscription of another key is refused in the words of each vendor`(dialect: WebPushDialect) async throws {
-        try await PostedStand.run { stand in
+        try await TestProviders.run { providers in
             var configuration = WebPushConfiguration()
             configuration.dialect = dialect
             try await with(WebPushSimulator.self, configuration) { simulator in
                 let entered = ["trust_root": simulator.trustRootPEM, "subject": "mailto:ops@belfry.example"]
                 let credentials = try WebPushPlatformCredentials(entered: entered.mapValues { .string($0) })
                 let key = try #require(try credentials.published()["vapid_public_key"])
-                let provider = try stand.provider(
+                let provider = try providers.provider(
                     .web, credentials.entered.compactMapValues(\.stringValue))
                 let mine = simulator.subscribe(applicationServerKey: key)
                 let another = try WebPushPlatformCredentials(entered: [:]).published()["vapid_public_key"]
                 let theirs = simulator.subscribe(applicationServerKey: another)
-                let outcomes = await stand.send(stand.push(), to: [mine.json, theirs.json], by: provider)
+                let outcomes = await providers.send(providers.push(), to: [mine.json, theirs.json], by: provider)
                 #expect(outcomes.first == .accepted)
                 #expect([.refused(.forbidden), .refused(.tokenOfAnotherApplication)].contains(outcomes.last))
             }
@@ -123,10 +126,10 @@ import Testing
     }
 
     @Test func `a subscription on an address that is not public is refused and never written to`() async throws {
-        try await PostedStand.run(allowed: []) { stand in
+        try await TestProviders.run(allowed: []) { providers in
             try await with(WebPushSimulator.self, WebPushConfiguration()) { simulator in
-                let provider = try stand.provider(.web, ["trust_root": simulator.trustRootPEM])
-                let outcomes = await stand.send(stand.push(), to: [simulator.subscribe().json], by: provider)
+                let provider = try providers.provider(.web, ["trust_root": simulator.trustRootPEM])
+                let outcomes = await providers.send(providers.push(), to: [simulator.subscribe().json], by: provider)
                 #expect(outcomes == [.refused(.forbidden)])
                 #expect(simulator.ledger.totals().told == 0)
             }
@@ -134,13 +137,13 @@ import Testing
     }
 
     @Test func `a request without an answer is unanswered, and the others have theirs`() async throws {
-        try await PostedStand.run { stand in
+        try await TestProviders.run { providers in
             try await with(WebPushSimulator.self, WebPushConfiguration()) { simulator in
-                let provider = try stand.provider(.web, ["trust_root": simulator.trustRootPEM])
+                let provider = try providers.provider(.web, ["trust_root": simulator.trustRootPEM])
                 let subscriptions = simulator.subscribe(20)
                 simulator.script.add(
                     ServiceFault(when: .init(token: subscriptions[0].id), then: .reset(told: true)))
-                let outcomes = await stand.send(stand.push(), to: subscriptions.map(\.json), by: provider)
+                let outcomes = await providers.send(providers.push(), to: subscriptions.map(\.json), by: provider)
                 #expect(outcomes[0] == .unanswered)
                 #expect(outcomes.dropFirst().allSatisfy { $0 == .accepted || $0 == .unanswered })
             }

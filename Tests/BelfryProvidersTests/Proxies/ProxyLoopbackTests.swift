@@ -19,9 +19,9 @@ import Tunnel
     func `a push goes through the proxy, and none without it`(make: ProxyProcess.Make, far: FarSide) async throws {
         try await ProxyProcess.with(make) { process in
             let plan = ProxyPlan(own: [far.family: .through(try Self.proxy(make, port: process.port))])
-            try await PostedStand.run(proxies: plan) { stand in
-                try await far.with(stand) { place in
-                    let outcomes = await stand.send(stand.push(), to: place.tokens, by: place.provider)
+            try await TestProviders.run(proxies: plan) { providers in
+                try await far.with(providers) { place in
+                    let outcomes = await providers.send(providers.push(), to: place.tokens, by: place.provider)
                     #expect(outcomes == [.accepted, .accepted])
                     #expect(place.told() == 2)
                     #expect(
@@ -29,10 +29,10 @@ import Tunnel
                             make == .tinyproxy
                                 ? "localhost:\(place.port) HTTP/1.1" : "connected to localhost:\(place.port)"))
                     process.stop()
-                    let without = await stand.send(stand.push(), to: place.tokens, by: place.provider)
+                    let without = await providers.send(providers.push(), to: place.tokens, by: place.provider)
                     #expect(without.allSatisfy { $0 != .accepted }, "\(without)")
                     #expect(place.told() == 2)
-                    #expect(stand.errors == [])
+                    #expect(providers.errors == [])
                 }
             }
         }
@@ -44,15 +44,15 @@ import Tunnel
     ) async throws {
         try await ProxyProcess.with(make) { process in
             let wrong = try Self.proxy(make, port: process.port, password: "wrong")
-            try await PostedStand.run(proxies: ProxyPlan(standard: .through(wrong))) { stand in
-                try await far.with(stand) { place in
-                    let outcomes = await stand.send(stand.push(), to: place.tokens, by: place.provider)
+            try await TestProviders.run(proxies: ProxyPlan(standard: .through(wrong))) { providers in
+                try await far.with(providers) { place in
+                    let outcomes = await providers.send(providers.push(), to: place.tokens, by: place.provider)
                     #expect(outcomes.count == 2 && outcomes.allSatisfy { $0.connectionFault != nil }, "\(outcomes)")
                     #expect(place.told() == 0)
-                    let again = await stand.send(stand.push(), to: place.tokens, by: place.provider)
+                    let again = await providers.send(providers.push(), to: place.tokens, by: place.provider)
                     #expect(again == outcomes)
-                    let log = try #require(stand.errors.first)
-                    #expect(stand.errors.count == 1)
+                    let log = try #require(providers.errors.first)
+                    #expect(providers.errors.count == 1)
                     #expect(log.contains("the proxy \(wrong): it refuses user and password"), "\(log)")
                     #expect(!log.contains("wrong") && !log.contains(ProxyProcess.user), "\(log)")
                 }
@@ -64,9 +64,10 @@ import Tunnel
     func `a test of credentials says that it is the proxy`(make: ProxyProcess.Make, far: FarSide) async throws {
         try await ProxyProcess.with(make) { process in
             let wrong = try Self.proxy(make, port: process.port, password: "wrong")
-            try await PostedStand.run(proxies: ProxyPlan(standard: .through(wrong))) { stand in
-                try await far.with(stand) { place in
-                    let result = await CredentialsService(means: stand.means).test(place.platform, devices: [])
+            try await TestProviders.run(proxies: ProxyPlan(standard: .through(wrong))) { providers in
+                try await far.with(providers) { place in
+                    let result = await CredentialsService(dependencies: providers.dependencies).test(
+                        place.platform, devices: [])
                     guard case .unknown(let words) = result else {
                         Issue.record("\(result)")
                         return
@@ -83,17 +84,17 @@ import Tunnel
     ) async throws {
         let port = try Loopback.freePort()
         let plan = ProxyPlan(standard: .through(try Self.proxy(make, port: port)))
-        try await PostedStand.run(proxies: plan) { stand in
-            try await far.with(stand) { place in
-                let push = stand.push()
-                let outcomes = await stand.send(push, to: place.tokens, by: place.provider)
+        try await TestProviders.run(proxies: plan) { providers in
+            try await far.with(providers) { place in
+                let push = providers.push()
+                let outcomes = await providers.send(push, to: place.tokens, by: place.provider)
                 #expect(outcomes.count == 2 && outcomes.allSatisfy { $0.connectionFault != nil }, "\(outcomes)")
-                #expect(stand.errors == [])
-                #expect(stand.log.lines(atLeast: .warning).contains { $0.contains("it cannot be reached") })
+                #expect(providers.errors == [])
+                #expect(providers.log.lines(atLeast: .warning).contains { $0.contains("it cannot be reached") })
                 try await ProxyProcess.with(make, port: port) { _ in
-                    let patience = ContinuousClock.now + .seconds(30)
-                    while place.told() < 2, .now < patience {
-                        _ = await stand.send(push, to: place.tokens, by: place.provider)
+                    let timeout = ContinuousClock.now + .seconds(30)
+                    while place.told() < 2, .now < timeout {
+                        _ = await providers.send(push, to: place.tokens, by: place.provider)
                         try await Task.sleep(for: .milliseconds(50))
                     }
                     #expect(place.told() >= 2)
@@ -106,14 +107,14 @@ import Tunnel
     func `what the proxy cannot reach is tried again`(make: ProxyProcess.Make) async throws {
         try await ProxyProcess.with(make) { process in
             let plan = ProxyPlan(standard: .through(try Self.proxy(make, port: process.port)))
-            try await PostedStand.run(proxies: plan) { stand in
+            try await TestProviders.run(proxies: plan) { providers in
                 let nobody = try Loopback.freePort()
-                let provider = try stand.provider(
+                let provider = try providers.provider(
                     .webhook, ["url": "https://localhost:\(nobody)/", "secret": "a secret of this test, long enough"])
-                let outcomes = await stand.send(stand.push(), to: ["one"], by: provider)
+                let outcomes = await providers.send(providers.push(), to: ["one"], by: provider)
                 #expect(outcomes.count == 1 && outcomes[0].connectionFault != nil, "\(outcomes)")
-                #expect(stand.log.lines(atLeast: .warning).contains { $0.contains("localhost:\(nobody)") })
-                #expect(stand.errors == [])
+                #expect(providers.log.lines(atLeast: .warning).contains { $0.contains("localhost:\(nobody)") })
+                #expect(providers.errors == [])
             }
         }
     }
@@ -124,9 +125,9 @@ import Tunnel
     ) async throws {
         try await ProxyProcess.with(make) { process in
             let plan = ProxyPlan(standard: .through(try Self.proxy(make, port: process.port)))
-            try await PostedStand.run(allowed: [], proxies: plan) { stand in
-                try await FarSide.webpush.with(stand) { place in
-                    let outcomes = await stand.send(stand.push(), to: place.tokens, by: place.provider)
+            try await TestProviders.run(allowed: [], proxies: plan) { providers in
+                try await FarSide.webpush.with(providers) { place in
+                    let outcomes = await providers.send(providers.push(), to: place.tokens, by: place.provider)
                     #expect(outcomes == [.refused(.forbidden), .refused(.forbidden)])
                     #expect(place.told() == 0)
                     #expect(!process.log.contains("localhost"))
@@ -139,19 +140,19 @@ import Tunnel
         let (one, two) = (try Proxy(url: "http://127.0.0.1:1"), try Proxy(url: "socks5://127.0.0.1:1"))
         let plan = ProxyPlan(standard: .through(one), own: [.apns: .direct, .fcm: .through(two), .gcm: .through(two)])
         #expect(plan.users == [one: [.hms, .webpush, .wns, .mpns, .adm, .pap, .webhook], two: [.fcm, .gcm]])
-        try await PostedStand.run(proxies: plan) { stand in
-            let exits = stand.means.exits
-            #expect(exits.tunnel(for: .apns) == nil)
-            #expect(exits.tunnel(for: .fcm)?.proxy == two)
-            #expect(exits.http(for: .fcm) === exits.http(for: .gcm))
-            #expect(exits.http(for: .hms) !== exits.http(for: .fcm))
-            #expect(exits.http(for: .hms) !== exits.http(for: .apns))
+        try await TestProviders.run(proxies: plan) { providers in
+            let routes = providers.dependencies.routes
+            #expect(routes.tunnel(for: .apns) == nil)
+            #expect(routes.tunnel(for: .fcm)?.proxy == two)
+            #expect(routes.http(for: .fcm) === routes.http(for: .gcm))
+            #expect(routes.http(for: .hms) !== routes.http(for: .fcm))
+            #expect(routes.http(for: .hms) !== routes.http(for: .apns))
         }
     }
 
     @Test func `the same trouble is told once a minute`() async throws {
-        let clock = HandClock()
-        let log = LogBook()
+        let clock = ManualClock()
+        let log = CapturedLog()
         let watch = ProxyWatch(clock: clock, logger: log.logger)
         let proxy = try Proxy(url: "http://user:geheim@proxy.example:3128")
         let tunnel = watch.tunnel(through: proxy)

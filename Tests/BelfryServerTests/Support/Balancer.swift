@@ -21,7 +21,7 @@ final class Balancer: Sendable {
     }
 
     /// Throws `Failed` when the second node refuses too, and at once when a node does not answer in time.
-    func send(_ caller: Caller, _ path: String, _ body: String, key: UUID) async throws -> Caller.Reply {
+    func send(_ caller: Caller, _ path: String, _ body: String, key: UUID) async throws -> Caller.TestAnswer {
         let first = turn.add(1, ordering: .relaxed).newValue
         var reasons: [String] = []
         for number in [first, first + 1] {

@@ -17,13 +17,13 @@ struct Caller: Sendable {
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
-    struct Reply: Sendable {
+    struct TestAnswer: Sendable {
         let status: Int
         let headers: [String: String]
         let body: String
     }
 
-    struct Refused: Error { let reply: Reply }
+    struct Refused: Error { let reply: TestAnswer }
 
     /// Sends a push and returns its receipt's id. Throws unless it was accepted.
     func push(_ body: String) async throws -> UUID {
@@ -48,7 +48,7 @@ struct Caller: Sendable {
     func send(
         _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:],
         timeout: TimeAmount = .seconds(30)
-    ) async throws -> Reply {
+    ) async throws -> TestAnswer {
         var request = HTTPClientRequest(url: base + path)
         request.method = .RAW(value: method)
         let credentials = Data("\(user):\(secret)".utf8).base64EncodedString()
@@ -58,7 +58,7 @@ struct Caller: Sendable {
         let response = try await Self.http.execute(request, timeout: timeout)
         let bytes = try await response.body.collect(upTo: 1 << 20)
         let headers = response.headers.map { ($0.name.lowercased(), $0.value) }
-        return Reply(
+        return TestAnswer(
             status: Int(response.status.code), headers: Dictionary(headers) { first, _ in first },
             body: String(buffer: bytes))
     }

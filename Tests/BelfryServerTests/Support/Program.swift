@@ -130,7 +130,7 @@ final class Program: Sendable {
 }
 
 extension Program {
-    /// What a crash left in the air is carried again after seconds.
+    /// What a crash left in flight is sent again after seconds.
     static let shortLeases = [
         "BELFRY_DELIVERY_LEASE_SECONDS": "4", "BELFRY_APNS_DEADLINE_SECONDS": "3", "BELFRY_FCM_DEADLINE_SECONDS": "3",
         "BELFRY_GCM_DEADLINE_SECONDS": "3", "BELFRY_HMS_DEADLINE_SECONDS": "3",

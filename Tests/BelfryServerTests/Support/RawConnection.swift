@@ -7,18 +7,18 @@ import Synchronization
 /// A TCP connection on which any bytes can be sent, for requests that no proper client would send.
 final class RawConnection: Sendable {
     private let channel: any Channel
-    private let ear: Ear
+    private let receiver: Receiver
 
-    private init(channel: any Channel, ear: Ear) {
+    private init(channel: any Channel, receiver: Receiver) {
         self.channel = channel
-        self.ear = ear
+        self.receiver = receiver
     }
 
     /// - Parameters:
     ///   - base: `http://host:port`.
     ///   - tls: speaks TLS, to a server of the name `localhost`; nil for plain bytes.
     static func open(to base: String, tls: TLSConfiguration? = nil) async throws -> RawConnection {
-        let ear = Ear()
+        let receiver = Receiver()
         let port = Int(base.split(separator: ":").last ?? "") ?? 0
         let context = try tls.map { try NIOSSLContext(configuration: $0) }
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -28,16 +28,16 @@ final class RawConnection: Sendable {
                         try channel.pipeline.syncOperations.addHandler(
                             NIOSSLClientHandler(context: context, serverHostname: "localhost"))
                     }
-                    try channel.pipeline.syncOperations.addHandler(Listener(ear: ear))
+                    try channel.pipeline.syncOperations.addHandler(Listener(receiver: receiver))
                 }
             }
             .connect(host: "127.0.0.1", port: port).get()
-        return RawConnection(channel: channel, ear: ear)
+        return RawConnection(channel: channel, receiver: receiver)
     }
 
     /// What came so far.
-    var received: String { ear.heard.withLock { $0.text } }
-    var isClosed: Bool { ear.heard.withLock { $0.isClosed } }
+    var received: String { receiver.heard.withLock { $0.text } }
+    var isClosed: Bool { receiver.heard.withLock { $0.isClosed } }
 
     func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
@@ -59,28 +59,28 @@ final class RawConnection: Sendable {
         return connection.received
     }
 
-    private final class Ear: Sendable {
+    private final class Receiver: Sendable {
         let heard = Mutex<(text: String, isClosed: Bool)>(("", false))
     }
 
     private final class Listener: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
-        let ear: Ear
+        let receiver: Receiver
 
-        init(ear: Ear) { self.ear = ear }
+        init(receiver: Receiver) { self.receiver = receiver }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             let text = String(buffer: unwrapInboundIn(data))
-            ear.heard.withLock { $0.text += text }
+            receiver.heard.withLock { $0.text += text }
         }
 
-        func channelInactive(context: ChannelHandlerContext) { ear.heard.withLock { $0.isClosed = true } }
+        func channelInactive(context: ChannelHandlerContext) { receiver.heard.withLock { $0.isClosed = true } }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 }
 
-extension House {
+extension TestServer {
     /// A request line with host and credentials, for the rest to be written by hand.
     func rawHead(_ line: String, of caller: Caller) -> String {
         let credentials = Data("\(caller.user):\(caller.secret)".utf8).base64EncodedString()

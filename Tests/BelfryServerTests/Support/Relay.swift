@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// What it holds is not lost: as packets that are sent again until one comes through, it arrives when the network heals.
 final class Relay: Sendable {
-    enum Weather: Sendable, Equatable {
+    enum FaultSchedule: Sendable, Equatable {
         case fair
         /// Everything takes so much longer, either way.
         case slow(TimeAmount)
@@ -52,7 +52,7 @@ final class Relay: Sendable {
         return Relay(listener: listener, lines: lines)
     }
 
-    func become(_ weather: Weather) { lines.become(weather) }
+    func become(_ faultSchedule: FaultSchedule) { lines.become(faultSchedule) }
 
     func close() async {
         try? await listener.close()
@@ -71,23 +71,23 @@ extension Relay.Target {
     }
 }
 
-/// The connections through a relay, and their weather.
+/// The connections through a relay, and their faults.
 private final class Lines: Sendable {
     private struct State {
-        var weather = Relay.Weather.fair
+        var faultSchedule = Relay.FaultSchedule.fair
         var channels: [ObjectIdentifier: any Channel] = [:]
     }
 
     private let state = Mutex(State())
 
     var delay: TimeAmount {
-        if case .slow(let delay) = state.withLock({ $0.weather }) { delay } else { .zero }
+        if case .slow(let delay) = state.withLock({ $0.faultSchedule }) { delay } else { .zero }
     }
 
     func add(_ channels: any Channel...) {
         let isSilent = state.withLock { state in
             for channel in channels { state.channels[ObjectIdentifier(channel)] = channel }
-            return state.weather == .silent
+            return state.faultSchedule == .silent
         }
         for channel in channels { read(channel, !isSilent) }
     }
@@ -96,12 +96,12 @@ private final class Lines: Sendable {
         _ = state.withLock { $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
     }
 
-    func become(_ weather: Relay.Weather) {
+    func become(_ faultSchedule: Relay.FaultSchedule) {
         let channels = state.withLock { state in
-            state.weather = weather
+            state.faultSchedule = faultSchedule
             return Array(state.channels.values)
         }
-        for channel in channels { read(channel, weather != .silent) }
+        for channel in channels { read(channel, faultSchedule != .silent) }
     }
 
     func close() async {

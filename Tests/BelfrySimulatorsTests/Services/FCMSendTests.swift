@@ -4,11 +4,11 @@ import Testing
 
 /// HTTP v1: what FCM takes, and in what words it refuses.
 @Suite(.timeLimit(.minutes(1))) struct FCMSendTests {
-    typealias Scene = ServiceScene<FCMService>
+    typealias TestSimulator = TestService<FCMService>
 
-    static func post(_ scene: Scene, _ body: String, _ options: String...) async throws -> Curl.Answer {
-        try await scene.curl.send(
-            "POST", scene.simulator.sendURL, [("authorization", "Bearer any"), ("content-type", "application/json")],
+    static func post(_ fixture: TestSimulator, _ body: String, _ options: String...) async throws -> Curl.Answer {
+        try await fixture.curl.send(
+            "POST", fixture.simulator.sendURL, [("authorization", "Bearer any"), ("content-type", "application/json")],
             Array(body.utf8), options)
     }
 
@@ -16,17 +16,17 @@ import Testing
 
     @Test(arguments: ["--http2", "--http1.1"])
     func `a good message is taken over both HTTPs and told`(http: String) async throws {
-        try await Scene.with(Self.believing) { scene in
+        try await TestSimulator.with(Self.believing) { fixture in
             let body = """
                 {"message":{"token":"abc:APA91b_-x","data":{"k":"v"},"notification":{"title":"t","body":"ü"},
                 "android":{"collapseKey":"c","priority":"high","ttl":"3.5s","notification":{"color":"#00ff00",
                 "vibrate_timings":["1.5s"],"notification_count":3}},"apns":{"headers":{"apns-priority":"5"},
                 "payload":{"aps":{"content-available":1}}},"webpush":{"notification":{"actions":[{}]}}}}
                 """
-            let answer = try await Self.post(scene, body, http)
+            let answer = try await Self.post(fixture, body, http)
             #expect(answer.status == 200)
             #expect(answer.json?["name"]?.string?.hasPrefix("projects/belfry-simulated/messages/0:") == true)
-            let told = try #require(scene.simulator.ledger.token(Array("abc:APA91b_-x".utf8)))
+            let told = try #require(fixture.simulator.ledger.token(Array("abc:APA91b_-x".utf8)))
             #expect(told.token == "abc:APA91b_-x")
             #expect(told.told == 1)
             #expect(told.lastStatus == 200)
@@ -56,8 +56,8 @@ import Testing
     func `a bad message is refused by the name of its field`(
         body: String, field: String, description: String
     ) async throws {
-        try await Scene.with(Self.believing) { scene in
-            let answer = try await Self.post(scene, body)
+        try await TestSimulator.with(Self.believing) { fixture in
+            let answer = try await Self.post(fixture, body)
             let error = try #require(answer.json?["error"])
             #expect(answer.status == 400)
             #expect(error["status"]?.string == "INVALID_ARGUMENT")
@@ -65,19 +65,19 @@ import Testing
             let violation = details.compactMap { $0["fieldViolations"]?.array?.first }.first
             #expect(violation?["field"]?.string == field)
             #expect(violation?["description"]?.string?.contains(description) == true)
-            #expect(scene.simulator.ledger.totals().told == 0)
-            #expect(scene.simulator.ledger.totals().byReason == ["INVALID_ARGUMENT": 1])
+            #expect(fixture.simulator.ledger.totals().told == 0)
+            #expect(fixture.simulator.ledger.totals().byReason == ["INVALID_ARGUMENT": 1])
         }
     }
 
     @Test(arguments: [("token", 4096), ("topic", 2048)])
     func `keys and values may have so many bytes and no more`(target: String, most: Int) async throws {
-        try await Scene.with(Self.believing) { scene in
+        try await TestSimulator.with(Self.believing) { fixture in
             func body(_ bytes: Int) -> String {
                 #"{"message":{"\#(target)":"a","data":{"k":"\#(String(repeating: "x", count: bytes - 1))"}}}"#
             }
-            #expect(try await Self.post(scene, body(most)).status == 200)
-            let over = try await Self.post(scene, body(most + 1))
+            #expect(try await Self.post(fixture, body(most)).status == 200)
+            let over = try await Self.post(fixture, body(most + 1))
             #expect(over.status == 400)
             #expect(over.json?["error"]?["message"]?.string == "Request contains an invalid argument.")
             #expect(over.json?["error"]?["details"] == nil)
@@ -94,9 +94,9 @@ import Testing
     func `a scripted token is answered in Google's body`(
         reason: String, status: Int, word: String, hasCode: Bool
     ) async throws {
-        try await Scene.with(Self.believing) { scene in
-            scene.simulator.script.answer(ScriptedAnswer(reason, retryAfter: "30"), for: ["bad"])
-            let answer = try await Self.post(scene, #"{"message":{"token":"bad"}}"#)
+        try await TestSimulator.with(Self.believing) { fixture in
+            fixture.simulator.script.answer(ScriptedAnswer(reason, retryAfter: "30"), for: ["bad"])
+            let answer = try await Self.post(fixture, #"{"message":{"token":"bad"}}"#)
             #expect(answer.status == status)
             #expect(answer.fields["retry-after"] == "30")
             let error = try #require(answer.json?["error"])
@@ -104,36 +104,36 @@ import Testing
             #expect(error["status"]?.string == word)
             let codes = (error["details"]?.array ?? []).compactMap { $0["errorCode"]?.string }
             #expect(codes == (hasCode ? [reason] : []))
-            #expect(scene.simulator.ledger.token(Array("bad".utf8))?.refused == 1)
-            let other = try await Self.post(scene, #"{"message":{"token":"good"}}"#)
+            #expect(fixture.simulator.ledger.token(Array("bad".utf8))?.refused == 1)
+            let other = try await Self.post(fixture, #"{"message":{"token":"good"}}"#)
             #expect(other.status == 200)
-            #expect(scene.simulator.ledger.totals().byReason == [reason: 1])
+            #expect(fixture.simulator.ledger.totals().byReason == [reason: 1])
         }
     }
 
     @Test(arguments: ["BAD_GATEWAY", "NOT_FOUND"])
     func `some answers are no JSON`(reason: String) async throws {
-        try await Scene.with(Self.believing) { scene in
-            scene.simulator.script.answer(ScriptedAnswer(reason), for: ["bad"])
-            let answer = try await Self.post(scene, #"{"message":{"token":"bad"}}"#)
+        try await TestSimulator.with(Self.believing) { fixture in
+            fixture.simulator.script.answer(ScriptedAnswer(reason), for: ["bad"])
+            let answer = try await Self.post(fixture, #"{"message":{"token":"bad"}}"#)
             #expect(answer.fields["content-type"]?.hasPrefix("text/html") == true)
             #expect(answer.json == nil)
         }
     }
 
     @Test func `a message to be validated only tells nobody`() async throws {
-        try await Scene.with(Self.believing) { scene in
-            let answer = try await Self.post(scene, #"{"validate_only":true,"message":{"token":"a"}}"#)
+        try await TestSimulator.with(Self.believing) { fixture in
+            let answer = try await Self.post(fixture, #"{"validate_only":true,"message":{"token":"a"}}"#)
             #expect(answer.json?["name"]?.string == "projects/belfry-simulated/messages/fake_message_id")
-            #expect(scene.simulator.ledger.totals().told == 0)
+            #expect(fixture.simulator.ledger.totals().told == 0)
         }
     }
 
     @Test(arguments: [(nil, "UNAUTHENTICATED"), ("Bearer x", "UNAUTHENTICATED"), ("key=x", "UNAUTHENTICATED")])
     func `nobody and strangers are refused`(authorization: String?, status: String) async throws {
-        try await Scene.with { scene in
+        try await TestSimulator.with { fixture in
             let fields = authorization.map { [("authorization", $0)] } ?? []
-            let answer = try await scene.curl.post(scene.simulator.sendURL, fields, #"{"message":{"token":"a"}}"#)
+            let answer = try await fixture.curl.post(fixture.simulator.sendURL, fields, #"{"message":{"token":"a"}}"#)
             #expect(answer.status == 401)
             #expect(answer.json?["error"]?["status"]?.string == status)
         }
@@ -144,37 +144,37 @@ import Testing
         ("GET", "/v1/projects/belfry-simulated/messages:send", 404),
     ])
     func `another project, path or method is refused`(method: String, path: String, status: Int) async throws {
-        try await Scene.with(Self.believing) { scene in
+        try await TestSimulator.with(Self.believing) { fixture in
             let bearer = [("authorization", "Bearer x")]
-            let answer = try await scene.curl.send(method, scene.simulator.url + path, bearer, Array("{}".utf8))
+            let answer = try await fixture.curl.send(method, fixture.simulator.url + path, bearer, Array("{}".utf8))
             #expect(answer.status == status)
         }
     }
 
     @Test func `over its quota the project waits until its minute is over`() async throws {
-        try await Scene.with({
+        try await TestSimulator.with({
             Self.believing(&$0)
             $0.messagesPerMinute = 2
-        }) { scene in
+        }) { fixture in
             let body = #"{"message":{"token":"a"}}"#
-            #expect(try await Self.post(scene, body).status == 200)
-            scene.clock.move(by: 20)
-            #expect(try await Self.post(scene, body).status == 200)
-            let over = try await Self.post(scene, body)
+            #expect(try await Self.post(fixture, body).status == 200)
+            fixture.clock.move(by: 20)
+            #expect(try await Self.post(fixture, body).status == 200)
+            let over = try await Self.post(fixture, body)
             #expect(over.status == 429)
             #expect(over.fields["retry-after"] == "40")
-            scene.clock.move(by: 40)
-            #expect(try await Self.post(scene, body).status == 200)
+            fixture.clock.move(by: 40)
+            #expect(try await Self.post(fixture, body).status == 200)
         }
     }
 
     @Test func `one device has a quota of its own`() async throws {
-        try await Scene.with({
+        try await TestSimulator.with({
             Self.believing(&$0)
             $0.deviceMessagesPerMinute = 1
-        }) { scene in
+        }) { fixture in
             for (token, status) in [("a", 200), ("a", 429), ("b", 200)] {
-                let answer = try await Self.post(scene, #"{"message":{"token":"\#(token)"}}"#)
+                let answer = try await Self.post(fixture, #"{"message":{"token":"\#(token)"}}"#)
                 #expect(answer.status == status)
             }
         }

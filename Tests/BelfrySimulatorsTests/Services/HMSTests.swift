@@ -4,15 +4,15 @@ import Testing
 @testable import BelfrySimulators
 
 @Suite(.timeLimit(.minutes(1))) struct HMSTests {
-    typealias Scene = ServiceScene<HMSService>
+    typealias TestSimulator = TestService<HMSService>
     private static let form =
         "grant_type=client_credentials&client_id=100000001&client_secret=hms%2Bsecret%2F0123%3D"
-    private static let now = BelfrySimulatorsTests.Scene.now
+    private static let now = BelfrySimulatorsTests.TestSimulator.now
 
-    private func post(_ scene: Scene, _ body: String, version: String = "v1") async throws -> Curl.Answer {
-        let token = try await scene.token(at: "/oauth2/v3/token", Self.form)
-        return try await scene.curl.post(
-            scene.simulator.sendURL(version),
+    private func post(_ fixture: TestSimulator, _ body: String, version: String = "v1") async throws -> Curl.Answer {
+        let token = try await fixture.token(at: "/oauth2/v3/token", Self.form)
+        return try await fixture.curl.post(
+            fixture.simulator.sendURL(version),
             [("authorization", "Bearer \(token)"), ("content-type", "application/json")], body)
     }
 
@@ -20,29 +20,29 @@ import Testing
 
     @Test(arguments: ["v1", "v2"])
     func `a message for several tokens is taken`(version: String) async throws {
-        try await Scene.with { scene in
+        try await TestSimulator.with { fixture in
             let body = #"{"message":{"data":"{}","android":{"collapse_key":-1,"ttl":"86400s"},"token":["a","b"]}}"#
-            let answer = try await post(scene, body, version: version)
+            let answer = try await post(fixture, body, version: version)
             #expect(answer.status == 200)
             #expect(code(answer) == "80000000")
-            #expect(scene.simulator.ledger.totals().told == 2)
-            #expect(scene.simulator.ledger.token([0x61])?.lastRequest?.payload == body)
+            #expect(fixture.simulator.ledger.totals().told == 2)
+            #expect(fixture.simulator.ledger.token([0x61])?.lastRequest?.payload == body)
         }
     }
 
     @Test func `tokens that are illegal are listed behind a 200, the others are told`() async throws {
-        try await Scene.with { scene in
-            scene.simulator.script.answer(ScriptedAnswer("illegal"), for: ["x", "y"])
-            let part = try await post(scene, #"{"message":{"data":"{}","token":["a","x","b"]}}"#)
+        try await TestSimulator.with { fixture in
+            fixture.simulator.script.answer(ScriptedAnswer("illegal"), for: ["x", "y"])
+            let part = try await post(fixture, #"{"message":{"data":"{}","token":["a","x","b"]}}"#)
             #expect(part.status == 200)
             #expect(code(part) == "80100000")
             let message = JSON(Array((part.json?["msg"]?.string ?? "").utf8))
             #expect(message?["success"]?.integer == 2)
             #expect(message?["illegal_tokens"]?.strings == ["x"])
-            let all = try await post(scene, #"{"message":{"data":"{}","token":["x","y"]}}"#)
+            let all = try await post(fixture, #"{"message":{"data":"{}","token":["x","y"]}}"#)
             #expect(all.status == 200)
             #expect(code(all) == "80300007")
-            let totals = scene.simulator.ledger.totals()
+            let totals = fixture.simulator.ledger.totals()
             #expect(totals.told == 2)
             #expect(totals.byReason == ["illegal": 3])
         }
@@ -57,31 +57,31 @@ import Testing
             (#"{"message":{"data":"\#(String(repeating: "x", count: 4097))","token":["a"]}}"#, "80300008"),
         ] as [(Sample, String)])
     func `a bad message is refused by its code`(body: Sample, expected: String) async throws {
-        try await Scene.with { scene in
-            let answer = try await post(scene, body.text)
+        try await TestSimulator.with { fixture in
+            let answer = try await post(fixture, body.text)
             #expect(code(answer) == expected)
-            #expect(scene.simulator.ledger.totals().told == 0)
+            #expect(fixture.simulator.ledger.totals().told == 0)
         }
     }
 
     @Test(arguments: [("80200001", 401), ("80300002", 200), ("80100017", 200), ("81000001", 500), ("FlowControl", 503)])
     func `a scripted code is the answer for all`(reason: String, status: Int) async throws {
-        try await Scene.with { scene in
-            scene.simulator.script.answer(ScriptedAnswer(reason), for: ["b"])
-            let answer = try await post(scene, #"{"message":{"data":"{}","token":["a","b"]}}"#)
+        try await TestSimulator.with { fixture in
+            fixture.simulator.script.answer(ScriptedAnswer(reason), for: ["b"])
+            let answer = try await post(fixture, #"{"message":{"data":"{}","token":["a","b"]}}"#)
             #expect(answer.status == status)
-            #expect(scene.simulator.ledger.totals().told == 0)
-            #expect(scene.simulator.ledger.totals().byReason == [reason: 2])
+            #expect(fixture.simulator.ledger.totals().told == 0)
+            #expect(fixture.simulator.ledger.totals().byReason == [reason: 2])
         }
     }
 
     @Test func `an old token is told from a strange one`() async throws {
-        try await Scene.with { scene in
-            let token = try await scene.token(at: "/oauth2/v3/token", Self.form)
-            scene.clock.move(by: 3600)
+        try await TestSimulator.with { fixture in
+            let token = try await fixture.token(at: "/oauth2/v3/token", Self.form)
+            fixture.clock.move(by: 3600)
             for (token, expected) in [(token, "80200003"), ("x", "80200001")] {
-                let answer = try await scene.curl.post(
-                    scene.simulator.sendURL(), [("authorization", "Bearer \(token)")], "{}")
+                let answer = try await fixture.curl.post(
+                    fixture.simulator.sendURL(), [("authorization", "Bearer \(token)")], "{}")
                 #expect(code(answer) == expected)
             }
         }
@@ -89,8 +89,8 @@ import Testing
 
     /// Signed by `openssl` with PSS.
     @Test func `the newest API takes a signed token and its own message`() async throws {
-        try await Scene.with { scene in
-            let account = scene.simulator.service.account
+        try await TestSimulator.with { fixture in
+            let account = fixture.simulator.service.account
             let claims =
                 #"{"iss":"\#(account.email)","aud":"https://oauth-login.cloud.huawei.com/oauth2/v3/token","#
                 + #""iat":\#(Self.now),"exp":\#(Self.now + 3600)}"#
@@ -99,11 +99,11 @@ import Testing
                 keyPEM: account.privateKeyPEM, isPSS: true)
             let body = #"{"payload":{"notification":{"title":"t","body":"b"}},"target":{"token":["a"]}}"#
             for (type, expected) in [("0", "80000000"), ("99", "80100001")] {
-                let answer = try await scene.curl.post(
-                    scene.simulator.sendURL("v3"), [("authorization", "Bearer \(jwt)"), ("push-type", type)], body)
+                let answer = try await fixture.curl.post(
+                    fixture.simulator.sendURL("v3"), [("authorization", "Bearer \(jwt)"), ("push-type", type)], body)
                 #expect(code(answer) == expected)
             }
-            let wrong = try await post(scene, body, version: "v3")
+            let wrong = try await post(fixture, body, version: "v3")
             #expect(code(wrong) == "80200001")
         }
     }

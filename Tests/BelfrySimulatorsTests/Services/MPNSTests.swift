@@ -3,7 +3,7 @@ import Testing
 @testable import BelfrySimulators
 
 @Suite(.timeLimit(.minutes(1))) struct MPNSTests {
-    typealias Scene = ServiceScene<MPNSService>
+    typealias TestSimulator = TestService<MPNSService>
 
     private static func wrap(_ inner: String) -> String {
         #"<?xml version="1.0" encoding="utf-8"?><wp:Notification xmlns:wp="WPNotification">\#(inner)</wp:Notification>"#
@@ -12,9 +12,9 @@ import Testing
     private static let toast = wrap("<wp:Toast><wp:Text1>a</wp:Text1><wp:Text2>b</wp:Text2></wp:Toast>")
 
     private func post(
-        _ scene: Scene, _ channel: String, _ fields: [(String, String)], _ body: String
+        _ fixture: TestSimulator, _ channel: String, _ fields: [(String, String)], _ body: String
     ) async throws -> Curl.Answer {
-        try await scene.curl.post(scene.simulator.channel(channel), [("content-type", "text/xml")] + fields, body)
+        try await fixture.curl.post(fixture.simulator.channel(channel), [("content-type", "text/xml")] + fields, body)
     }
 
     @Test(
@@ -30,10 +30,10 @@ import Testing
             ([("x-windowsphone-target", "toast")], "<wp:Notification>", 400),
         ] as [([(String, String)], Sample, Int)])
     func `target, class and XML have to fit`(fields: [(String, String)], body: Sample, status: Int) async throws {
-        try await Scene.with { scene in
-            let answer = try await post(scene, "c1", fields, body.text)
+        try await TestSimulator.with { fixture in
+            let answer = try await post(fixture, "c1", fields, body.text)
             #expect(answer.status == status)
-            #expect(scene.simulator.ledger.totals().told == (status == 200 ? 1 : 0))
+            #expect(fixture.simulator.ledger.totals().told == (status == 200 ? 1 : 0))
             guard status == 200 else { return }
             #expect(answer.fields["x-notificationstatus"] == "Received")
             #expect(answer.fields["x-subscriptionstatus"] == "Active")
@@ -49,28 +49,28 @@ import Testing
     func `a scripted channel is answered in MPNS's headers`(
         reason: String, status: Int, notification: String?, subscription: String?
     ) async throws {
-        try await Scene.with { scene in
-            scene.simulator.script.answer(ScriptedAnswer(reason), for: ["bad"])
-            let answer = try await post(scene, "bad", [("x-windowsphone-target", "toast")], Self.toast)
+        try await TestSimulator.with { fixture in
+            fixture.simulator.script.answer(ScriptedAnswer(reason), for: ["bad"])
+            let answer = try await post(fixture, "bad", [("x-windowsphone-target", "toast")], Self.toast)
             #expect(answer.status == status)
             #expect(answer.fields["x-notificationstatus"] == notification)
             #expect(answer.fields["x-subscriptionstatus"] == subscription)
-            #expect(scene.simulator.ledger.totals().told == 0)
+            #expect(fixture.simulator.ledger.totals().told == 0)
         }
     }
 
     @Test func `a channel has its limit for a day, and a message id is echoed`() async throws {
-        try await Scene.with({ $0.messagesPerDay = 1 }) { scene in
+        try await TestSimulator.with({ $0.messagesPerDay = 1 }) { fixture in
             let id = "8b2b7a1e-0000-4000-8000-000000000001"
             let fields = [("x-windowsphone-target", "toast"), ("x-messageid", id)]
-            let first = try await post(scene, "c1", fields, Self.toast)
+            let first = try await post(fixture, "c1", fields, Self.toast)
             #expect(first.fields["x-messageid"] == id)
-            let second = try await post(scene, "c1", fields, Self.toast)
+            let second = try await post(fixture, "c1", fields, Self.toast)
             #expect(second.status == 406)
-            scene.clock.move(by: 86_400)
-            let third = try await post(scene, "c1", fields, Self.toast)
+            fixture.clock.move(by: 86_400)
+            let third = try await post(fixture, "c1", fields, Self.toast)
             #expect(third.status == 200)
-            #expect(scene.simulator.ledger.totals().duplicateIDs == 1)
+            #expect(fixture.simulator.ledger.totals().duplicateIDs == 1)
         }
     }
 }

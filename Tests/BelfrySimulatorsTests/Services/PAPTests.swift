@@ -3,7 +3,7 @@ import Testing
 @testable import BelfrySimulators
 
 @Suite(.timeLimit(.minutes(1))) struct PAPTests {
-    typealias Scene = ServiceScene<PAPService>
+    typealias TestSimulator = TestService<PAPService>
 
     private func body(
         id: String = "p1", addresses: [String] = ["PIN1"], method: String = "unconfirmed", content: String = "hello"
@@ -20,9 +20,11 @@ import Testing
         ].joined(separator: "\r\n")
     }
 
-    private func post(_ scene: Scene, _ body: String, password: String = "p4ssw0rd") async throws -> Curl.Answer {
-        try await scene.curl.post(
-            scene.simulator.sendURL,
+    private func post(_ fixture: TestSimulator, _ body: String, password: String = "p4ssw0rd") async throws
+        -> Curl.Answer
+    {
+        try await fixture.curl.post(
+            fixture.simulator.sendURL,
             [("content-type", "multipart/related; boundary=\"X\"; type=application/xml")], body, "--user",
             "1234-ABCDEFbelfry:\(password)")
     }
@@ -33,48 +35,48 @@ import Testing
     }
 
     @Test func `a push is taken, its content told to each address, its id taken once`() async throws {
-        try await Scene.with { scene in
-            let first = try await post(scene, body(addresses: ["PIN1", "PIN2"]))
+        try await TestSimulator.with { fixture in
+            let first = try await post(fixture, body(addresses: ["PIN1", "PIN2"]))
             #expect(first.status == 200)
             #expect(code(first) == "1001")
-            #expect(scene.simulator.ledger.totals().told == 2)
-            #expect(scene.simulator.ledger.token(Array("PIN2".utf8))?.lastRequest?.payload == "hello")
-            let second = try await post(scene, body())
+            #expect(fixture.simulator.ledger.totals().told == 2)
+            #expect(fixture.simulator.ledger.token(Array("PIN2".utf8))?.lastRequest?.payload == "hello")
+            let second = try await post(fixture, body())
             #expect(code(second) == "2007")
-            #expect(scene.simulator.ledger.totals().told == 2)
+            #expect(fixture.simulator.ledger.totals().told == 2)
         }
     }
 
     @Test(arguments: ["2002", "4502", "2500", "3000", "4500", "22005"])
     func `a scripted address has its code behind a 200`(reason: String) async throws {
-        try await Scene.with { scene in
-            scene.simulator.script.answer(ScriptedAnswer(reason), for: ["PIN1"])
-            let answer = try await post(scene, body(id: "a&amp;b"))
+        try await TestSimulator.with { fixture in
+            fixture.simulator.script.answer(ScriptedAnswer(reason), for: ["PIN1"])
+            let answer = try await post(fixture, body(id: "a&amp;b"))
             #expect(answer.status == 200)
             #expect(code(answer) == reason)
             #expect(XML(answer.body)?.child("push-response")?.attributes["push-id"] == "a&b")
-            #expect(scene.simulator.ledger.totals().byReason == [reason: 1])
+            #expect(fixture.simulator.ledger.totals().byReason == [reason: 1])
         }
     }
 
     @Test func `over the quota the push is told all the same`() async throws {
-        try await Scene.with { scene in
-            scene.simulator.script.answer(ScriptedAnswer("1500"), for: ["PIN1"])
-            let answer = try await post(scene, body())
+        try await TestSimulator.with { fixture in
+            fixture.simulator.script.answer(ScriptedAnswer("1500"), for: ["PIN1"])
+            let answer = try await post(fixture, body())
             #expect(code(answer) == "1500")
-            #expect(scene.simulator.ledger.totals().told == 1)
+            #expect(fixture.simulator.ledger.totals().told == 1)
         }
     }
 
     @Test func `what is not PAP is a bad message, and a wrong password is refused`() async throws {
-        try await Scene.with { scene in
+        try await TestSimulator.with { fixture in
             for bad in ["nothing", body(addresses: []), body(method: "fast"), body(id: "")] {
-                let answer = try await post(scene, bad)
+                let answer = try await post(fixture, bad)
                 #expect(code(answer) == "2000")
             }
-            let large = try await post(scene, body(content: String(repeating: "x", count: 8193)))
+            let large = try await post(fixture, body(content: String(repeating: "x", count: 8193)))
             #expect(code(large) == "2000")
-            let wrong = try await post(scene, body(), password: "x")
+            let wrong = try await post(fixture, body(), password: "x")
             #expect(wrong.status == 401)
         }
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// The control port that all simulated providers but APNs share, and their faults over HTTP/1.1.
 @Suite(.timeLimit(.minutes(1))) struct ServiceControlTests {
-    typealias Scene = ServiceScene<FCMService>
+    typealias TestSimulator = TestService<FCMService>
 
     private static func controlled(_ configuration: inout FCMConfiguration) {
         configuration.believesAnyToken = true
@@ -12,25 +12,25 @@ import Testing
     }
 
     @Test func `the script over the control port is the script in process`() async throws {
-        try await Scene.with(Self.controlled) { scene in
-            let control = "http://127.0.0.1:\(try #require(scene.simulator.controlPort))"
+        try await TestSimulator.with(Self.controlled) { fixture in
+            let control = "http://127.0.0.1:\(try #require(fixture.simulator.controlPort))"
             let fault = #"{"when":{"share":0.5},"times":3,"then":{"answer":{"reason":"UNREGISTERED"}}}"#
-            #expect(try await scene.curl.post("\(control)/script/faults", [], fault).status == 204)
+            #expect(try await fixture.curl.post("\(control)/script/faults", [], fault).status == 204)
             let hang = #"{"when":{"path":"/token"},"then":{"hang":{}}}"#
-            #expect(try await scene.curl.post("\(control)/script/faults", [], hang).status == 204)
+            #expect(try await fixture.curl.post("\(control)/script/faults", [], hang).status == 204)
             let verdicts = #"{"a":{"reason":"UNAVAILABLE","retryAfter":"7"}}"#
-            #expect(try await scene.curl.post("\(control)/script/verdicts", [], verdicts).status == 204)
+            #expect(try await fixture.curl.post("\(control)/script/verdicts", [], verdicts).status == 204)
             let expected = ServiceScript(
                 faults: [
                     ServiceFault(when: .init(share: 0.5), times: 3, then: .answer(ScriptedAnswer("UNREGISTERED"))),
                     ServiceFault(when: .init(path: "/token"), then: .hang()),
                 ], verdicts: ["a": ScriptedAnswer("UNAVAILABLE", retryAfter: "7")])
-            #expect(scene.simulator.script.script == expected)
-            let script = try await scene.curl.send("GET", "\(control)/script").body
-            _ = try await scene.curl.send("DELETE", "\(control)/script")
-            #expect(scene.simulator.script.script == ServiceScript())
-            _ = try await scene.curl.send("PUT", "\(control)/script", [], Array(script.utf8))
-            #expect(scene.simulator.script.script == expected)
+            #expect(fixture.simulator.script.script == expected)
+            let script = try await fixture.curl.send("GET", "\(control)/script").body
+            _ = try await fixture.curl.send("DELETE", "\(control)/script")
+            #expect(fixture.simulator.script.script == ServiceScript())
+            _ = try await fixture.curl.send("PUT", "\(control)/script", [], Array(script.utf8))
+            #expect(fixture.simulator.script.script == expected)
         }
     }
 
@@ -45,23 +45,23 @@ import Testing
         (#"{"when":{},"then":{"loseAnswers":{"count":0}}}"#, "then.loseAnswers.count"),
     ])
     func `a fault not understood is refused by the name of its field`(body: String, field: String) async throws {
-        try await Scene.with(Self.controlled) { scene in
-            let port = try #require(scene.simulator.controlPort)
-            let answer = try await scene.curl.post("http://127.0.0.1:\(port)/script/faults", [], body)
+        try await TestSimulator.with(Self.controlled) { fixture in
+            let port = try #require(fixture.simulator.controlPort)
+            let answer = try await fixture.curl.post("http://127.0.0.1:\(port)/script/faults", [], body)
             #expect(answer.status == 400)
             #expect(answer.json?["field"]?.string == field)
-            #expect(scene.simulator.script.script.faults.isEmpty)
+            #expect(fixture.simulator.script.script.faults.isEmpty)
         }
     }
 
     @Test func `the ledger is read by token as it is written`() async throws {
-        try await Scene.with(Self.controlled) { scene in
-            _ = try await FCMSendTests.post(scene, #"{"message":{"token":"a:b"}}"#)
-            let control = "http://127.0.0.1:\(try #require(scene.simulator.controlPort))"
-            let token = try await scene.curl.send("GET", "\(control)/ledger/tokens/a%3Ab")
+        try await TestSimulator.with(Self.controlled) { fixture in
+            _ = try await FCMSendTests.post(fixture, #"{"message":{"token":"a:b"}}"#)
+            let control = "http://127.0.0.1:\(try #require(fixture.simulator.controlPort))"
+            let token = try await fixture.curl.send("GET", "\(control)/ledger/tokens/a%3Ab")
             #expect(token.json?["told"]?.integer == 1)
             #expect(token.json?["token"]?.string == "a:b")
-            #expect(try await scene.curl.send("GET", "\(control)/ledger").json?["accepted"]?.integer == 1)
+            #expect(try await fixture.curl.send("GET", "\(control)/ledger").json?["accepted"]?.integer == 1)
         }
     }
 
@@ -70,46 +70,46 @@ import Testing
         (ServiceFault.Then.close(), [52, 56], 0), (.reset(), [35, 55, 56, 52], 0), (.hang(), [28], 1),
         (.stall(), [28], 1), (.silence(), [28], 1), (.loseAnswers(count: 2), [52, 56], 1),
     ])
-    func `a fault over HTTP1 is seen by curl`(then: ServiceFault.Then, exits: [Int32], told: Int) async throws {
-        try await Scene.with(Self.controlled) { scene in
-            scene.simulator.script.add(ServiceFault(then: then))
+    func `a fault over HTTP1 is seen by curl`(then: ServiceFault.Then, routes: [Int32], told: Int) async throws {
+        try await TestSimulator.with(Self.controlled) { fixture in
+            fixture.simulator.script.add(ServiceFault(then: then))
             let answer = try await FCMSendTests.post(
-                scene, #"{"message":{"token":"a"}}"#, "--http1.1", "--max-time", exits == [28] ? "1" : "20")
-            #expect(exits.contains(answer.exit))
-            #expect(scene.simulator.ledger.totals().told == told)
+                fixture, #"{"message":{"token":"a"}}"#, "--http1.1", "--max-time", routes == [28] ? "1" : "20")
+            #expect(routes.contains(answer.exit))
+            #expect(fixture.simulator.ledger.totals().told == told)
         }
     }
 
     @Test func `a whole answer can be put into the script`() async throws {
-        try await Scene.with(Self.controlled) { scene in
+        try await TestSimulator.with(Self.controlled) { fixture in
             let answer = ScriptedAnswer(
                 status: 503, retryAfter: "Wed, 21 Oct 2026 07:28:00 GMT", headers: ["X-Odd": "1"], body: "<odd>")
-            scene.simulator.script.add(ServiceFault(when: .init(path: "/v1"), times: 1, then: .answer(answer)))
-            let odd = try await FCMSendTests.post(scene, #"{"message":{"token":"a"}}"#)
+            fixture.simulator.script.add(ServiceFault(when: .init(path: "/v1"), times: 1, then: .answer(answer)))
+            let odd = try await FCMSendTests.post(fixture, #"{"message":{"token":"a"}}"#)
             #expect(odd.status == 503)
             #expect(odd.fields["retry-after"] == "Wed, 21 Oct 2026 07:28:00 GMT")
             #expect(odd.fields["x-odd"] == "1")
             #expect(odd.body == "<odd>")
-            #expect(scene.simulator.ledger.totals().told == 0)
-            #expect(try await FCMSendTests.post(scene, #"{"message":{"token":"a"}}"#).status == 200)
+            #expect(fixture.simulator.ledger.totals().told == 0)
+            #expect(try await FCMSendTests.post(fixture, #"{"message":{"token":"a"}}"#).status == 200)
         }
     }
 
-    @Test func `a refused handshake and a closed door keep senders out`() async throws {
-        try await Scene.with({
+    @Test func `a refused handshake and a closed port keep senders out`() async throws {
+        try await TestSimulator.with({
             Self.controlled(&$0)
-            $0.listening.port = BelfrySimulatorsTests.Scene.ownPort()
-        }) { scene in
-            scene.simulator.script.add(ServiceFault(times: 1, then: .refuseHandshake(alert: nil)))
+            $0.listening.port = BelfrySimulatorsTests.TestSimulator.ownPort()
+        }) { fixture in
+            fixture.simulator.script.add(ServiceFault(times: 1, then: .refuseHandshake(alert: nil)))
             let body = #"{"message":{"token":"a"}}"#
-            #expect(try await FCMSendTests.post(scene, body).exit == 35)
-            #expect(try await FCMSendTests.post(scene, body).exit == 0)
-            try await scene.simulator.stopListening()
-            let refused = try await FCMSendTests.post(scene, body)
+            #expect(try await FCMSendTests.post(fixture, body).exit == 35)
+            #expect(try await FCMSendTests.post(fixture, body).exit == 0)
+            try await fixture.simulator.stopListening()
+            let refused = try await FCMSendTests.post(fixture, body)
             #expect(refused.exit != 0)
             #expect(refused.status == 0)
-            try await scene.simulator.resumeListening()
-            #expect(try await FCMSendTests.post(scene, body).exit == 0)
+            try await fixture.simulator.resumeListening()
+            #expect(try await FCMSendTests.post(fixture, body).exit == 0)
         }
     }
 }

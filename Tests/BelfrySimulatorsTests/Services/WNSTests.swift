@@ -3,7 +3,7 @@ import Testing
 @testable import BelfrySimulators
 
 @Suite(.timeLimit(.minutes(1))) struct WNSTests {
-    typealias Scene = ServiceScene<WNSService>
+    typealias TestSimulator = TestService<WNSService>
 
     private static let form =
         "grant_type=client_credentials&client_id=ms-app%3A%2F%2Fs-1-15-2-1000-2000-3000&client_secret=V%2Fex%2B2uNs3cr3t%3D"
@@ -20,29 +20,29 @@ import Testing
     }
 
     private func post(
-        _ scene: Scene, _ channel: String = "c1", _ changes: [String: String?] = [:], _ body: String = toast
+        _ fixture: TestSimulator, _ channel: String = "c1", _ changes: [String: String?] = [:], _ body: String = toast
     ) async throws -> Curl.Answer {
-        let token = try await scene.token(at: "/accesstoken.srf", Self.form)
-        return try await scene.curl.post(scene.simulator.channel(channel), fields(token, changes), body)
+        let token = try await fixture.token(at: "/accesstoken.srf", Self.form)
+        return try await fixture.curl.post(fixture.simulator.channel(channel), fields(token, changes), body)
     }
 
     @Test func `a token of either endpoint lets a toast through`() async throws {
-        try await Scene.with { scene in
-            let entra = scene.simulator.service.configuration.entra
+        try await TestSimulator.with { fixture in
+            let entra = fixture.simulator.service.configuration.entra
             let form =
                 "grant_type=client_credentials&client_id=\(entra.clientID)&client_secret=Entra~S3cr3t.%2B%2F%3D"
                 + "&scope=https%3A%2F%2Fwns.windows.com%2F.default"
-            let path = "/\(scene.simulator.service.configuration.tenantID)/oauth2/v2.0/token"
+            let path = "/\(fixture.simulator.service.configuration.tenantID)/oauth2/v2.0/token"
             for token in [
-                try await scene.token(at: "/accesstoken.srf", Self.form), try await scene.token(at: path, form),
+                try await fixture.token(at: "/accesstoken.srf", Self.form), try await fixture.token(at: path, form),
             ] {
                 let fields = fields(token, ["x-wns-requestforstatus": "true"])
-                let answer = try await scene.curl.post(scene.simulator.channel("c1"), fields, Self.toast)
+                let answer = try await fixture.curl.post(fixture.simulator.channel("c1"), fields, Self.toast)
                 #expect(answer.status == 200)
                 #expect(answer.fields["x-wns-status"] == "received")
                 #expect(answer.fields["x-wns-deviceconnectionstatus"] == "connected")
             }
-            let told = try #require(scene.simulator.ledger.token(Array("c1".utf8)))
+            let told = try #require(fixture.simulator.ledger.token(Array("c1".utf8)))
             #expect(told.told == 2)
             #expect(told.lastRequest?.payload == Self.toast)
         }
@@ -50,8 +50,8 @@ import Testing
 
     @Test(arguments: ["scope=x", "client_secret=x", "client_id=x", "grant_type=x"])
     func `a wrong credential buys no token`(change: String) async throws {
-        try await Scene.with { scene in
-            let token = try await scene.token(at: "/accesstoken.srf", "\(Self.form)&\(change)")
+        try await TestSimulator.with { fixture in
+            let token = try await fixture.token(at: "/accesstoken.srf", "\(Self.form)&\(change)")
             #expect(token.isEmpty)
         }
     }
@@ -66,18 +66,18 @@ import Testing
             (["x-wns-cache-policy": "no-cache", "x-wns-tag": "abc", "x-wns-ttl": "60", "x-wns-priority": "1"], 200),
         ] as [([String: String?], Int)])
     func `headers are checked`(changes: [String: String?], status: Int) async throws {
-        try await Scene.with { scene in
-            let answer = try await post(scene, "c1", changes)
+        try await TestSimulator.with { fixture in
+            let answer = try await post(fixture, "c1", changes)
             #expect(answer.status == status)
             #expect((answer.fields["x-wns-error-description"] != nil) == (status != 200))
         }
     }
 
     @Test func `5000 bytes are taken and no more`() async throws {
-        try await Scene.with { scene in
+        try await TestSimulator.with { fixture in
             let raw = ["x-wns-type": "wns/raw", "content-type": "application/octet-stream"]
             for (bytes, status) in [(5000, 200), (5001, 413)] {
-                let answer = try await post(scene, "c1", raw, String(repeating: "x", count: bytes))
+                let answer = try await post(fixture, "c1", raw, String(repeating: "x", count: bytes))
                 #expect(answer.status == status)
             }
         }
@@ -85,12 +85,12 @@ import Testing
 
     @Test(arguments: ["<toast>", "<tile/>", "<toast/>", "nothing"])
     func `a toast the device cannot read is received and tells nobody`(body: String) async throws {
-        try await Scene.with { scene in
-            let answer = try await post(scene, "c1", [:], body)
+        try await TestSimulator.with { fixture in
+            let answer = try await post(fixture, "c1", [:], body)
             #expect(answer.status == 200)
             #expect(answer.fields["x-wns-status"] == "received")
-            #expect(scene.simulator.ledger.totals().told == 0)
-            #expect(scene.simulator.ledger.totals().byReason == ["InvalidXML": 1])
+            #expect(fixture.simulator.ledger.totals().told == 0)
+            #expect(fixture.simulator.ledger.totals().byReason == ["InvalidXML": 1])
         }
     }
 
@@ -101,21 +101,21 @@ import Testing
         ("InternalServerError", 500, "dropped"), ("ServiceUnavailable", 503, "dropped"),
     ])
     func `a scripted channel is answered in WNS's headers`(reason: String, status: Int, word: String) async throws {
-        try await Scene.with { scene in
-            scene.simulator.script.answer(ScriptedAnswer(reason, retryAfter: "60"), for: ["bad"])
-            let answer = try await post(scene, "bad")
+        try await TestSimulator.with { fixture in
+            fixture.simulator.script.answer(ScriptedAnswer(reason, retryAfter: "60"), for: ["bad"])
+            let answer = try await post(fixture, "bad")
             #expect(answer.status == status)
             #expect(answer.fields["x-wns-status"] == word)
             #expect(answer.fields["retry-after"] == "60")
-            #expect(scene.simulator.ledger.totals().byReason == [reason: 1])
+            #expect(fixture.simulator.ledger.totals().byReason == [reason: 1])
         }
     }
 
     @Test func `tokens that were taken back are refused`() async throws {
-        try await Scene.with { scene in
-            let token = try await scene.token(at: "/accesstoken.srf", Self.form)
-            scene.simulator.service.accessTokens.expireAll()
-            let answer = try await scene.curl.post(scene.simulator.channel("c1"), fields(token), Self.toast)
+        try await TestSimulator.with { fixture in
+            let token = try await fixture.token(at: "/accesstoken.srf", Self.form)
+            fixture.simulator.service.accessTokens.expireAll()
+            let answer = try await fixture.curl.post(fixture.simulator.channel("c1"), fields(token), Self.toast)
             #expect(answer.status == 401)
         }
     }

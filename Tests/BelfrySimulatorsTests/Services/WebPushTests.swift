@@ -5,8 +5,8 @@ import Testing
 
 /// The push service: RFC 8030 and RFC 8292, with messages and signatures made by others.
 @Suite(.timeLimit(.minutes(2))) struct WebPushTests {
-    typealias Scene = ServiceScene<WebPushService>
-    private static let now = BelfrySimulatorsTests.Scene.now
+    typealias TestSimulator = TestService<WebPushService>
+    private static let now = BelfrySimulatorsTests.TestSimulator.now
 
     /// One message for a subscription, encrypted and signed by the oracle.
     struct Letter {
@@ -14,10 +14,10 @@ import Testing
         var authorization: String
 
         static func write(
-            _ scene: Scene, to subscription: WebPushSubscription, _ changes: [String: String] = [:]
+            _ fixture: TestSimulator, to subscription: WebPushSubscription, _ changes: [String: String] = [:]
         ) async throws -> Letter {
             let vapid = [
-                "do": "vapid", "audience": scene.simulator.url, "expires": "\(now + 3600)",
+                "do": "vapid", "audience": fixture.simulator.url, "expires": "\(now + 3600)",
                 "subject": "mailto:a@example.org",
             ]
             let answers = try await Oracle.ask([
@@ -43,36 +43,36 @@ import Testing
 
     @Test(arguments: ["--http2", "--http1.1"])
     func `a message by others is taken, opened and told`(http: String) async throws {
-        try await Scene.with { scene in
-            let subscription = scene.simulator.subscribe()
-            let letter = try await Letter.write(scene, to: subscription)
-            let answer = try await scene.curl.send(
+        try await TestSimulator.with { fixture in
+            let subscription = fixture.simulator.subscribe()
+            let letter = try await Letter.write(fixture, to: subscription)
+            let answer = try await fixture.curl.send(
                 "POST", subscription.endpoint, letter.fields(["urgency": "high", "topic": "a_B-9"]), letter.body, [http]
             )
             #expect(answer.status == 201)
-            #expect(answer.fields["location"]?.hasPrefix("\(scene.simulator.url)/m/") == true)
+            #expect(answer.fields["location"]?.hasPrefix("\(fixture.simulator.url)/m/") == true)
             #expect(answer.fields["ttl"] == "60")
-            let told = try #require(scene.simulator.ledger.token(Array(subscription.id.utf8)))
+            let told = try #require(fixture.simulator.ledger.token(Array(subscription.id.utf8)))
             #expect(told.told == 1)
             #expect(told.lastStatus == 201)
             #expect(told.lastRequest?.payload == "hello")
             #expect(told.lastRequest?.header("urgency") == "high")
-            #expect(scene.simulator.ledger.totals().accepted == 1)
+            #expect(fixture.simulator.ledger.totals().accepted == 1)
         }
     }
 
     @Test func `pywebpush pushes as it does to browsers`() async throws {
-        try await Scene.with { scene in
-            let subscription = scene.simulator.subscribe()
+        try await TestSimulator.with { fixture in
+            let subscription = fixture.simulator.subscribe()
             let answers = try await Oracle.ask([
                 [
                     "do": "push", "endpoint": subscription.endpoint, "p256dh": subscription.p256dh,
                     "auth": subscription.auth, "plaintext": Base64URL.encode("from Python".utf8),
-                    "subject": "mailto:a@example.org", "expires": "\(Self.now + 3600)", "ca": scene.curl.trustFile,
+                    "subject": "mailto:a@example.org", "expires": "\(Self.now + 3600)", "ca": fixture.curl.trustFile,
                 ]
             ])
             #expect(answers.first?["status"]?.integer == 201)
-            let told = scene.simulator.ledger.token(Array(subscription.id.utf8))
+            let told = fixture.simulator.ledger.token(Array(subscription.id.utf8))
             #expect(told?.lastRequest?.payload == "from Python")
         }
     }
@@ -90,13 +90,13 @@ import Testing
     func `a message with a wrong field is refused`(
         changes: [String: String?], status: Int, reason: String
     ) async throws {
-        try await Scene.with { scene in
-            let subscription = scene.simulator.subscribe()
-            let letter = try await Letter.write(scene, to: subscription)
-            let answer = try await scene.curl.send(
+        try await TestSimulator.with { fixture in
+            let subscription = fixture.simulator.subscribe()
+            let letter = try await Letter.write(fixture, to: subscription)
+            let answer = try await fixture.curl.send(
                 "POST", subscription.endpoint, letter.fields(changes), letter.body)
             #expect(answer.status == status)
-            #expect(scene.simulator.ledger.totals().byReason == [reason: 1])
+            #expect(fixture.simulator.ledger.totals().byReason == [reason: 1])
         }
     }
 
@@ -105,57 +105,57 @@ import Testing
         ["subject": "mailto:<a@example.org>"],
     ])
     func `a VAPID token with a wrong claim is refused`(changes: [String: String]) async throws {
-        try await Scene.with { scene in
-            let subscription = scene.simulator.subscribe()
-            let letter = try await Letter.write(scene, to: subscription, changes)
-            let answer = try await scene.curl.send("POST", subscription.endpoint, letter.fields(), letter.body)
+        try await TestSimulator.with { fixture in
+            let subscription = fixture.simulator.subscribe()
+            let letter = try await Letter.write(fixture, to: subscription, changes)
+            let answer = try await fixture.curl.send("POST", subscription.endpoint, letter.fields(), letter.body)
             #expect(answer.status == 403)
-            #expect(scene.simulator.ledger.totals().byReason == ["BadVAPID": 1])
+            #expect(fixture.simulator.ledger.totals().byReason == ["BadVAPID": 1])
         }
     }
 
     @Test func `a restricted subscription takes messages from its own key alone`() async throws {
-        try await Scene.with { scene in
+        try await TestSimulator.with { fixture in
             let keys = try await Oracle.ask(
                 ["AQ", "Ag"].map {
                     [
-                        "do": "vapid", "private": $0, "audience": scene.simulator.url, "expires": "\(Self.now + 60)",
+                        "do": "vapid", "private": $0, "audience": fixture.simulator.url, "expires": "\(Self.now + 60)",
                         "subject": "mailto:a@example.org",
                     ]
                 })
             let own = try #require(keys.first?["key"]?.string)
-            let subscription = scene.simulator.subscribe(applicationServerKey: own)
-            let letter = try await Letter.write(scene, to: subscription)
+            let subscription = fixture.simulator.subscribe(applicationServerKey: own)
+            let letter = try await Letter.write(fixture, to: subscription)
             for (key, status) in zip(keys, [201, 403]) {
                 let fields = letter.fields(["authorization": key["authorization"]?.string])
-                let answer = try await scene.curl.send("POST", subscription.endpoint, fields, letter.body)
+                let answer = try await fixture.curl.send("POST", subscription.endpoint, fields, letter.body)
                 #expect(answer.status == status)
             }
         }
     }
 
     @Test func `a message for another receiver cannot be read`() async throws {
-        try await Scene.with { scene in
-            let subscriptions = scene.simulator.subscribe(2)
-            let letter = try await Letter.write(scene, to: subscriptions[0])
-            let answer = try await scene.curl.send("POST", subscriptions[1].endpoint, letter.fields(), letter.body)
+        try await TestSimulator.with { fixture in
+            let subscriptions = fixture.simulator.subscribe(2)
+            let letter = try await Letter.write(fixture, to: subscriptions[0])
+            let answer = try await fixture.curl.send("POST", subscriptions[1].endpoint, letter.fields(), letter.body)
             #expect(answer.status == 400)
-            #expect(scene.simulator.ledger.totals().byReason == ["Undecryptable": 1])
+            #expect(fixture.simulator.ledger.totals().byReason == ["Undecryptable": 1])
         }
     }
 
     @Test func `4096 bytes are taken and no more, none are fine, and unknown endpoints are not found`() async throws {
-        try await Scene.with({ $0.refusesUndecryptable = false }) { scene in
-            let subscription = scene.simulator.subscribe()
-            let letter = try await Letter.write(scene, to: subscription)
+        try await TestSimulator.with({ $0.refusesUndecryptable = false }) { fixture in
+            let subscription = fixture.simulator.subscribe()
+            let letter = try await Letter.write(fixture, to: subscription)
             let zeros = [UInt8](repeating: 0, count: 4097)
             let url = subscription.endpoint
-            #expect(try await scene.curl.send("POST", url, letter.fields(), Array(zeros.dropLast())).status == 201)
-            #expect(try await scene.curl.send("POST", url, letter.fields(), zeros).status == 413)
-            #expect(try await scene.curl.send("POST", url, letter.fields(["content-encoding": nil])).status == 201)
-            let stranger = "\(scene.simulator.url)/wp/s99"
-            #expect(try await scene.curl.send("POST", stranger, letter.fields(), letter.body).status == 404)
-            #expect(try await scene.curl.send("GET", url, letter.fields()).status == 405)
+            #expect(try await fixture.curl.send("POST", url, letter.fields(), Array(zeros.dropLast())).status == 201)
+            #expect(try await fixture.curl.send("POST", url, letter.fields(), zeros).status == 413)
+            #expect(try await fixture.curl.send("POST", url, letter.fields(["content-encoding": nil])).status == 201)
+            let stranger = "\(fixture.simulator.url)/wp/s99"
+            #expect(try await fixture.curl.send("POST", stranger, letter.fields(), letter.body).status == 404)
+            #expect(try await fixture.curl.send("GET", url, letter.fields()).status == 405)
         }
     }
 
@@ -169,12 +169,12 @@ import Testing
     func `a scripted subscription is answered in the words of its service`(
         dialect: WebPushDialect, reason: String, status: Int, text: String
     ) async throws {
-        try await Scene.with({ $0.dialect = dialect }) { scene in
-            let subscription = scene.simulator.subscribe()
-            scene.simulator.script.answer(ScriptedAnswer(reason, retryAfter: "9"), for: [subscription.id])
-            let letter = try await Letter.write(scene, to: subscription)
+        try await TestSimulator.with({ $0.dialect = dialect }) { fixture in
+            let subscription = fixture.simulator.subscribe()
+            fixture.simulator.script.answer(ScriptedAnswer(reason, retryAfter: "9"), for: [subscription.id])
+            let letter = try await Letter.write(fixture, to: subscription)
             let fields = letter.fields(["x-wns-cache-policy": "cache"])
-            let answer = try await scene.curl.send("POST", subscription.endpoint, fields, letter.body)
+            let answer = try await fixture.curl.send("POST", subscription.endpoint, fields, letter.body)
             #expect(answer.status == status)
             #expect(answer.body.contains(text))
             #expect(answer.fields["retry-after"] == "9")
@@ -183,12 +183,12 @@ import Testing
     }
 
     @Test func `Microsoft wants a TTL that fits the cache policy`() async throws {
-        try await Scene.with({ $0.dialect = .microsoft }) { scene in
-            let subscription = scene.simulator.subscribe()
-            let letter = try await Letter.write(scene, to: subscription)
+        try await TestSimulator.with({ $0.dialect = .microsoft }) { fixture in
+            let subscription = fixture.simulator.subscribe()
+            let letter = try await Letter.write(fixture, to: subscription)
             for (ttl, policy, status) in [("0", nil, 400), ("0", "no-cache", 201), ("60", nil, 201)] {
                 let fields = letter.fields(["ttl": ttl, "x-wns-cache-policy": policy])
-                let answer = try await scene.curl.send("POST", subscription.endpoint, fields, letter.body)
+                let answer = try await fixture.curl.send("POST", subscription.endpoint, fields, letter.body)
                 #expect(answer.status == status)
             }
         }

@@ -4,8 +4,8 @@ import Testing
 @testable import BelfrySimulators
 
 @Suite(.timeLimit(.minutes(1))) struct WebhookTests {
-    typealias Scene = ServiceScene<WebhookService>
-    private static let now = BelfrySimulatorsTests.Scene.now
+    typealias TestSimulator = TestService<WebhookService>
+    private static let now = BelfrySimulatorsTests.TestSimulator.now
     private static let body = #"{"devices":["a",{"token":"b"}],"message":"hello"}"#
 
     /// HMAC-SHA256 by the `openssl` command, in hex.
@@ -28,36 +28,36 @@ import Testing
         ]
     }
 
-    @Test func `a signed page is taken and all its devices are told`() async throws {
-        try await Scene.with { scene in
-            let answer = try await scene.curl.post("\(scene.simulator.url)/hook", try await fields(), Self.body)
+    @Test func `a signed batch is taken and all its devices are told`() async throws {
+        try await TestSimulator.with { fixture in
+            let answer = try await fixture.curl.post("\(fixture.simulator.url)/hook", try await fields(), Self.body)
             #expect(answer.status == 204)
-            #expect(scene.simulator.ledger.totals().told == 2)
-            #expect(scene.simulator.ledger.token([0x62])?.lastRequest?.payload == Self.body)
+            #expect(fixture.simulator.ledger.totals().told == 2)
+            #expect(fixture.simulator.ledger.token([0x62])?.lastRequest?.payload == Self.body)
         }
     }
 
     @Test func `a signature of other bytes, of another time or none is refused`() async throws {
-        try await Scene.with { scene in
-            let url = "\(scene.simulator.url)/hook"
-            let other = try await scene.curl.post(url, try await fields(signed: "{}"), Self.body)
+        try await TestSimulator.with { fixture in
+            let url = "\(fixture.simulator.url)/hook"
+            let other = try await fixture.curl.post(url, try await fields(signed: "{}"), Self.body)
             #expect(other.json?["error"]?.string == "BadSignature")
-            let late = try await scene.curl.post(url, try await fields(at: Self.now - 301), Self.body)
+            let late = try await fixture.curl.post(url, try await fields(at: Self.now - 301), Self.body)
             #expect(late.json?["error"]?.string == "StaleSignature")
-            let none = try await scene.curl.post(url, [("content-type", "application/json")], Self.body)
+            let none = try await fixture.curl.post(url, [("content-type", "application/json")], Self.body)
             #expect(none.json?["error"]?.string == "MissingSignature")
-            #expect(scene.simulator.ledger.totals().told == 0)
+            #expect(fixture.simulator.ledger.totals().told == 0)
         }
     }
 
     @Test func `a signature in hex may stand in a field of any name`() async throws {
-        try await Scene.with({
+        try await TestSimulator.with({
             $0.signature = .hex(field: "X-Signature", prefix: "sha256=", timestampField: "X-Time")
-        }) { scene in
+        }) { fixture in
             let hex = try await sign("\(Self.now).\(Self.body)")
             for (signature, status) in [("sha256=\(hex)", 204), (hex, 401)] {
-                let answer = try await scene.curl.post(
-                    scene.simulator.url,
+                let answer = try await fixture.curl.post(
+                    fixture.simulator.url,
                     [("content-type", "application/json"), ("x-signature", signature), ("x-time", "\(Self.now)")],
                     Self.body)
                 #expect(answer.status == status)
@@ -66,13 +66,13 @@ import Testing
     }
 
     @Test(arguments: [("Gone", 410), ("TooMany", 429), ("InternalServerError", 500)])
-    func `a scripted device decides for its page`(reason: String, status: Int) async throws {
-        try await Scene.with { scene in
-            scene.simulator.script.answer(ScriptedAnswer(reason, retryAfter: "3"), for: ["b"])
-            let answer = try await scene.curl.post("\(scene.simulator.url)/hook", try await fields(), Self.body)
+    func `a scripted device decides for its batch`(reason: String, status: Int) async throws {
+        try await TestSimulator.with { fixture in
+            fixture.simulator.script.answer(ScriptedAnswer(reason, retryAfter: "3"), for: ["b"])
+            let answer = try await fixture.curl.post("\(fixture.simulator.url)/hook", try await fields(), Self.body)
             #expect(answer.status == status)
             #expect(answer.fields["retry-after"] == "3")
-            #expect(scene.simulator.ledger.totals().byReason == [reason: 2])
+            #expect(fixture.simulator.ledger.totals().byReason == [reason: 2])
         }
     }
 }

@@ -6,54 +6,54 @@ import Testing
 @Suite struct AudienceConformance {
     @Test(arguments: Engine.allCases, [1, 2, 3] as [UInt64])
     func `the lists hold what a naive model holds`(engine: Engine, seed: UInt64) async throws {
-        try await Scene.play(on: engine) { scene in
+        try await TestStore.play(on: engine) { fixture in
             var model = Model(dice: SplitMix64(seed: seed))
-            for _ in 0..<400 { try await model.step(scene) }
+            for _ in 0..<400 { try await model.step(fixture) }
             for list in model.lists {
-                #expect(try await scene.devices(list) == model.keys(in: list), "\(list)")
+                #expect(try await fixture.devices(list) == model.keys(in: list), "\(list)")
             }
             for _ in 0..<30 {
                 let audience = model.audience()
                 let expected = model.keys(in: audience)
-                #expect(try await scene.devices(of: audience) == expected, "\(audience)")
+                #expect(try await fixture.devices(of: audience) == expected, "\(audience)")
                 let middle = expected.isEmpty ? Key(5) : expected[expected.count / 2]
                 let rest = expected.filter { $0 > middle }.prefix(7)
-                #expect(try await scene.devices(of: audience, after: middle, limit: 7) == Array(rest), "\(audience)")
+                #expect(try await fixture.devices(of: audience, after: middle, limit: 7) == Array(rest), "\(audience)")
             }
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `a topic's list is whole while devices are many and new`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
+        try await TestStore.play(on: engine) { fixture in
             let keys = try await withThrowingTaskGroup(of: Key<Device>.self) { group in
                 for number in 1...9_000 {
                     let topics: Set<String> = number.isMultiple(of: 3) ? ["third", "all"] : ["all"]
-                    group.addTask { try await scene.register("\(number)", topics: .replace(topics)).key }
+                    group.addTask { try await fixture.register("\(number)", topics: .replace(topics)).key }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }.sorted()
             }
-            #expect(try await scene.devices(.topic("all")) == keys)
-            #expect(try await scene.devices(.topic("third")).count == 3_000)
-            #expect(try await scene.devices(.topic("nobody's")).isEmpty)
+            #expect(try await fixture.devices(.topic("all")) == keys)
+            #expect(try await fixture.devices(.topic("third")).count == 3_000)
+            #expect(try await fixture.devices(.topic("nobody's")).isEmpty)
             let both = Audience.all([.list(.topic("all")), .list(.topic("third"))])
-            #expect(try await scene.devices(of: both).count == 3_000)
+            #expect(try await fixture.devices(of: both).count == 3_000)
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `devices of other platforms and applications stay out`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let other = try await scene.store.create(.of(scene.application))
-            let stranger = try await scene.store.create(.of(try await scene.store.create(.named("weather"))))
+        try await TestStore.play(on: engine) { fixture in
+            let other = try await fixture.store.create(.of(fixture.application))
+            let stranger = try await fixture.store.create(.of(try await fixture.store.create(.named("weather"))))
             let topics = Registration.TopicChange.replace(["t"])
-            let here = try await scene.register("a", topics: topics, user: .set("Kim"))
-            let there = try await scene.register("b", topics: topics, user: .set("Kim"), on: other)
-            let elsewhere = try await scene.register("c", topics: topics, user: .set("Kim"), on: stranger)
+            let here = try await fixture.register("a", topics: topics, user: .set("Kim"))
+            let there = try await fixture.register("b", topics: topics, user: .set("Kim"), on: other)
+            let elsewhere = try await fixture.register("c", topics: topics, user: .set("Kim"), on: stranger)
             for list in [PostingList.active, .registered, .topic("t"), .customUser("Kim")] {
-                #expect(try await scene.devices(list) == [here.key])
+                #expect(try await fixture.devices(list) == [here.key])
             }
-            #expect(try await scene.devices(.devices([here.key, there.key, elsewhere.key])) == [here.key])
+            #expect(try await fixture.devices(.devices([here.key, there.key, elsewhere.key])) == [here.key])
         }
     }
 }
@@ -75,17 +75,17 @@ private struct Model {
 
     init(dice: SplitMix64) { self.dice = dice }
 
-    mutating func step(_ scene: Scene) async throws {
+    mutating func step(_ fixture: TestStore) async throws {
         let number = Int.random(in: 0..<80, using: &dice)
         if let entry = devices[number], dice.chance(0.25) {
-            try await scene.store.unregister(entry.device.uuid, on: scene.platform.key)
+            try await fixture.store.unregister(entry.device.uuid, on: fixture.platform.key)
             devices[number]?.isActive = false
             return
         }
         let topics = Set(Self.topics.filter { _ in dice.chance(0.4) })
         let user = dice.chance(0.5) ? Self.users.randomElement(using: &dice) : nil
         let isInteractive = dice.chance(0.5)
-        let device = try await scene.register(
+        let device = try await fixture.register(
             "\(number)", topics: .replace(topics), user: user.map { .set($0) } ?? .clear,
             os: isInteractive ? "9.0" : "7.1")
         devices[number] = Entry(

@@ -11,24 +11,24 @@ import Testing
     ) async throws {
         let clock = LooseClock()
         try await engine.withStore(clock: clock) { store in
-            let scene = try await Scene(store: store, clock: HandClock())
-            _ = try await scene.registerMany(3)
-            let (carried, waiting) = (try await scene.push(), try await scene.push())
-            try await scene.spread()
-            let page = try await scene.claimOne()
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            _ = try await fixture.registerMany(3)
+            let (carried, waiting) = (try await fixture.push(), try await fixture.push())
+            try await fixture.fanOut()
+            let batch = try await fixture.claimOne()
             clock.move(by: .seconds(-3_600))
             // Who holds a lease settles it by its attempt, whatever the clock says.
-            #expect(try await store.settle(Settlement(page, all: .accepted)))
-            #expect(try await scene.counts(of: carried) == [.accepted: 3])
-            let later = try await scene.push()
-            try await scene.spread()
-            #expect(try await scene.claim(9).map(\.pushKey) == [later.key])
+            #expect(try await store.settle(Settlement(batch, all: .accepted)))
+            #expect(try await fixture.counts(of: carried) == [.accepted: 3])
+            let later = try await fixture.push()
+            try await fixture.fanOut()
+            #expect(try await fixture.claim(9).map(\.pushKey) == [later.key])
             #expect(try await store.nextDue() != nil)
             clock.move(by: .seconds(3_600))
-            let pages = try await scene.claim(9)
-            #expect(Set(pages.map(\.pushKey)) == [waiting.key, later.key])
-            for page in pages { #expect(try await store.settle(Settlement(page, all: .accepted))) }
-            for push in [carried, waiting, later] { #expect(try await scene.counts(of: push) == [.accepted: 3]) }
+            let batches = try await fixture.claim(9)
+            #expect(Set(batches.map(\.pushKey)) == [waiting.key, later.key])
+            for batch in batches { #expect(try await store.settle(Settlement(batch, all: .accepted))) }
+            for push in [carried, waiting, later] { #expect(try await fixture.counts(of: push) == [.accepted: 3]) }
         }
     }
 }

@@ -7,21 +7,21 @@ import Testing
     private func keys(_ listing: Listing<Device>) -> [Key<Device>] { listing.elements.map(\.key) }
 
     @Test(arguments: Engine.allCases)
-    func `all devices of the platforms asked for are listed, in stretches`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let other = try await scene.store.create(.of(scene.application))
-            let stranger = try await scene.store.create(.of(try await scene.store.create(.named("weather"))))
+    func `all devices of the platforms asked for are listed, in slices`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let other = try await fixture.store.create(.of(fixture.application))
+            let stranger = try await fixture.store.create(.of(try await fixture.store.create(.named("weather"))))
             var all: [Device] = []
             for number in 0..<30 {
-                let platform = number.isMultiple(of: 3) ? other : scene.platform
-                all.append(try await scene.register("\(number)", on: platform))
-                try await scene.register("\(number)", on: stranger)
+                let platform = number.isMultiple(of: 3) ? other : fixture.platform
+                all.append(try await fixture.register("\(number)", on: platform))
+                try await fixture.register("\(number)", on: stranger)
             }
-            try await scene.store.unregister(all[4].uuid, on: scene.platform.key)
-            let both = DeviceSearch(platforms: [scene.platform.key, other.key])
-            let store = scene.store
-            let stretch = try await store.devices(both, skip: 10, limit: 7)
-            #expect(stretch.total == 30 && keys(stretch) == all[10..<17].map(\.key))
+            try await fixture.store.unregister(all[4].uuid, on: fixture.platform.key)
+            let both = DeviceSearch(platforms: [fixture.platform.key, other.key])
+            let store = fixture.store
+            let slice = try await store.devices(both, skip: 10, limit: 7)
+            #expect(slice.total == 30 && keys(slice) == all[10..<17].map(\.key))
             let end = try await store.devices(both, skip: 28, limit: 7)
             #expect(keys(end) == all[28...].map(\.key))
             let beyond = try await store.devices(both, skip: 30, limit: 7)
@@ -39,33 +39,33 @@ import Testing
 
     @Test(arguments: Engine.allCases)
     func `a listed device is whole`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let device = try await scene.register("a", topics: .replace(["u", "t"]), user: .set("Kim"), os: "17.1")
-            let search = DeviceSearch(platforms: [scene.platform.key])
-            #expect(try await scene.store.devices(search, skip: 0, limit: 5) == Listing([device], total: 1))
-            let found = DeviceSearch(platforms: [scene.platform.key], text: device.uuid.uuidString)
-            #expect(try await scene.store.devices(found, skip: 0, limit: 5) == Listing([device], total: 1))
+        try await TestStore.play(on: engine) { fixture in
+            let device = try await fixture.register("a", topics: .replace(["u", "t"]), user: .set("Kim"), os: "17.1")
+            let search = DeviceSearch(platforms: [fixture.platform.key])
+            #expect(try await fixture.store.devices(search, skip: 0, limit: 5) == Listing([device], total: 1))
+            let found = DeviceSearch(platforms: [fixture.platform.key], text: device.uuid.uuidString)
+            #expect(try await fixture.store.devices(found, skip: 0, limit: 5) == Listing([device], total: 1))
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `a topic's list is of active devices`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
+        try await TestStore.play(on: engine) { fixture in
             var all: [Device] = []
             for number in 0..<12 {
                 let topics: Set<String> = number.isMultiple(of: 2) ? ["t"] : ["u"]
                 all.append(
-                    try await scene.register("\(number)", topics: .replace(topics), user: .set("user-\(number)")))
+                    try await fixture.register("\(number)", topics: .replace(topics), user: .set("user-\(number)")))
             }
-            try await scene.store.unregister(all[2].uuid, on: scene.platform.key)
-            let search = DeviceSearch(platforms: [scene.platform.key], topic: "t")
-            let found = try await scene.store.devices(search, skip: 1, limit: 2)
+            try await fixture.store.unregister(all[2].uuid, on: fixture.platform.key)
+            let search = DeviceSearch(platforms: [fixture.platform.key], topic: "t")
+            let found = try await fixture.store.devices(search, skip: 1, limit: 2)
             #expect(found.total == 5 && keys(found) == [all[4].key, all[6].key])
-            #expect(try await scene.store.deviceCount(search) == 5)
-            let both = DeviceSearch(platforms: [scene.platform.key], text: "user-1", topic: "t")
-            #expect(keys(try await scene.store.devices(both, skip: 0, limit: 9)) == [all[10].key])
-            let nobody = DeviceSearch(platforms: [scene.platform.key], text: "user-1", topic: "nobody's")
-            #expect(try await scene.store.devices(nobody, skip: 0, limit: 9).total == 0)
+            #expect(try await fixture.store.deviceCount(search) == 5)
+            let both = DeviceSearch(platforms: [fixture.platform.key], text: "user-1", topic: "t")
+            #expect(keys(try await fixture.store.devices(both, skip: 0, limit: 9)) == [all[10].key])
+            let nobody = DeviceSearch(platforms: [fixture.platform.key], text: "user-1", topic: "nobody's")
+            #expect(try await fixture.store.devices(nobody, skip: 0, limit: 9).total == 0)
         }
     }
 
@@ -73,44 +73,44 @@ import Testing
     func `any part of a UUID, token, user id or alias finds a device, without regard to case`(
         engine: Engine
     ) async throws {
-        try await Scene.play(on: engine) { scene in
-            let fcm = try await scene.store.create(.of(scene.application, kind: .androidFCM))
-            let device = try await scene.store.register(
+        try await TestStore.play(on: engine) { fixture in
+            let fcm = try await fixture.store.create(.of(fixture.application, kind: .androidFCM))
+            let device = try await fixture.store.register(
                 try Registration(
                     token: DeviceToken("APA91b-Token", for: .androidFCM), about: .init(alias: "Kim's Phöne"),
                     customUserID: .set("Bond007"), topics: .keep),
                 as: nil, on: fcm)
-            try await scene.register("x", user: .set("somebody else"))
+            try await fixture.register("x", user: .set("somebody else"))
             let uuid = device.uuid.uuidString
             for text in [
                 uuid, uuid.lowercased(), String(uuid.prefix(9)), String(uuid.dropFirst(7).prefix(6)), "APA91b-Token",
                 "1b-to", "bond007", "BOND", "'s phö", "KIM'S PHÖNE", "ö",
             ] {
-                let search = DeviceSearch(platforms: [scene.platform.key, fcm.key], text: text)
-                #expect(keys(try await scene.store.devices(search, skip: 0, limit: 9)) == [device.key], "\(text)")
-                #expect(try await scene.store.devices(search, after: device.key, limit: 9).isEmpty, "\(text)")
-                #expect(try await scene.store.devices(search, after: nil, limit: 9).count == 1, "\(text)")
-                #expect(try await scene.store.deviceCount(search) == 1, "\(text)")
+                let search = DeviceSearch(platforms: [fixture.platform.key, fcm.key], text: text)
+                #expect(keys(try await fixture.store.devices(search, skip: 0, limit: 9)) == [device.key], "\(text)")
+                #expect(try await fixture.store.devices(search, after: device.key, limit: 9).isEmpty, "\(text)")
+                #expect(try await fixture.store.devices(search, after: nil, limit: 9).count == 1, "\(text)")
+                #expect(try await fixture.store.deviceCount(search) == 1, "\(text)")
             }
             for text in ["bond008", "tokenbond", "_", "%"] {
                 let search = DeviceSearch(platforms: [fcm.key], text: text)
-                #expect(try await scene.store.deviceCount(search) == 0, "\(text)")
+                #expect(try await fixture.store.deviceCount(search) == 0, "\(text)")
             }
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `custom user ids of active devices are listed once each, in order`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let other = try await scene.store.create(.of(scene.application))
+        try await TestStore.play(on: engine) { fixture in
+            let other = try await fixture.store.create(.of(fixture.application))
             for (number, id) in ["kim", "Kim", "lee", "kim", "alex-1"].enumerated() {
-                try await scene.register("\(number)", user: .set(id), on: number.isMultiple(of: 2) ? other : nil)
+                try await fixture.register("\(number)", user: .set(id), on: number.isMultiple(of: 2) ? other : nil)
             }
-            let gone = try await scene.register("9", user: .set("gone"))
-            try await scene.store.unregister(gone.uuid, on: scene.platform.key)
-            try await scene.register("10")
-            let store = scene.store
-            let platforms = [scene.platform.key, other.key]
+            let gone = try await fixture.register("9", user: .set("gone"))
+            try await fixture.store.unregister(gone.uuid, on: fixture.platform.key)
+            try await fixture.register("10")
+            let store = fixture.store
+            let platforms = [fixture.platform.key, other.key]
             func ids(_ text: String? = nil, after id: String? = nil, limit: Int = 9) async throws -> [String] {
                 try await store.customUserIDs(on: platforms, containing: text, after: id, limit: limit)
             }

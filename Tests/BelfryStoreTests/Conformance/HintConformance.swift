@@ -5,16 +5,16 @@ import Testing
 @Suite struct HintConformance {
     @Test(.timeLimit(.minutes(1)), arguments: Engine.allCases)
     func `everybody who listens hears that something may have fallen due`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            var ears = [scene.store.hints().makeAsyncIterator(), scene.store.hints().makeAsyncIterator()]
-            _ = try await scene.registerMany(1)
-            _ = try await scene.push()
-            for index in ears.indices { #expect(await ears[index].next(isolation: nil) != nil) }
-            try await scene.spread()
-            for index in ears.indices { #expect(await ears[index].next(isolation: nil) != nil) }
-            let page = try await scene.claimOne()
-            #expect(try await scene.store.settle(Settlement(handingBack: page, at: scene.clock.now)))
-            for index in ears.indices { #expect(await ears[index].next(isolation: nil) != nil) }
+        try await TestStore.play(on: engine) { fixture in
+            var receivers = [fixture.store.hints().makeAsyncIterator(), fixture.store.hints().makeAsyncIterator()]
+            _ = try await fixture.registerMany(1)
+            _ = try await fixture.push()
+            for index in receivers.indices { #expect(await receivers[index].next(isolation: nil) != nil) }
+            try await fixture.fanOut()
+            for index in receivers.indices { #expect(await receivers[index].next(isolation: nil) != nil) }
+            let batch = try await fixture.claimOne()
+            #expect(try await fixture.store.settle(Settlement(handingBack: batch, at: fixture.clock.now)))
+            for index in receivers.indices { #expect(await receivers[index].next(isolation: nil) != nil) }
         }
     }
 }

@@ -7,57 +7,57 @@ import Testing
 @Suite struct LeaseConformance {
     @Test(arguments: Engine.allCases, [Push.Guarantee.atLeastOnce, .atMostOnce])
     func `a store goes every way that the model goes`(engine: Engine, guarantee: Push.Guarantee) async throws {
-        let model = LeaseModel(couriers: 2, mishaps: 1, failures: 1, guarantee: guarantee)
+        let model = LeaseModel(workers: 2, mishaps: 1, failures: 1, guarantee: guarantee)
         let ways = model.reachable().values
         // A way that another begins with has been gone with it.
         let beginnings = Set(ways.filter { !$0.isEmpty }.map { Array($0.dropLast()) })
-        try await Scene.play(on: engine) { scene in
+        try await TestStore.play(on: engine) { fixture in
             for way in ways where !beginnings.contains(way) {
-                try await Self.go(way, of: model, guarantee: guarantee, in: scene)
+                try await Self.go(way, of: model, guarantee: guarantee, in: fixture)
             }
         }
     }
 
     private static func go(
-        _ way: [LeaseModel.Step], of start: LeaseModel, guarantee: Push.Guarantee, in scene: Scene
+        _ way: [LeaseModel.Step], of start: LeaseModel, guarantee: Push.Guarantee, in fixture: TestStore
     ) async throws {
         var model = start
-        let platform = try await scene.store.create(.of(scene.application))
-        try await scene.register("1", on: platform)
-        let push = try await scene.push(guarantee: guarantee, on: [platform])
-        try await scene.spread()
-        var held: [Int: Page] = [:]
+        let platform = try await fixture.store.create(.of(fixture.application))
+        try await fixture.register("1", on: platform)
+        let push = try await fixture.push(guarantee: guarantee, on: [platform])
+        try await fixture.fanOut()
+        var held: [Int: Batch] = [:]
         for (number, step) in way.enumerated() {
             let place = Comment(rawValue: "step \(number) of \(way)")
             switch step {
-            case .claim(let courier):
-                let claimed = try await scene.claim(room: [platform.key: 1], elsewhere: 0)
+            case .claim(let worker):
+                let claimed = try await fixture.claim(room: [platform.key: 1], elsewhere: 0)
                 model.take(step)
-                let page = try #require(claimed.first, place)
-                #expect(page.attempt == Int64(model.attempt), place)
-                #expect(page.isLapsed == model.holds[courier]?.isLapsed, place)
-                held[courier] = page
-            case .settle(let courier):
-                let page = held.removeValue(forKey: courier)
-                let hold = model.holds[courier]
+                let batch = try #require(claimed.first, place)
+                #expect(batch.attempt == Int64(model.attempt), place)
+                #expect(batch.isLapsed == model.holds[worker]?.isLapsed, place)
+                held[worker] = batch
+            case .settle(let worker):
+                let batch = held.removeValue(forKey: worker)
+                let hold = model.holds[worker]
                 let answer = try model.answer(to: #require(hold, place))
                 let settlement = Settlement(
-                    page: try #require(page, place), answers: [answer],
-                    retryAt: answer == .pending ? scene.clock.now : nil)
+                    batch: try #require(batch, place), answers: [answer],
+                    retryAt: answer == .pending ? fixture.clock.now : nil)
                 let isExpected = model.take(step)
-                #expect(try await scene.store.settle(settlement) == isExpected, place)
+                #expect(try await fixture.store.settle(settlement) == isExpected, place)
             case .tell: model.take(step)
-            case .crash(let courier):
+            case .crash(let worker):
                 model.take(step)
-                held[courier] = nil
+                held[worker] = nil
             case .lapse:
                 model.take(step)
-                scene.clock.advance(by: .seconds(60))
+                fixture.clock.advance(by: .seconds(60))
             }
             if !model.isClaimable {
-                #expect(try await scene.claim(room: [platform.key: 1], elsewhere: 0).isEmpty, place)
+                #expect(try await fixture.claim(room: [platform.key: 1], elsewhere: 0).isEmpty, place)
             }
         }
-        #expect(try await scene.counts(of: push) == [model.answer: 1], "\(way)")
+        #expect(try await fixture.counts(of: push) == [model.answer: 1], "\(way)")
     }
 }

@@ -5,42 +5,42 @@ import Testing
 @Suite struct LocationConformance {
     @Test(arguments: Engine.allCases)
     func `a location is found, changed and deleted by its own application only`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let stranger = try await scene.store.create(.named("stranger"))
-            let shop = try await scene.locate()
-            let (store, mine) = (scene.store, scene.application.key)
+        try await TestStore.play(on: engine) { fixture in
+            let stranger = try await fixture.store.create(.named("stranger"))
+            let shop = try await fixture.locate()
+            let (store, mine) = (fixture.store, fixture.application.key)
             #expect(try await store.location(shop.key, of: mine) == shop)
             #expect(try await store.location(shop.key, of: stranger.key) == nil)
             let stolen = try await store.update(shop.key, of: stranger.key) { try $0.moved(to: 1) }
             #expect(stolen == nil)
             #expect(try await store.delete(shop.key, of: stranger.key) == false)
-            scene.clock.advance(by: .seconds(1))
+            fixture.clock.advance(by: .seconds(1))
             let moved = try #require(try await store.update(shop.key, of: mine) { try $0.moved(to: 1) })
             #expect(moved.place.latitude == 1 && moved.place.name == "shop")
-            #expect(moved.createdAt == shop.createdAt && moved.updatedAt == scene.clock.now)
+            #expect(moved.createdAt == shop.createdAt && moved.updatedAt == fixture.clock.now)
             #expect(try await store.location(shop.key, of: mine) == moved)
             #expect(try await store.delete(shop.key, of: mine))
             #expect(try await store.delete(shop.key, of: mine) == false)
             #expect(try await store.location(shop.key, of: mine) == nil)
-            #expect(try await scene.locate().key > shop.key)
+            #expect(try await fixture.locate().key > shop.key)
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `locations are listed page by page, by keyword and by time`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
+        try await TestStore.play(on: engine) { fixture in
             var all: [Location] = []
-            for number in 1...7 { all.append(try await scene.locate("Café \(number)")) }
-            scene.clock.advance(by: .seconds(60))
-            all.append(try await scene.locate("ÄPFEL"))
-            let (store, mine) = (scene.store, scene.application.key)
+            for number in 1...7 { all.append(try await fixture.locate("Café \(number)")) }
+            fixture.clock.advance(by: .seconds(60))
+            all.append(try await fixture.locate("ÄPFEL"))
+            let (store, mine) = (fixture.store, fixture.application.key)
             let third = try await store.locations(of: mine, MapQuery(page: 3, size: 3))
             #expect(third == Listing(Array(all[6...]), total: 8))
             let beyond = try await store.locations(of: mine, MapQuery(page: .max, size: 50))
             #expect(beyond == Listing([], total: 8))
             let fruit = try await store.locations(of: mine, MapQuery(keyword: "äpf"))
             #expect(fruit == Listing([all[7]], total: 1))
-            let late = try await store.locations(of: mine, MapQuery(changedSince: scene.clock.now))
+            let late = try await store.locations(of: mine, MapQuery(changedSince: fixture.clock.now))
             #expect(late == Listing([all[7]], total: 1))
             let none = try await store.locations(of: mine, MapQuery(keyword: "%"))
             #expect(none == Listing([], total: 0))
@@ -49,10 +49,10 @@ import Testing
 
     @Test(arguments: Engine.allCases)
     func `a location in use is not deleted, and its users are named`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let shop = try await scene.locate()
-            let geofence = try await scene.fence([shop])
-            let (store, mine) = (scene.store, scene.application.key)
+        try await TestStore.play(on: engine) { fixture in
+            let shop = try await fixture.locate()
+            let geofence = try await fixture.fence([shop])
+            let (store, mine) = (fixture.store, fixture.application.key)
             let plan = try LocationGroupPlan(name: "shops", summary: "", locations: [shop.key])
             let group = try await store.create(plan, of: mine)
             let words = "location \(shop.key) is used by geofence \(geofence.key), location group \(group.key)"
@@ -66,20 +66,20 @@ import Testing
 
     @Test(arguments: Engine.allCases)
     func `a group keeps the order of its locations and shows them as they are now`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let (store, mine) = (scene.store, scene.application.key)
-            let (a, b) = (try await scene.locate("a"), try await scene.locate("b"))
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            let (a, b) = (try await fixture.locate("a"), try await fixture.locate("b"))
             let plan = try LocationGroupPlan(name: "Both", summary: "two shops", locations: [b.key, a.key, b.key])
             let group = try await store.create(plan, of: mine)
             #expect(group.locations == [b, a])
             let moved = try #require(try await store.update(a.key, of: mine) { try $0.moved(to: 2) })
             #expect(try await store.locationGroup(group.key, of: mine)?.locations == [b, moved])
-            scene.clock.advance(by: .seconds(1))
+            fixture.clock.advance(by: .seconds(1))
             let changed = try await store.update(group.key, of: mine) { old in
                 try LocationGroupPlan(name: old.name, summary: "one shop", locations: [a.key])
             }
             #expect(changed?.locations == [moved] && changed?.summary == "one shop")
-            #expect(changed?.createdAt == group.createdAt && changed?.updatedAt == scene.clock.now)
+            #expect(changed?.createdAt == group.createdAt && changed?.updatedAt == fixture.clock.now)
             #expect(try await store.locationGroup(group.key, of: mine) == changed)
             let found = try await store.locationGroups(of: mine, MapQuery(keyword: "ONE"))
             #expect(found == Listing([changed].compactMap(\.self), total: 1))

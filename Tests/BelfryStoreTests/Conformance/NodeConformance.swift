@@ -9,14 +9,14 @@ import Testing
 
     @Test(arguments: Engine.allCases)
     func `a node is known by what it last said, since it was first heard of`(engine: Engine) async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         try await engine.withStore(clock: clock) { store in
             let start = clock.now
             #expect(try await store.nodes().isEmpty)
             try await store.beat(first)
             clock.advance(by: .seconds(5))
             var busy = first
-            (busy.pagesInAir, busy.isDraining) = (7, true)
+            (busy.batchesInFlight, busy.isDraining) = (7, true)
             try await store.beat(busy)
             try await store.beat(second)
             let nodes = try await store.nodes()
@@ -33,7 +33,7 @@ import Testing
 
     @Test(arguments: Engine.allCases)
     func `a node that falls silent is gone, and after a day forgotten`(engine: Engine) async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         try await engine.withStore(clock: clock) { store in
             try await store.beat(first)
             clock.advance(by: Node.silenceMax)

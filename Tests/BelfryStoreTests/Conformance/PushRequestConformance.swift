@@ -7,8 +7,8 @@ import Testing
 @Suite struct PushRequestConformance {
     @Test(arguments: Engine.allCases)
     func `a push keeps its message and its target`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let device = try await scene.register("1")
+        try await TestStore.play(on: engine) { fixture in
+            let device = try await fixture.register("1")
             let content = Push.Content(
                 body: "hello", custom: ["ios": .object(["aps": .object(["badge": .integer(3)])])])
             let targets = [
@@ -18,12 +18,12 @@ import Testing
                 try Target(platforms: [.ios]),
             ]
             for target in targets {
-                let order = Order(
-                    content: content, target: target, lane: .bulk, expiresAt: scene.clock.now + .seconds(60))
-                let push = try await PushService(store: scene.store).send(order, for: scene.application.key)
-                #expect(try await scene.store.request(of: push.key) == order)
+                let order = PushRequest(
+                    content: content, target: target, lane: .bulk, expiresAt: fixture.clock.now + .seconds(60))
+                let push = try await PushService(store: fixture.store).send(order, for: fixture.application.key)
+                #expect(try await fixture.store.request(of: push.key) == order)
             }
-            #expect(try await scene.store.request(of: Key(9_999)) == nil)
+            #expect(try await fixture.store.request(of: Key(9_999)) == nil)
         }
     }
 
@@ -34,27 +34,27 @@ import Testing
         let (first, second) = (
             ConnectionFault(.dns, "no such name"), ConnectionFault(.tls, "the certificate is not trusted")
         )
-        try await Scene.play(on: engine) { scene in
-            let store = scene.store
-            let other = try await store.create(.of(scene.application))
-            _ = try await scene.registerMany(2)
-            try await store.note(first, on: scene.platform.key)
-            scene.clock.advance(by: .seconds(1))
-            let push = try await scene.push(on: [scene.platform, other])
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let other = try await store.create(.of(fixture.application))
+            _ = try await fixture.registerMany(2)
+            try await store.note(first, on: fixture.platform.key)
+            fixture.clock.advance(by: .seconds(1))
+            let push = try await fixture.push(on: [fixture.platform, other])
             #expect(try await store.connectionFaults(of: push.key).isEmpty, "nothing is known of it yet")
-            try await scene.spread()
+            try await fixture.fanOut()
             #expect(try await store.connectionFaults(of: push.key).isEmpty, "a fault from before")
-            try await store.note(first, on: scene.platform.key)
+            try await store.note(first, on: fixture.platform.key)
             try await store.note(first, on: other.key)
-            scene.clock.advance(by: .seconds(1))
-            try await store.note(second, on: scene.platform.key)
-            let fault = PlatformFault(platform: scene.platform.uuid, fault: second, at: scene.clock.now)
+            fixture.clock.advance(by: .seconds(1))
+            try await store.note(second, on: fixture.platform.key)
+            let fault = PlatformFault(platform: fixture.platform.uuid, fault: second, at: fixture.clock.now)
             #expect(try await store.connectionFaults(of: push.key) == [fault], "nobody waits on the other platform")
-            let page = try await scene.claimOne()
-            #expect(try await store.settle(Settlement(page, all: .accepted)))
+            let batch = try await fixture.claimOne()
+            #expect(try await store.settle(Settlement(batch, all: .accepted)))
             #expect(try await store.connectionFaults(of: push.key).isEmpty, "nobody waits")
-            try await store.delete(scene.platform.key, force: true)
-            try await store.note(first, on: scene.platform.key)
+            try await store.delete(fixture.platform.key, force: true)
+            try await store.note(first, on: fixture.platform.key)
         }
     }
 }

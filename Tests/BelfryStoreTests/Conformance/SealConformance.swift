@@ -8,21 +8,22 @@ import Testing
     func `every sealed secret is found once, and is named by what it was sealed for`(
         engine: Engine, limit: Int
     ) async throws {
-        try await Scene.play(on: engine) { scene in
-            let store = scene.store
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
             let other = try await store.create(.named("weather"))
             let platform = try await store.create(.of(other))
             let reservation = Reservation(
                 name: Array(repeating: 9, count: 32), caller: Principal(.sender, 1),
                 request: Array(repeating: 1, count: 32),
-                seed: UUID(), hold: .seconds(30))
+                idempotentID: UUID(), hold: .seconds(30))
             _ = try await store.reserve(reservation)
             #expect(try await found(.answer, in: store, by: limit) == [:])
             let answer = Sealed(bytes: [5, 5])
             try await store.complete(
-                reservation.name, seed: reservation.seed, with: KeptAnswer(status: 201, content: answer))
-            let applications = [scene.application, other]
-            let platforms = [scene.platform, platform]
+                reservation.name, idempotentID: reservation.idempotentID, with: KeptAnswer(status: 201, content: answer)
+            )
+            let applications = [fixture.application, other]
+            let platforms = [fixture.platform, platform]
             #expect(
                 try await found(.sharedSecret, in: store, by: limit)
                     == Dictionary(
@@ -42,20 +43,20 @@ import Testing
 
     @Test(arguments: Engine.allCases)
     func `a secret is sealed again unless it was changed since`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let store = scene.store
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
             let secret = try #require(try await store.sealedSecrets(.credentials, after: nil, limit: 9).first)
             let (first, second, third) = (Sealed(bytes: [1]), Sealed(bytes: [2]), Sealed(bytes: [3]))
             #expect(try await store.reseal(secret, as: first))
-            #expect(try await store.platform(scene.platform.uuid)?.credentials == first)
-            #expect(try await store.platform(scene.platform.uuid)?.credentialsVersion == 1)
-            try await store.replaceCredentials(of: scene.platform.key, with: second)
+            #expect(try await store.platform(fixture.platform.uuid)?.credentials == first)
+            #expect(try await store.platform(fixture.platform.uuid)?.credentialsVersion == 1)
+            try await store.replaceCredentials(of: fixture.platform.key, with: second)
             let stale = SealedSecret(kind: .credentials, name: secret.name, seal: first)
             #expect(try await store.reseal(stale, as: third) == false)
-            #expect(try await store.platform(scene.platform.uuid)?.credentials == second)
+            #expect(try await store.platform(fixture.platform.uuid)?.credentials == second)
             let shared = try #require(try await store.sealedSecrets(.sharedSecret, after: nil, limit: 9).first)
             #expect(try await store.reseal(shared, as: third))
-            #expect(try await store.application(scene.application.uuid)?.sharedSecret == third)
+            #expect(try await store.application(fixture.application.uuid)?.sharedSecret == third)
         }
     }
 

@@ -8,14 +8,14 @@ import Testing
 @Suite struct TargetConformance {
     @Test(arguments: Engine.allCases, [1, 2, 3] as [UInt64])
     func `any target reaches exactly whom it names`(engine: Engine, seed: UInt64) async throws {
-        try await Scene.play(on: engine) { scene in
-            var crowd = TargetCrowd(dice: SplitMix64(seed: seed), scene: scene)
+        try await TestStore.play(on: engine) { fixture in
+            var crowd = TargetCrowd(dice: SplitMix64(seed: seed), fixture: fixture)
             try await crowd.gather()
-            let desk = PushService(store: scene.store)
+            let pushService = PushService(store: fixture.store)
             for _ in 0..<60 {
                 let target = try crowd.target()
-                let push = try await desk.draft(
-                    Order(content: Push.Content(body: "hi"), target: target), for: scene.application.key)
+                let push = try await pushService.draft(
+                    PushRequest(content: Push.Content(body: "hi"), target: target), for: fixture.application.key)
                 let reached = try await crowd.reached(by: push)
                 let expected = crowd.members(of: target)
                 #expect(Set(reached) == expected, "seed \(seed): \(target)")
@@ -27,7 +27,7 @@ import Testing
 
 private struct TargetCrowd {
     private var dice: SplitMix64
-    private let scene: Scene
+    private let fixture: TestStore
     private var platforms: [Platform] = []
     private var members: [Member] = []
 
@@ -44,24 +44,24 @@ private struct TargetCrowd {
     private static let users = ["Ann", "ann", "Bob"]
     private static let versions: [String?] = [nil, "4.0", "4.1.2", "7.1", "8.0", "17.5"]
 
-    init(dice: SplitMix64, scene: Scene) {
+    init(dice: SplitMix64, fixture: TestStore) {
         self.dice = dice
-        self.scene = scene
+        self.fixture = fixture
     }
 
     /// An application with a platform of some kinds, and a stranger beside it.
     mutating func gather() async throws {
-        platforms = [scene.platform]
+        platforms = [fixture.platform]
         for kind in [PlatformKind.android, .androidFCM, .windows8] where dice.chance(0.6) {
-            platforms.append(try await scene.store.create(.of(scene.application, kind: kind)))
+            platforms.append(try await fixture.store.create(.of(fixture.application, kind: kind)))
         }
-        let stranger = try await scene.store.create(.of(try await scene.store.create(.named("weather"))))
+        let stranger = try await fixture.store.create(.of(try await fixture.store.create(.named("weather"))))
         for number in 0..<80 {
             let version = Self.versions.randomElement(using: &dice) ?? nil
             let topics = Set(Self.topics.filter { _ in dice.chance(0.4) })
             let user = dice.chance(0.5) ? Self.users.randomElement(using: &dice) : nil
             let platform = dice.chance(0.1) ? stranger : platforms.randomElement(using: &dice) ?? stranger
-            let device = try await scene.register(
+            let device = try await fixture.register(
                 "\(number)", topics: .replace(topics), user: user.map { .set($0) } ?? .keep, os: version, on: platform)
             guard platform.key != stranger.key else { continue }
             members.append(
@@ -69,7 +69,7 @@ private struct TargetCrowd {
                     device: device, kind: platform.kind, topics: topics, user: user,
                     isInteractive: Reach(kind: platform.kind, osVersion: version) == .interactive))
             guard dice.chance(0.15) else { continue }
-            try await scene.store.unregister(device.uuid, on: platform.key)
+            try await fixture.store.unregister(device.uuid, on: platform.key)
             members[members.count - 1].isActive = false
         }
     }
@@ -114,10 +114,10 @@ private struct TargetCrowd {
     func reached(by push: NewPush) async throws -> [Key<Device>] {
         var reached: [Key<Device>] = []
         for platform in push.platformKeys {
-            let walk = Walk(
+            let fanOut = FanOut(
                 pushKey: Key(1), platformKey: platform, lane: push.lane, audience: push.audience, cursor: nil,
                 attempt: 1)
-            reached += try await scene.store.devices(in: walk, after: nil, limit: 1_000)
+            reached += try await fixture.store.devices(in: fanOut, after: nil, limit: 1_000)
         }
         return reached
     }

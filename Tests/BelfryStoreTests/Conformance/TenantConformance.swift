@@ -8,28 +8,28 @@ import Testing
     func `a store begins with one tenant, and applications are its own unless another is named`(
         engine: Engine
     ) async throws {
-        try await Scene.play(on: engine) { scene in
-            let first = try #require(try await scene.store.tenant(Tenant.first))
+        try await TestStore.play(on: engine) { fixture in
+            let first = try #require(try await fixture.store.tenant(Tenant.first))
             #expect(first.name == "default")
-            #expect(scene.application.tenantKey == Tenant.first)
-            let second = try await scene.store.create(NewTenant(uuid: UUID(), name: try Name("second")))
-            let theirs = try await scene.store.create(
+            #expect(fixture.application.tenantKey == Tenant.first)
+            let second = try await fixture.store.create(NewTenant(uuid: UUID(), name: try Name("second")))
+            let theirs = try await fixture.store.create(
                 NewApplication(
                     uuid: UUID(), name: "theirs", apiKeyHash: [1], sharedSecret: Sealed(bytes: [2]),
                     tenantKey: second.key))
-            #expect(try await scene.store.application(theirs.uuid)?.tenantKey == second.key)
-            #expect(try await scene.store.tenants(after: nil, limit: 10) == [first, second])
-            #expect(try await scene.store.tenants(after: first.key, limit: 1) == [second])
-            #expect(try await scene.store.tenant(second.uuid) == second)
-            try await scene.store.rename(second.key, to: try Name("other"))
-            #expect(try await scene.store.tenant(second.key)?.name == "other")
+            #expect(try await fixture.store.application(theirs.uuid)?.tenantKey == second.key)
+            #expect(try await fixture.store.tenants(after: nil, limit: 10) == [first, second])
+            #expect(try await fixture.store.tenants(after: first.key, limit: 1) == [second])
+            #expect(try await fixture.store.tenant(second.uuid) == second)
+            try await fixture.store.rename(second.key, to: try Name("other"))
+            #expect(try await fixture.store.tenant(second.key)?.name == "other")
         }
     }
 
     @Test(arguments: Engine.allCases)
     func `a tenant is deleted once it is empty, and its keys with it`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let store = scene.store
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
             let tenant = try await store.create(NewTenant(uuid: UUID(), name: try Name("second")))
             let application = try await store.create(
                 NewApplication(
@@ -42,7 +42,7 @@ import Testing
             #expect(try await store.adminKey(keys[1].id)?.revokedAt != nil)
             #expect(try await store.adminKey(keys[0].id)?.revokedAt == nil)
             try await store.delete(tenant.key)
-            #expect(try await store.adminKey(keys[0].id)?.revokedAt == scene.clock.now)
+            #expect(try await store.adminKey(keys[0].id)?.revokedAt == fixture.clock.now)
             #expect(try await store.tenant(tenant.uuid) == nil)
             await #expect(throws: StoreError.self) { try await store.delete(tenant.key) }
             await #expect(throws: StoreError.self) { try await store.delete(Tenant.first) }
@@ -51,10 +51,10 @@ import Testing
 
     @Test(arguments: Engine.allCases)
     func `an application of an unknown tenant is refused`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
+        try await TestStore.play(on: engine) { fixture in
             let stranger = NewApplication(
                 uuid: UUID(), name: "a", apiKeyHash: [1], sharedSecret: Sealed(bytes: []), tenantKey: Key(99))
-            await #expect(throws: StoreError.self) { try await scene.store.create(stranger) }
+            await #expect(throws: StoreError.self) { try await fixture.store.create(stranger) }
         }
     }
 }
@@ -62,9 +62,9 @@ import Testing
 @Suite struct AdminKeyConformance {
     @Test(arguments: Engine.allCases)
     func `keys are found by id, and listed for those above them`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let store = scene.store
-            let application = AdminKey.Bounds.application(scene.application.key, of: Tenant.first)
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let application = AdminKey.Bounds.application(fixture.application.key, of: Tenant.first)
             let root = try await store.create(.sample("a", .operator, .everything))
             let tenant = try await store.create(.sample("b", .tenantAdmin, .tenant(Tenant.first)))
             let sender = try await store.create(.sample("c", .sender, application))
@@ -82,10 +82,10 @@ import Testing
 
     @Test(arguments: Engine.allCases)
     func `a key is rotated with and without grace, used and revoked`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let store = scene.store
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
             let key = try await store.create(.sample("a", .operator, .everything))
-            let end = scene.clock.now + .seconds(60)
+            let end = fixture.clock.now + .seconds(60)
             try await store.rotate(key.key, to: [2], graceEnd: end)
             let rotated = try #require(try await store.adminKey("a"))
             #expect(rotated.secretHash == [2])
@@ -96,8 +96,8 @@ import Testing
             #expect(try await store.adminKey("a")?.lastUsedAt == end)
             try await store.revoke(key.key)
             let revoked = try #require(try await store.adminKey("a"))
-            #expect(revoked.revokedAt == scene.clock.now)
-            scene.clock.advance(by: .seconds(1))
+            #expect(revoked.revokedAt == fixture.clock.now)
+            fixture.clock.advance(by: .seconds(1))
             try await store.revoke(key.key)
             #expect(try await store.adminKey("a")?.revokedAt == revoked.revokedAt)
             await #expect(throws: StoreError.self) { try await store.rotate(key.key, to: [4], graceEnd: nil) }
@@ -116,23 +116,23 @@ import Testing
 
     @Test(arguments: Engine.allCases)
     func `a change leaves one line, and one that fails leaves none`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let store = scene.store
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
             let made = change("app.create", tenant: Tenant.first)
             let application = try await store.audited(made) { try await store.create(.named("a")) }
             #expect(try await store.application(application.uuid) != nil)
             let log = try await store.auditLog(AuditQuery(bounds: .everything, limit: 10))
             #expect(log.map(\.change) == [made])
-            #expect(log.first?.at == scene.clock.now)
+            #expect(log.first?.at == fixture.clock.now)
             await #expect(throws: StoreError.self) {
                 try await store.audited(change("app.delete")) {
                     try await store.delete(Key<Application>(99), force: true)
                 }
             }
             try await store.audited(change("app.look")) { _ = try await store.applications() }
-            _ = try await scene.register("a")
+            _ = try await fixture.register("a")
             try await store.audited(change("app.delete")) {
-                try await store.delete(scene.application.key, force: true)
+                try await store.delete(fixture.application.key, force: true)
             }
             let actions = try await store.auditLog(AuditQuery(bounds: .everything, limit: 10)).map(\.change.action)
             #expect(actions == ["app.delete", "app.look", "app.create"])
@@ -141,9 +141,9 @@ import Testing
 
     @Test(arguments: Engine.allCases)
     func `the log is read by bounds, key and time, newest first, a page at a time`(engine: Engine) async throws {
-        try await Scene.play(on: engine) { scene in
-            let store = scene.store
-            let start = scene.clock.now
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let start = fixture.clock.now
             let theirs = Key<Tenant>(8)
             let changes = [
                 change("1", key: "x", tenant: Tenant.first, application: Key(5)), change("2", tenant: theirs),
@@ -151,7 +151,7 @@ import Testing
             ]
             for change in changes {
                 try await store.audited(change) {}
-                scene.clock.advance(by: .seconds(1))
+                fixture.clock.advance(by: .seconds(1))
             }
             func read(_ query: AuditQuery) async throws -> [String] {
                 try await store.auditLog(query).map(\.change.action)

@@ -8,31 +8,31 @@ import Testing
 
 /// Several nodes on one database.
 @Suite(.timeLimit(.minutes(2))) struct NodesTests {
-    @Test func `no page is claimed by two nodes`() async throws {
-        try await withNodes(3) { nodes, scene in
-            let devices = try await scene.registerMany(60)
-            _ = try await scene.push()
-            try await scene.spread(pagesOf: 2)
-            let pages = try await withThrowingTaskGroup(of: [Page].self) { group in
+    @Test func `no batch is claimed by two nodes`() async throws {
+        try await withNodes(3) { nodes, fixture in
+            let devices = try await fixture.registerMany(60)
+            _ = try await fixture.push()
+            try await fixture.fanOut(batchesOf: 2)
+            let batches = try await withThrowingTaskGroup(of: [Batch].self) { group in
                 for node in nodes {
                     group.addTask {
-                        var pages: [Page] = []
+                        var batches: [Batch] = []
                         while true {
-                            let more = try await node.claimPages(
-                                PageClaim(pagesMax: 3, roomElsewhere: .max, lease: .seconds(60)))
-                            pages += more
-                            if more.isEmpty { return pages }
+                            let more = try await node.claimBatches(
+                                BatchClaim(batchesMax: 3, roomElsewhere: .max, lease: .seconds(60)))
+                            batches += more
+                            if more.isEmpty { return batches }
                         }
                     }
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
-            #expect(pages.flatMap(\.devices).sorted() == devices)
+            #expect(batches.flatMap(\.devices).sorted() == devices)
         }
     }
 
     @Test func `of two who register one token, both get the same device`() async throws {
-        try await withNodes(2) { nodes, scene in
+        try await withNodes(2) { nodes, fixture in
             let keys = try await withThrowingTaskGroup(of: [Key<Device>].self) { group in
                 for node in nodes {
                     group.addTask {
@@ -41,7 +41,7 @@ import Testing
                             let registration = try Registration(
                                 token: DeviceToken(bytes: Array("\(number)".utf8)), about: .init(), customUserID: .keep,
                                 topics: .replace(["a", "\(number)"]))
-                            keys.append(try await node.register(registration, as: nil, on: scene.platform).key)
+                            keys.append(try await node.register(registration, as: nil, on: fixture.platform).key)
                         }
                         return keys
                     }
@@ -49,73 +49,73 @@ import Testing
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(keys[0] == keys[1])
-            #expect(try await scene.devices(.topic("a")) == keys[0].sorted())
-            #expect(try await scene.store.deviceCount(on: scene.platform.key) == 40)
+            #expect(try await fixture.devices(.topic("a")) == keys[0].sorted())
+            #expect(try await fixture.store.deviceCount(on: fixture.platform.key) == 40)
         }
     }
 
     @Test func `a topic that another node took away is made anew for the next who names it`() async throws {
-        try await withNodes(2) { nodes, scene in
-            try await scene.register("a", topics: .replace(["town"]))
-            let application = scene.application.key
+        try await withNodes(2) { nodes, fixture in
+            try await fixture.register("a", topics: .replace(["town"]))
+            let application = fixture.application.key
             let old = try #require(try await nodes[1].topic(named: "town", of: application))
             #expect(try await nodes[1].deleteTopics([old.key], of: application) == 1)
-            let device = try await scene.register("b", topics: .replace(["town"]))
-            #expect(try await scene.devices(.topic("town")) == [device.key])
+            let device = try await fixture.register("b", topics: .replace(["town"]))
+            #expect(try await fixture.devices(.topic("town")) == [device.key])
             let new = try #require(try await nodes[1].topic(named: "town", of: application))
             #expect(new.key != old.key)
         }
     }
 
     @Test func `what one node changes of a platform the other sees`() async throws {
-        try await withNodes(2) { nodes, scene in
+        try await withNodes(2) { nodes, fixture in
             let other = nodes[1]
-            #expect(try await other.platform(scene.platform.key)?.credentialsVersion == 1)
-            try await nodes[0].replaceCredentials(of: scene.platform.key, with: Sealed(bytes: [1]))
-            while try await other.platform(scene.platform.key)?.credentialsVersion != 2 { await Task.yield() }
+            #expect(try await other.platform(fixture.platform.key)?.credentialsVersion == 1)
+            try await nodes[0].replaceCredentials(of: fixture.platform.key, with: Sealed(bytes: [1]))
+            while try await other.platform(fixture.platform.key)?.credentialsVersion != 2 { await Task.yield() }
         }
     }
 
     @Test func `a node hears what falls due through another`() async throws {
-        try await withNodes(2) { nodes, scene in
+        try await withNodes(2) { nodes, fixture in
             while try await nodes[0].listenerCount() < 2 {}
-            var ear = nodes[1].hints().makeAsyncIterator()
-            _ = try await scene.push()
-            #expect(await ear.next(isolation: nil) != nil)
+            var receiver = nodes[1].hints().makeAsyncIterator()
+            _ = try await fixture.push()
+            #expect(await receiver.next(isolation: nil) != nil)
         }
     }
 
-    @Test func `a late settlement of a page that another node carries changes nothing`() async throws {
-        try await withNodes(2) { nodes, scene in
-            _ = try await scene.registerMany(3)
-            let push = try await scene.push()
-            try await scene.spread()
-            let claim = PageClaim(pagesMax: 1, roomElsewhere: .max, lease: .seconds(10))
-            let late = try #require(try await nodes[0].claimPages(claim).first)
-            scene.clock.advance(by: .seconds(11))
-            let page = try #require(try await nodes[1].claimPages(claim).first)
-            #expect(page.isLapsed)
-            #expect(try await nodes[1].settle(Settlement(page, all: .accepted)))
+    @Test func `a late settlement of a batch that another node sends changes nothing`() async throws {
+        try await withNodes(2) { nodes, fixture in
+            _ = try await fixture.registerMany(3)
+            let push = try await fixture.push()
+            try await fixture.fanOut()
+            let claim = BatchClaim(batchesMax: 1, roomElsewhere: .max, lease: .seconds(10))
+            let late = try #require(try await nodes[0].claimBatches(claim).first)
+            fixture.clock.advance(by: .seconds(11))
+            let batch = try #require(try await nodes[1].claimBatches(claim).first)
+            #expect(batch.isLapsed)
+            #expect(try await nodes[1].settle(Settlement(batch, all: .accepted)))
             #expect(try await !nodes[0].settle(Settlement(late, all: .skipped(.missing))))
-            #expect(try await scene.counts(of: push) == [.accepted: 3])
+            #expect(try await fixture.counts(of: push) == [.accepted: 3])
         }
     }
 
     @Test func `one node at a time tells devices of their geofences`() async throws {
-        try await withNodes(2) { nodes, scene in
-            _ = try await scene.fence([try await scene.locate()])
-            scene.clock.advance(by: .seconds(60))
-            let first = try await nodes[0].dueGeofenceNotices(atMost: 10)
+        try await withNodes(2) { nodes, fixture in
+            _ = try await fixture.fence([try await fixture.locate()])
+            fixture.clock.advance(by: .seconds(60))
+            let first = try await nodes[0].dueGeofenceUpdates(atMost: 10)
             #expect(first.count == 1)
-            #expect(try await nodes[1].dueGeofenceNotices(atMost: 10).isEmpty)
-            scene.clock.advance(by: .seconds(31))
-            #expect(try await nodes[1].dueGeofenceNotices(atMost: 10) == first)
+            #expect(try await nodes[1].dueGeofenceUpdates(atMost: 10).isEmpty)
+            fixture.clock.advance(by: .seconds(31))
+            #expect(try await nodes[1].dueGeofenceUpdates(atMost: 10) == first)
         }
     }
 
     /// Runs `body` with some nodes, and with a scene of the first.
-    private func withNodes(_ count: Int, _ body: ([PostgresStore], Scene) async throws -> Void) async throws {
-        let clock = HandClock()
+    private func withNodes(_ count: Int, _ body: ([PostgresStore], TestStore) async throws -> Void) async throws {
+        let clock = ManualClock()
         try await withPostgresStore(clock: clock) { first, connection in
             var nodes = [first]
             for _ in 1..<count {
@@ -126,7 +126,7 @@ import Testing
             }
             let outcome: Result<Void, any Error>
             do {
-                outcome = .success(try await body(nodes, try await Scene(store: first, clock: clock)))
+                outcome = .success(try await body(nodes, try await TestStore(store: first, clock: clock)))
             } catch {
                 outcome = .failure(error)
             }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct PostgresMigrationTests {
     @Test func `nodes that start together migrate once`() async throws {
-        try await PostgresHall.withBareDatabase { connection in
+        try await TestDatabases.withBareDatabase { connection in
             let stores = try await withThrowingTaskGroup(of: PostgresStore.self) { group in
                 for _ in 0..<4 {
                     group.addTask {
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `without leave to migrate, an empty database is refused`() async throws {
-        try await PostgresHall.withBareDatabase { connection in
+        try await TestDatabases.withBareDatabase { connection in
             let error = await #expect(throws: StoreError.self) {
                 _ = try await PostgresStore.open(.init(connection: connection), logger: .strict, migrate: false)
             }
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `a database of a newer program is left alone`() async throws {
-        try await PostgresHall.withBareDatabase { connection in
+        try await TestDatabases.withBareDatabase { connection in
             let store = try await PostgresStore.open(.init(connection: connection), logger: .strict, migrate: true)
             await store.close()
             let pool = ConnectionPool(ConnectionOptions(connection), size: 1)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `a migration that dies half way leaves nothing, and the next start does it`() async throws {
-        try await PostgresHall.withBareDatabase { connection in
+        try await TestDatabases.withBareDatabase { connection in
             let pool = ConnectionPool(ConnectionOptions(connection), size: 1)
             try await pool.run { try $0.run(script: "CREATE TABLE push_progress (in_the_way bigint)") }
             await #expect(throws: StoreError.self) {

@@ -8,28 +8,28 @@ import Testing
 /// A database that goes away and comes back.
 @Suite(.timeLimit(.minutes(2))) struct PostgresOutageTests {
     @Test func `a settlement waits for a database that is away`() async throws {
-        try await withServer { server, scene in
-            _ = try await scene.registerMany(3)
-            let push = try await scene.push()
-            try await scene.spread()
-            let page = try await scene.claimOne()
+        try await withServer { server, fixture in
+            _ = try await fixture.registerMany(3)
+            let push = try await fixture.push()
+            try await fixture.fanOut()
+            let batch = try await fixture.claimOne()
             server.stop()
-            async let isSettled = scene.store.settle(Settlement(page, all: .accepted))
-            await #expect(throws: StoreError.self) { try await scene.push() }
+            async let isSettled = fixture.store.settle(Settlement(batch, all: .accepted))
+            await #expect(throws: StoreError.self) { try await fixture.push() }
             try server.start()
             let settled = try await isSettled
             #expect(settled)
-            #expect(try await scene.counts(of: push) == [.accepted: 3])
+            #expect(try await fixture.counts(of: push) == [.accepted: 3])
         }
     }
 
     @Test func `what is refused while the database is away is not tried one by one`() async throws {
-        try await withServer { server, scene in
+        try await withServer { server, fixture in
             server.stop()
             let failures = await withTaskGroup(of: Bool.self) { group in
                 for number in 1...300 {
                     group.addTask {
-                        do { try await scene.register("\(number)") } catch { return error is StoreError }
+                        do { try await fixture.register("\(number)") } catch { return error is StoreError }
                         return false
                     }
                 }
@@ -37,19 +37,19 @@ import Testing
             }
             #expect(failures == 300)
             try server.start()
-            #expect(try await scene.registerMany(5).count == 5)
+            #expect(try await fixture.registerMany(5).count == 5)
         }
     }
 
-    private func withServer(_ body: (PostgresServer, Scene) async throws -> Void) async throws {
+    private func withServer(_ body: (PostgresServer, TestStore) async throws -> Void) async throws {
         try await PostgresServer.with { server in
-            let clock = HandClock()
+            let clock = ManualClock()
             let store = try await PostgresStore.open(
                 .init(connection: server.connection(to: "postgres"), connectionsMax: 2, clock: clock), logger: .strict,
                 migrate: true)
             let outcome: Result<Void, any Error>
             do {
-                outcome = .success(try await body(server, try await Scene(store: store, clock: clock)))
+                outcome = .success(try await body(server, try await TestStore(store: store, clock: clock)))
             } catch {
                 outcome = .failure(error)
             }

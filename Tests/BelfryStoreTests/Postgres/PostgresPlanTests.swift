@@ -3,7 +3,8 @@ import Testing
 
 @testable import BelfryStore
 
-/// Hot statements walk the index they were written for, and sort nothing, even while the server believes all tables empty.
+/// Hot statements scan the index they were written for, and sort nothing, even while the server believes all tables
+/// empty.
 @Suite struct PostgresPlanTests {
     /// A statement, the types of its parameters, and a step of its plan.
     struct Plan: Sendable {
@@ -25,7 +26,7 @@ import Testing
         Plan(PostgresDeviceStatements.byToken, "bigint[], uuid[]", "using device_token"),
         Plan(PostgresDeviceStatements.hold, "bigint[]", "using device_pkey"),
         Plan(PostgresDeviceStatements.count, "bigint", "Index Only Scan using device_reach"),
-        Plan(PostgresDeviceStatements.bury, "bigint, bigint[], bigint[]", "using device_pkey"),
+        Plan(PostgresDeviceStatements.delete, "bigint, bigint[], bigint[]", "using device_pkey"),
         Plan(
             PostgresPostingStatements.active, "bigint, bigint, bigint", "Index Only Scan using device_reach",
             sorts: true),
@@ -38,53 +39,53 @@ import Testing
             PostgresPostingStatements.topic, "bigint, bigint, bigint, bigint", "Index Only Scan using subscription_pkey"
         ),
         Plan(PostgresPostingStatements.topicCount, "bigint, bigint", "Index Only Scan using subscription_pkey"),
-        Plan(PostgresPostingStatements.topicCount, "bigint, bigint", "using subscription_stretch_pkey"),
-        Plan(PostgresPostingStatements.stretches, "bigint, bigint, bigint, bigint", "using subscription_stretch_pkey"),
-        Plan(PostgresPostingStatements.unswept, "bigint, bigint", "using device_pkey"),
-        Plan(PostgresSubscriptionStatements.unswept, "bigint, bigint, bigint", "using device_pkey"),
+        Plan(PostgresPostingStatements.topicCount, "bigint, bigint", "using subscription_block_pkey"),
+        Plan(PostgresPostingStatements.blocks, "bigint, bigint, bigint, bigint", "using subscription_block_pkey"),
+        Plan(PostgresPostingStatements.unmerged, "bigint, bigint", "using device_pkey"),
+        Plan(PostgresSubscriptionStatements.unmerged, "bigint, bigint, bigint", "using device_pkey"),
         Plan(
-            PostgresStretchStatements.holding, "bigint[], bigint[], bigint[]",
-            "Backward using subscription_stretch_pkey"),
+            PostgresPostingBlockStatements.holding, "bigint[], bigint[], bigint[]",
+            "Backward using subscription_block_pkey"),
         Plan(
-            PostgresStretchStatements.replace, "bigint[], bigint[], bigint[], bigint[], bytea[]",
-            "using subscription_stretch_pkey"),
+            PostgresPostingBlockStatements.replace, "bigint[], bigint[], bigint[], bigint[], bytea[]",
+            "using subscription_block_pkey"),
         Plan(PostgresPostingStatements.named, "bigint[], bigint, bigint, bigint", "using device_pkey"),
         Plan(PostgresPostingStatements.remove, "bigint[], bigint[], bigint[]", "using subscription_pkey"),
         Plan(PostgresTokenStatements.among, "bigint[]", "using device_pkey"),
         Plan(CustomUserStatements.behind, "bigint, text, text, bigint", "using device_custom_user"),
         Plan(PostgresTopicStatements.byNames, "bigint[], text[]", "using topic_name"),
         Plan(PostgresTopicStatements.hold, "bigint[], bigint", "using topic_pkey"),
-        Plan(TopicListStatements.stretch, "bigint, text, boolean, bigint, bigint, bigint", "using topic_name"),
+        Plan(TopicListStatements.slice, "bigint, text, boolean, bigint, bigint, bigint", "using topic_name"),
         Plan(TopicListStatements.behind, "bigint, text, bigint, bigint", "using topic_name"),
-        Plan(BurialStatements.expired, "bigint, bigint", "using topic_expiry"),
-        Plan(BurialStatements.clear, "bigint, bigint", "using subscription_pkey"),
-        Plan(PostgresClearingStatements.ofTopic, "bigint, bigint", "using subscription_stretch_pkey"),
+        Plan(TopicDeletionStatements.expired, "bigint, bigint", "using topic_expiry"),
+        Plan(TopicDeletionStatements.clear, "bigint, bigint", "using subscription_pkey"),
+        Plan(PostgresClearingStatements.ofTopic, "bigint, bigint", "using subscription_block_pkey"),
         Plan(TextSearchStatements.byKeys, "bigint[]", "using device_pkey"),
-        Plan(TextSearchStatements.volumes, "", "Index Only Scan using catalogue_volume_pkey"),
-        Plan(TextSearchStatements.cards, "bigint[]", "using catalogue_card_pkey"),
-        Plan(TextSearchStatements.devices, "bigint[]", "using catalogue_volume_pkey"),
-        Plan(TextSearchStatements.uncatalogued, "bigint", "Index Only Scan using device_pkey"),
-        Plan(CatalogueStatements.behind, "bigint, bigint, bigint", "using device_pkey"),
-        Plan(CatalogueStatements.takeErrata, "bigint", "using catalogue_erratum_pkey"),
-        Plan(CatalogueStatements.deleteCards, "bigint, bigint", "using catalogue_card_pkey"),
-        Plan(PostgresClaimStatements.walkBids, "bigint, bigint[]", "Index Only Scan using walk_due", sorts: true),
-        Plan(PostgresClaimStatements.walks, "bigint, bigint, bigint, bigint, bigint", "using walk_due"),
-        Plan(WalkStatements.nextDue, "", "Index Only Scan using walk_due"),
-        Plan(PostgresClaimStatements.pageBids, "bigint, bigint[]", "Index Only Scan using page_due", sorts: true),
-        Plan(PostgresClaimStatements.pages, "bigint, bigint, bigint, bigint, bigint", "using page_due"),
-        Plan(PageStatements.nextDue, "", "Index Only Scan using page_due"),
-        Plan(PageStatements.holding, "bigint, bigint", "Index Scan Backward using page_device"),
-        Plan(DamageStatements.count, "", "using page_pkey"),
-        Plan(DamageStatements.ofPush, "bigint", "using damaged_page_push", sorts: true),
-        Plan(DamageStatements.openOfPush, "bigint", "using page_device", sorts: true),
-        Plan(DamageStatements.countWalks, "bigint", "using walk_due"),
-        Plan(PushStatements.progress, "bigint[], bigint", "using damaged_page_push"),
-        Plan(PushStatements.progress, "bigint[], bigint", "using walk_pkey"),
+        Plan(TextSearchStatements.segments, "", "Index Only Scan using search_index_segment_pkey"),
+        Plan(TextSearchStatements.postings, "bigint[]", "using search_index_posting_pkey"),
+        Plan(TextSearchStatements.devices, "bigint[]", "using search_index_segment_pkey"),
+        Plan(TextSearchStatements.unindexed, "bigint", "Index Only Scan using device_pkey"),
+        Plan(SearchIndexStatements.behind, "bigint, bigint, bigint", "using device_pkey"),
+        Plan(SearchIndexStatements.takeStaleDevices, "bigint", "using search_index_stale_pkey"),
+        Plan(SearchIndexStatements.deletePostings, "bigint, bigint", "using search_index_posting_pkey"),
+        Plan(PostgresClaimStatements.fanOutBids, "bigint, bigint[]", "Index Only Scan using fan_out_due", sorts: true),
+        Plan(PostgresClaimStatements.fanOuts, "bigint, bigint, bigint, bigint, bigint", "using fan_out_due"),
+        Plan(FanOutStatements.nextDue, "", "Index Only Scan using fan_out_due"),
+        Plan(PostgresClaimStatements.batchBids, "bigint, bigint[]", "Index Only Scan using batch_due", sorts: true),
+        Plan(PostgresClaimStatements.batches, "bigint, bigint, bigint, bigint, bigint", "using batch_due"),
+        Plan(BatchStatements.nextDue, "", "Index Only Scan using batch_due"),
+        Plan(BatchStatements.holding, "bigint, bigint", "Index Scan Backward using batch_device"),
+        Plan(DamageStatements.count, "", "using batch_pkey"),
+        Plan(DamageStatements.ofPush, "bigint", "using damaged_batch_push", sorts: true),
+        Plan(DamageStatements.openOfPush, "bigint", "using batch_device", sorts: true),
+        Plan(DamageStatements.countFanOuts, "bigint", "using fan_out_due"),
+        Plan(PushStatements.progress, "bigint[], bigint", "using damaged_batch_push"),
+        Plan(PushStatements.progress, "bigint[], bigint", "using fan_out_pkey"),
         Plan(PushStatements.progress, "bigint[], bigint", "using push_progress_pkey"),
         Plan(TallyStatements.all, "bigint[]", "using tally_pkey"),
-        Plan(PlatformStatements.releasePages, "bigint, bigint, bigint", "using page_due"),
-        Plan(PostgresClaimStatements.allPages, "bigint, bigint, bigint, bigint, bigint", "using page_due"),
-        Plan(RetirementStatements.anyActive, "bigint", "using device_reach"),
+        Plan(PlatformStatements.releaseBatches, "bigint, bigint, bigint", "using batch_due"),
+        Plan(PostgresClaimStatements.allBatches, "bigint, bigint, bigint, bigint, bigint", "using batch_due"),
+        Plan(PlatformDeletionStatements.anyActive, "bigint", "using device_reach"),
         Plan(ScheduleStatements.due, "bigint, bigint", "using schedule_due"),
         Plan(ScheduleStatements.nextDue, "", "using schedule_due"),
         Plan(ScheduleStatements.waiting, "bigint, bigint, bigint, bigint", "using schedule_application"),
@@ -94,12 +95,12 @@ import Testing
         Plan(ScheduleStatements.clear, "bigint, bigint, bigint", "using schedule_application"),
         Plan(RetentionStatements.withAnswers, "bigint, bigint", "using push_progress_settled"),
         Plan(RetentionStatements.withoutAnswers, "bigint, bigint", "using push_progress_settled"),
-        Plan(RetentionStatements.forgetPages, "bigint, bigint", "using page_device", sorts: true),
+        Plan(RetentionStatements.forgetBatches, "bigint, bigint", "using batch_device", sorts: true),
         Plan(RetentionStatements.forgetAudit, "bigint, bigint", "using audit_at", sorts: true),
         Plan(ReceiptStatements.newest, "bigint, bigint, bigint", "Index Scan Backward using push_application"),
         Plan(ReceiptStatements.open, "bigint, bigint", "Index Only Scan Backward using push_progress_open"),
-        Plan(ReceiptStatements.pageHolding, "bigint, bigint, bigint", "Backward using page_device"),
-        Plan(ReceiptStatements.pages, "bigint, bigint, bigint, bigint", "using page_device"),
+        Plan(ReceiptStatements.batchHolding, "bigint, bigint, bigint", "Backward using batch_device"),
+        Plan(ReceiptStatements.batches, "bigint, bigint, bigint, bigint", "using batch_device"),
         Plan(AdminKeyStatements.ofTenant, "bigint, bigint, bigint", "using admin_key_tenant"),
         Plan(AdminKeyStatements.ofApplication, "bigint, bigint, bigint", "using admin_key_application"),
         Plan(
@@ -108,11 +109,12 @@ import Testing
         Plan(
             AuditStatements.ofApplication, "bigint, bigint, bigint, bigint, text, bigint",
             "Index Scan Backward using audit_application"),
-        Plan(LocationStatements.page, "bigint, bigint, text, bigint, bigint", "using location_application"),
+        Plan(LocationStatements.listed, "bigint, bigint, text, bigint, bigint", "using location_application"),
         Plan(LocationStatements.geofences, "bigint", "Index Only Scan using geofence_location_location"),
         Plan(LocationStatements.groups, "bigint", "Index Only Scan using location_group_member_location"),
-        Plan(LocationGroupStatements.page, "bigint, bigint, text, bigint, bigint", "using location_group_application"),
-        Plan(GeofenceStatements.page, "bigint, bigint, bigint, bigint", "using geofence_application"),
+        Plan(
+            LocationGroupStatements.listed, "bigint, bigint, text, bigint, bigint", "using location_group_application"),
+        Plan(GeofenceStatements.listed, "bigint, bigint, bigint, bigint", "using geofence_application"),
         Plan(GeofenceStatements.due, "bigint, bigint", "using geofence_due"),
         Plan(GeofenceStatements.liveCount, "bigint", "using geofence_live"),
         Plan(GeofenceStatements.active, "bigint", "using geofence_live"),
@@ -120,7 +122,7 @@ import Testing
         Plan(GeofenceStatements.withdrawn, "bigint, bigint", "using geofence_change"),
         Plan(DeletionStatements.since, "bigint, bigint", "using geofence_deletion_pkey"),
         Plan(DeletionStatements.forget, "bigint, bigint", "using geofence_deletion_expiry"),
-        Plan(NoticeStatements.claim, "bigint, bigint, uuid, bigint", "using geofence_notice_due"),
+        Plan(GeofenceUpdateStatements.claim, "bigint, bigint, uuid, bigint", "using geofence_update_due"),
         Plan(CountStatements.push, "uuid, bigint", "using push_receipt_id_key"),
         Plan(CountStatements.ofPush, "bigint", "using push_count_pkey"),
         Plan(CountStatements.onPlatform, "bigint, bigint, bigint", "using platform_count_pkey"),
@@ -141,7 +143,7 @@ import Testing
         Plan(QuotaStatements.idempotencyKeys, "bigint, bigint", "using idempotency_caller"),
     ]
 
-    @Test func `hot statements walk their indexes`() async throws {
+    @Test func `hot statements scan their indexes`() async throws {
         try await Self.withFreshStore { store in
             for plan in Self.plans {
                 let steps = try await store.explain(plan.sql, plan.types)
@@ -156,9 +158,9 @@ import Testing
     @Test func `clearing away looks at nothing but what it clears`() async throws {
         try await Self.withFreshStore { store in
             let cleared =
-                DemolitionStatements.inOrder(with: PostgresWriteSession.clearedWithApplication)
-                + PostgresWriteSession.clearedWithPlatform + RetirementStatements.inOrder
-                + [RetirementStatements.devices]
+                ApplicationDeletionStatements.inOrder(with: PostgresWriteSession.clearedWithApplication)
+                + PostgresWriteSession.clearedWithPlatform + PlatformDeletionStatements.inOrder
+                + [PlatformDeletionStatements.devices]
             for sql in cleared.map(\.postgres) {
                 let types = sql.contains("$2") ? "bigint, bigint" : "bigint"
                 let steps = try await store.explain(sql, types)
@@ -169,7 +171,7 @@ import Testing
 
     /// In a database that nobody used before: what others left in an index makes it look dear.
     private static func withFreshStore(_ body: (PostgresStore) async throws -> Void) async throws {
-        try await PostgresHall.withBareDatabase { connection in
+        try await TestDatabases.withBareDatabase { connection in
             let store = try await PostgresStore.open(
                 .init(connection: connection, connectionsMax: 4), logger: .strict, migrate: true)
             let outcome: Result<Void, any Error>

@@ -8,22 +8,22 @@ import Testing
 
 @Suite struct PostgresReadOnlyTests {
     @Test func `a database that cannot be written says so, and goes on when it can`() async throws {
-        let book = LogBook()
+        let book = CapturedLog()
         try await withLoggedStore(book) { store in
-            let scene = try await Scene(store: store, clock: HandClock())
-            let device = try await scene.register("a")
-            let push = try await scene.push()
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            let device = try await fixture.register("a")
+            let push = try await fixture.push()
             // As if the server had become a standby. The pool has one connection.
             try await run("SET default_transaction_read_only = on", in: store)
             await #expect {
-                _ = try await scene.push()
+                _ = try await fixture.push()
             } throws: { error in
                 if case .unavailable(let words) = error as? StoreError { words.contains("read-only") } else { false }
             }
-            #expect(try await store.device(device.uuid, on: scene.platform.key) == device)
+            #expect(try await store.device(device.uuid, on: fixture.platform.key) == device)
             try await run("SET default_transaction_read_only = off", in: store)
-            try await scene.spread()
-            #expect(try await scene.counts(of: push) == [.pending: 1])
+            try await fixture.fanOut()
+            #expect(try await fixture.counts(of: push) == [.pending: 1])
         }
     }
 
@@ -31,10 +31,10 @@ import Testing
         try await store.glance { try $0.run(script: script) }
     }
 
-    private func withLoggedStore(_ book: LogBook, _ body: (PostgresStore) async throws -> Void) async throws {
-        try await PostgresHall.withDatabase { connection in
+    private func withLoggedStore(_ book: CapturedLog, _ body: (PostgresStore) async throws -> Void) async throws {
+        try await TestDatabases.withDatabase { connection in
             let store = try await PostgresStore.open(
-                .init(connection: connection, connectionsMax: 1, clock: HandClock()), logger: book.logger,
+                .init(connection: connection, connectionsMax: 1, clock: ManualClock()), logger: book.logger,
                 migrate: false)
             let outcome: Swift.Result<Void, any Error>
             do { outcome = .success(try await body(store)) } catch { outcome = .failure(error) }

@@ -7,9 +7,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct PostgresSearchLimitsTests {
     @Test func `a statement ends in its middle when its caller has left`() async throws {
-        try await PostgresHall.withDatabase { connection in
+        try await TestDatabases.withDatabase { connection in
             let store = try await PostgresStore.open(
-                .init(connection: connection, connectionsMax: 2, clock: HandClock()), logger: .strict, migrate: false)
+                .init(connection: connection, connectionsMax: 2, clock: ManualClock()), logger: .strict, migrate: false)
             let (begun, begin) = AsyncStream.makeStream(of: Void.self)
             let search = Task {
                 try await store.search(for: Key(1)) { db, budget in

@@ -5,24 +5,24 @@ import Testing
 
 @testable import BelfryStore
 
-/// The posting lists hold what the devices' rows say, swept or not.
+/// The posting lists hold what the devices' rows say, merged or not.
 @Suite(.timeLimit(.minutes(5))) struct PostgresSubscriptionTests {
     @Test(arguments: [21, 22, 23] as [UInt64])
     func `the lists equal the rows after any history`(seed: UInt64) async throws {
         try await withPostgresStore { store, _ in
-            let scene = try await Scene(store: store, clock: HandClock())
-            try await scene.tellOfSubscriptions(seed: seed) {
-                try await scene.expectListsLikeRows()
-                try await store.sweepAll()
-                try await scene.expectListsLikeRows()
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            try await fixture.tellOfSubscriptions(seed: seed) {
+                try await fixture.expectListsLikeRows()
+                try await store.mergeAll()
+                try await fixture.expectListsLikeRows()
             }
         }
     }
 
-    @Test func `a device whose id is older than its commit is swept`() async throws {
+    @Test func `a device whose id is older than its commit is merged`() async throws {
         try await withPostgresStore { store, connection in
-            let scene = try await Scene(store: store, clock: HandClock())
-            let first = try await scene.register("0", topics: .replace(["town"]))
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            let first = try await fixture.register("0", topics: .replace(["town"]))
             let straggler = try Connection(ConnectionOptions(connection))
             try straggler.prepared("BEGIN").run()
             try straggler.prepared(
@@ -31,11 +31,11 @@ import Testing
                 SELECT platform_id, reach, 0, gen_random_uuid(), 'straggler', topics FROM device WHERE id = $1
                 """
             ).run(first.key)
-            for number in 1...40 { try await scene.register("\(number)", topics: .replace(["town"])) }
-            for _ in 1...5 { #expect(try await store.sweep() <= first.key.rawValue) }
+            for number in 1...40 { try await fixture.register("\(number)", topics: .replace(["town"])) }
+            for _ in 1...5 { #expect(try await store.merge() <= first.key.rawValue) }
             try straggler.prepared("COMMIT").run()
-            try await store.sweepAll()
-            try await scene.expectListsLikeRows()
+            try await store.mergeAll()
+            try await fixture.expectListsLikeRows()
         }
     }
 
@@ -44,23 +44,23 @@ import Testing
          WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND NOT granted AND datname = current_database()
         """
 
-    @Test func `a sweep waits for whoever changes topics, and takes the new ones`() async throws {
+    @Test func `a merge waits for whoever changes topics, and takes the new ones`() async throws {
         try await withPostgresStore { store, connection in
-            let scene = try await Scene(store: store, clock: HandClock())
+            let fixture = try await TestStore(store: store, clock: ManualClock())
             // In the place of whichever node's turn it would be.
             let watching = try Connection(ConnectionOptions(connection))
             try watching.prepared("SELECT pg_advisory_lock(7236828797)").run()
-            let device = try await scene.register("a", topics: .replace(["town"]))
+            let device = try await fixture.register("a", topics: .replace(["town"]))
             while try await store.settled() < device.key.rawValue {}
             let changing = try Connection(ConnectionOptions(connection))
             try changing.prepared("BEGIN").run()
             try changing.prepared("UPDATE device SET topics = '' WHERE id = $1").run(device.key)
             try changing.prepared(PostgresSubscriptionStatements.shareMark).run()
-            async let swept = store.write { try PostgresSubscriptionSweep(session: $0, handful: 1).step() }
+            async let merged = store.write { try PostgresSubscriptionMerge(session: $0, handful: 1).step() }
             while try watching.prepared(Self.waiting).first(as: { $0.integer(0) }) == 0 { await Task.yield() }
             try changing.prepared("COMMIT").run()
-            try await swept
-            try await scene.expectListsLikeRows()
+            try await merged
+            try await fixture.expectListsLikeRows()
             #expect(try await store.read { try $0.subscriptionMark() } == device.key.rawValue)
             #expect(try await store.read { try $0.lists() }.isEmpty)
         }
@@ -77,39 +77,39 @@ extension PostgresStore {
     }
 
     /// Does a step; the mark.
-    fileprivate func sweep() async throws -> Int64 {
+    fileprivate func merge() async throws -> Int64 {
         _ = try await settled()
         return try await write { session in
-            try PostgresSubscriptionSweep(session: session, handful: 1).step()
+            try PostgresSubscriptionMerge(session: session, handful: 1).step()
             return try session.db.subscriptionMark()
         }
     }
 
     /// Transactions of other tests may hold it up.
-    fileprivate func sweepAll() async throws {
+    fileprivate func mergeAll() async throws {
         let newest = try await glance { db in
             try db.prepared("SELECT coalesce(max(id), 0) FROM device").first { $0.integer(0) } ?? 0
         }
-        while try await sweep() < newest {}
+        while try await merge() < newest {}
     }
 
 }
 
 extension Connection {
-    /// Topic and device of each posting that is swept.
+    /// Topic and device of each posting that is merged.
     fileprivate func lists() throws -> [[Int64]] {
         let single = try prepared("SELECT topic_id, device_id FROM subscription").all {
             [$0.integer(0), $0.integer(1)]
         }
-        let stretches = try prepared("SELECT topic_id, devices, device_count FROM subscription_stretch").all {
+        let blocks = try prepared("SELECT topic_id, devices, device_count FROM subscription_block").all {
             (topic: $0.integer(0), devices: try $0.postings(1), count: $0.integer(2))
         }
-        for stretch in stretches { #expect(stretch.devices.count == stretch.count) }
-        return single + stretches.flatMap { stretch in stretch.devices.map { [stretch.topic, $0.rawValue] } }
+        for block in blocks { #expect(block.devices.count == block.count) }
+        return single + blocks.flatMap { block in block.devices.map { [block.topic, $0.rawValue] } }
     }
 }
 
-extension Scene {
+extension TestStore {
     /// Looks into the tables, and reads each topic's list from each of its devices on.
     fileprivate func expectListsLikeRows() async throws {
         let store = try #require(store as? PostgresStore)
@@ -120,8 +120,8 @@ extension Scene {
             }
             let names = try db.prepared("SELECT id, name FROM topic").all { ($0.integer(0), $0.text(1)) }
             let (mark, lists) = (try db.subscriptionMark(), try db.lists())
-            let swept = rows.joined().filter { $0[1] <= mark }
-            #expect(Set(lists) == Set(swept) && lists.count == swept.count)
+            let merged = rows.joined().filter { $0[1] <= mark }
+            #expect(Set(lists) == Set(merged) && lists.count == merged.count)
             return (Set(rows.joined()), names)
         }
         let platform = platform
@@ -130,8 +130,8 @@ extension Scene {
             let found = try await store.read { db in
                 let postings = PostgresPostings(
                     db, platform: platform.key, application: platform.applicationKey, now: .zero)
-                let pages = try ([0] + devices).map { try postings.postings(.topic(name), after: $0, limit: 3) }
-                return (pages, try postings.count(ofTopic: name))
+                let batches = try ([0] + devices).map { try postings.postings(.topic(name), after: $0, limit: 3) }
+                return (batches, try postings.count(ofTopic: name))
             }
             #expect(found.0 == (0...devices.count).map { Array(devices[$0...].prefix(3)) })
             #expect(found.1 == devices.count)

@@ -9,9 +9,9 @@ import Testing
 @Suite struct SharedUseTests {
     private static let quotas = Quotas([.devices: 3, .topics: 3])
 
-    private func withTwoNodes(_ body: (Scene, Scene, [PostgresStore]) async throws -> Void) async throws {
-        try await PostgresHall.withDatabase { connection in
-            let clock = HandClock()
+    private func withTwoNodes(_ body: (TestStore, TestStore, [PostgresStore]) async throws -> Void) async throws {
+        try await TestDatabases.withDatabase { connection in
+            let clock = ManualClock()
             var nodes: [PostgresStore] = []
             for _ in 0..<2 {
                 nodes.append(
@@ -20,10 +20,10 @@ import Testing
                             connection: connection, connectionsMax: 2, clock: clock, use: .copyingFrom,
                             quotas: Self.quotas), logger: .strict, migrate: false))
             }
-            let scene = try await Scene(store: nodes[0], clock: clock)
+            let fixture = try await TestStore(store: nodes[0], clock: clock)
             let outcome: Result<Void, any Error>
             do {
-                outcome = .success(try await body(scene, scene.seen(by: nodes[1]), nodes))
+                outcome = .success(try await body(fixture, fixture.seen(by: nodes[1]), nodes))
             } catch {
                 outcome = .failure(error)
             }
@@ -33,11 +33,11 @@ import Testing
     }
 
     /// What a node does by itself every second.
-    private func compare(_ node: PostgresStore, _ scene: Scene) async throws {
-        let accounts = [Quota.devices, .topics].map { QuotaAccount($0, of: scene.application.key) }
+    private func compare(_ node: PostgresStore, _ fixture: TestStore) async throws {
+        let accounts = [Quota.devices, .topics].map { QuotaAccount($0, of: fixture.application.key) }
         try await node.pool.run { connection in
-            try node.sharedUse.writeDown(on: connection, node.quotaBook)
-            try node.sharedUse.count(accounts, on: connection, node.quotaBook)
+            try node.sharedUse.writeDown(on: connection, node.quotaCounts)
+            try node.sharedUse.count(accounts, on: connection, node.quotaCounts)
         }
     }
 
@@ -57,8 +57,8 @@ import Testing
     }
 
     @Test func `use outlives the node`() async throws {
-        try await PostgresHall.withDatabase { connection in
-            let clock = HandClock()
+        try await TestDatabases.withDatabase { connection in
+            let clock = ManualClock()
             let open = {
                 try await PostgresStore.open(
                     .init(connection: connection, connectionsMax: 2, clock: clock, quotas: Self.quotas),
@@ -66,13 +66,13 @@ import Testing
                     migrate: false)
             }
             let store = try await open()
-            let scene = try await Scene(store: store, clock: clock)
-            for token in ["a", "b", "c"] { try await scene.register(token) }
+            let fixture = try await TestStore(store: store, clock: clock)
+            for token in ["a", "b", "c"] { try await fixture.register(token) }
             await store.close()
             let next = try await open()
-            let uses = try await next.quotas(of: scene.application.key)
+            let uses = try await next.quotas(of: fixture.application.key)
             #expect(uses.first == QuotaUse(quota: .devices, use: 3, limit: 3))
-            await #expect(throws: StoreError.self) { try await scene.seen(by: next).register("d") }
+            await #expect(throws: StoreError.self) { try await fixture.seen(by: next).register("d") }
             await next.close()
         }
     }

@@ -35,12 +35,12 @@ import Testing
 
     @Test func `a write that is taken back takes its line with it`() async throws {
         try await withSQLiteStore { store, _ in
-            let scene = try await Scene(store: store, clock: HandClock())
+            let fixture = try await TestStore(store: store, clock: ManualClock())
             let change = AuditedChange(
                 keyID: "k", address: nil, action: "app.create", subject: "s", tenant: nil, application: nil)
             // The same UUID a second time: the row is refused by the database itself.
             let again = NewApplication(
-                uuid: scene.application.uuid, name: "again", apiKeyHash: [1], sharedSecret: Sealed(bytes: [2]))
+                uuid: fixture.application.uuid, name: "again", apiKeyHash: [1], sharedSecret: Sealed(bytes: [2]))
             await #expect(throws: StoreError.self) {
                 _ = try await store.audited(change) { try await store.create(again) }
             }
@@ -48,19 +48,19 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `what a crash left of a retired platform is cleared`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `what a crash left of a deleted platforms is cleared`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"
-            let store = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true)
-            let scene = try await Scene(store: store, clock: HandClock())
-            _ = try await scene.registerMany(30)
-            let push = try await scene.push()
+            let store = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true)
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            _ = try await fixture.registerMany(30)
+            let push = try await fixture.push()
             try await store.pool.write { db in
-                _ = try db.prepared(RetirementStatements.retire).run(scene.platform.key)
+                _ = try db.prepared(PlatformDeletionStatements.markDeleted).run(fixture.platform.key)
             }
             try await store.close()
-            let next = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: false)
-            #expect(try await next.platform(scene.platform.uuid) == nil)
+            let next = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: false)
+            #expect(try await next.platform(fixture.platform.uuid) == nil)
             while try await next.receipt(push.receiptID)?.state != .settled { await Task.yield() }
             while try await next.pool.read({ try Int.fetchOne($0, sql: "SELECT count(*) FROM device") }) != 0 {
                 await Task.yield()

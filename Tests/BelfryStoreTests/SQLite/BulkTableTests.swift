@@ -7,10 +7,11 @@ import Testing
 @Suite struct BulkTableTests {
     /// Made by the engine itself, derived from other tables, or of no meaning to a database that nobody serves from.
     private static let own: Set = [
-        "grdb_migrations", "setting", "subscription", "subscription_mark", "device_token", "token_mark", "buried_topic",
-        "catalogue",
-        "catalogue_card",
-        "catalogue_count", "catalogue_erratum", "catalogue_volume", "audit_horizon", "node", "application_use",
+        "grdb_migrations", "setting", "subscription", "subscription_mark", "device_token", "token_mark",
+        "deleted_topic",
+        "search_index",
+        "search_index_posting",
+        "search_index_count", "search_index_stale", "search_index_segment", "audit_horizon", "node", "application_use",
         "connection_fault",
     ]
 

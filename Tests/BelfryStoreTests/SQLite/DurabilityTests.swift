@@ -72,7 +72,7 @@ import Testing
         var queue = WriterQueue()
         queue.take(2)
         let early = queue.step(after: 1, worked: .zero)
-        let late = queue.step(after: 2, worked: WriterQueue.patience)
+        let late = queue.step(after: 2, worked: WriterQueue.waitMax)
         #expect(early.isRun && late.isCommit)
     }
 
@@ -86,9 +86,9 @@ import Testing
         #expect(rings == [false, false, false, false, false, false, false, true, false])
         while queue.next() != nil {}
         let idle = queue.step(after: 11, worked: .zero)
-        let isRung = queue.endFlush()
+        let isRaised = queue.endFlush()
         let last = queue.step(after: 11, worked: .zero)
-        #expect(idle.isWait && isRung && last.isCommit)
+        #expect(idle.isWait && isRaised && last.isCommit)
     }
 
     @Test func `a full transaction takes no more`() {
@@ -96,8 +96,8 @@ import Testing
         queue.beginFlush()
         queue.take(1)
         let step = queue.step(after: WriterQueue.countMax, worked: .zero)
-        let isRung = queue.append(Self.job)
-        #expect(step.isWait && !isRung)
+        let isRaised = queue.append(Self.job)
+        #expect(step.isWait && !isRaised)
     }
 }
 
@@ -118,7 +118,7 @@ extension SQLiteStore {
     fileprivate func writer(sync: @escaping @Sendable () throws -> Void) -> Writer {
         Writer(
             pool: pool,
-            session: SQLiteWriteSession(clock: clock, secrets: secrets, pushes: pushes, quotaBook: quotaBook),
+            session: SQLiteWriteSession(clock: clock, secrets: secrets, pushes: pushes, quotaCounts: quotaCounts),
             flusher: LogFlusher(sync: sync), observer: NoStoreObserver(), logger: .strict
         ) { _, _, _ in }
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import BelfryStore
 
 @Suite struct GroupCommitTests {
-    private struct Mishap: Error, Equatable { let number: Int }
+    private struct TestError: Error, Equatable { let number: Int }
 
     @Test func `writes that wait together share a transaction`() async throws {
         try await withSQLiteStore { store, _ in
@@ -26,9 +26,9 @@ import Testing
             let failures = Mutex([Int]())
             try await store.together(20) { session, number in
                 if writesFirst || !number.isMultiple(of: 5) { try session.writeSetting("n\(number)") }
-                if number.isMultiple(of: 5) { throw Mishap(number: number) }
+                if number.isMultiple(of: 5) { throw TestError(number: number) }
             } failed: { error in
-                failures.withLock { $0.append((error as? Mishap)?.number ?? -1) }
+                failures.withLock { $0.append((error as? TestError)?.number ?? -1) }
             }
             #expect(failures.withLock { $0.sorted() } == [0, 5, 10, 15])
             let kept = try await store.pool.read { try String.fetchAll($0, sql: "SELECT name FROM setting") }
@@ -38,16 +38,16 @@ import Testing
 
     @Test func `topics that were rolled back are not remembered`() async throws {
         try await withSQLiteStore { store, _ in
-            let scene = try await Scene(store: store, clock: HandClock())
-            let platform = scene.platform
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            let platform = fixture.platform
             try await store.together(2) { session, number in
                 let ids = try session.intern(["t"], in: platform.applicationKey, at: session.now)
                 #expect(try session.db.topicNames(ids, at: session.now) == ["t"])
-                if number == 1 { throw Mishap(number: 1) }
+                if number == 1 { throw TestError(number: 1) }
             } failed: {
-                #expect($0 as? Mishap == Mishap(number: 1))
+                #expect($0 as? TestError == TestError(number: 1))
             }
-            let device = try await scene.register("a", topics: .replace(["t", "u"]))
+            let device = try await fixture.register("a", topics: .replace(["t", "u"]))
             #expect(try await store.device(device.uuid, on: platform.key)?.topics == ["t", "u"])
         }
     }
@@ -66,12 +66,12 @@ import Testing
     @Test func `a closed store turns writes away, after those that waited`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"
-            let store = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true)
+            let store = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true)
             let application = try await store.create(.named("news"))
             try await store.close()
             await #expect(throws: StoreError.self) { try await store.create(.named("late")) }
             #expect(try FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int == 0)
-            let again = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: false)
+            let again = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: false)
             #expect(try await again.applications() == [application])
             try await again.close()
         }

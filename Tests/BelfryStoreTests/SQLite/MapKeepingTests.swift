@@ -6,24 +6,24 @@ import Testing
 @testable import BelfryStore
 
 @Suite struct MapKeepingTests {
-    @Test func `notices, stamps and deletions outlive the process`() async throws {
+    @Test func `updates, stamps and deletions outlive the process`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"
-            let clock = HandClock()
+            let clock = ManualClock()
             let store = try SQLiteStore.open(at: path, clock: clock, logger: .strict, migrate: true)
-            let scene = try await Scene(store: store, clock: clock)
-            let shop = try await scene.locate()
-            let gone = try await scene.fence([shop])
-            let kept = try await scene.fence([shop])
-            let since = try await scene.updates().lastModified
-            _ = try await store.delete(gone.key, of: scene.application.key)
+            let fixture = try await TestStore(store: store, clock: clock)
+            let shop = try await fixture.locate()
+            let gone = try await fixture.fence([shop])
+            let kept = try await fixture.fence([shop])
+            let since = try await fixture.updates().lastModified
+            _ = try await store.delete(gone.key, of: fixture.application.key)
             clock.advance(by: .seconds(1))
             // Not closed: what returned is in the file.
             let next = try SQLiteStore.open(at: path, clock: clock, logger: .strict, migrate: false)
-            #expect(try await next.dueGeofenceNotices(atMost: 9).map(\.changeCount) == [3])
-            let updates = try await next.geofenceUpdates(since: since, on: scene.platform)
+            #expect(try await next.dueGeofenceUpdates(atMost: 9).map(\.changeCount) == [3])
+            let updates = try await next.geofenceUpdates(since: since, on: fixture.platform)
             #expect(updates.geofences.isEmpty && updates.gone == [gone.key])
-            let fresh = try await next.geofenceUpdates(since: .zero, on: scene.platform)
+            let fresh = try await next.geofenceUpdates(since: .zero, on: fixture.platform)
             #expect(fresh.geofences == [kept])
             try await next.close()
             try await store.close()
@@ -32,9 +32,9 @@ import Testing
 
     @Test func `an event costs a few bytes, however much it says`() async throws {
         try await withSQLiteStore { store, _ in
-            let scene = try await Scene(store: store, clock: HandClock())
-            let device = try await scene.register("a")
-            let push = try await scene.push()
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            let device = try await fixture.register("a")
+            let push = try await fixture.push()
             let bytes = {
                 try await store.pool.read { db in
                     try Int.fetchOne(db, sql: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
@@ -44,11 +44,11 @@ import Testing
             let count = 20_000
             let events = (0..<count).map { number in
                 AnalyticsEvent(
-                    kind: .received, time: scene.clock.now + .milliseconds(-number), device: device.uuid,
+                    kind: .received, time: fixture.clock.now + .milliseconds(-number), device: device.uuid,
                     receiptID: push.receiptID)
             }
             let before = try await bytes()
-            let tally = try await store.record(events, on: scene.platform, lateMax: .seconds(86_400))
+            let tally = try await store.record(events, on: fixture.platform, lateMax: .seconds(86_400))
             let perEvent = Double(try await bytes() - before) / Double(count)
             print("an event takes \(perEvent) bytes of the database")
             #expect(tally.counted == count && perEvent < 32)

@@ -11,15 +11,15 @@ import Testing
             let path = directory + "/belfry.sqlite"
             #expect(try SQLiteStore.schemaVersion(at: path) == nil)
             #expect {
-                try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: false)
+                try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: false)
             } throws: {
                 if case .unavailable(let words) = $0 as? StoreError { words.contains("migrated first") } else { false }
             }
             #expect(try SQLiteStore.schemaVersion(at: path)?.missing == SQLiteSchema.migrator.migrations)
-            try await SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true).close()
+            try await SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true).close()
             #expect(try SQLiteStore.schemaVersion(at: path)?.isCurrent == true)
-            try await SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true).close()
-            try await SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: false).close()
+            try await SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true).close()
+            try await SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: false).close()
         }
     }
 
@@ -27,13 +27,13 @@ import Testing
     func `a database that a newer version migrated is left alone`(migrate: Bool) async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"
-            let store = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true)
+            let store = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true)
             try await store.pool.write {
                 try $0.execute(sql: "INSERT INTO grdb_migrations (identifier) VALUES ('0999 from the future')")
             }
             try await store.close()
             #expect {
-                try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: migrate)
+                try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: migrate)
             } throws: {
                 if case .unavailable(let words) = $0 as? StoreError { words.contains("0999") } else { false }
             }
@@ -49,14 +49,14 @@ import Testing
             try await queue.write { try $0.execute(sql: "CREATE TABLE node (at_ms)") }
             try queue.close()
             #expect(throws: StoreError.self) {
-                try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true)
+                try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true)
             }
             #expect(try SQLiteStore.schemaVersion(at: path)?.missing == SQLiteSchema.migrator.migrations)
             let mended = try DatabaseQueue(path: path)
             #expect(try await mended.read { try !$0.tableExists("tenant") })
             try await mended.write { try $0.execute(sql: "DROP TABLE node") }
             try mended.close()
-            try await SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true).close()
+            try await SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true).close()
             #expect(try SQLiteStore.schemaVersion(at: path)?.isCurrent == true)
         }
     }
@@ -64,20 +64,20 @@ import Testing
     @Test func `devices keep their UUIDs when the file is opened again`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"
-            let store = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true)
-            let scene = try await Scene(store: store, clock: HandClock())
-            let device = try await scene.register("a", topics: .replace(["t"]))
+            let store = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true)
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            let device = try await fixture.register("a", topics: .replace(["t"]))
             try await store.close()
-            let again = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true)
-            #expect(try await again.device(device.uuid, on: scene.platform.key) == device)
+            let again = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true)
+            #expect(try await again.device(device.uuid, on: fixture.platform.key) == device)
             try await again.close()
         }
     }
 
     @Test func `no table's row is checked against a list that SQLite would build a table for`() async throws {
         try await withSQLiteStore { store, _ in
-            let scene = try await Scene(store: store, clock: HandClock())
-            let device = try await scene.register("a")
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            let device = try await fixture.register("a")
             let insert = try await store.pool.read { db in
                 try db.prepared("EXPLAIN " + SQLiteDeviceStatements.insert).all { $0.text(1) }
             }

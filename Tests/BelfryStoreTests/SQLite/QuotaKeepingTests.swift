@@ -11,20 +11,20 @@ import Testing
     @Test func `use outlives the process`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"
-            let clock = HandClock()
+            let clock = ManualClock()
             let open = { (migrates: Bool) in
                 try SQLiteStore.open(
                     at: path, clock: clock, logger: .strict, migrate: migrates,
                     quotas: Quotas([.devices: 2, .topics: 2, .content: 10_000]))
             }
             let store = try open(true)
-            let scene = try await Scene(store: store, clock: clock)
-            try await scene.register("a", topics: .replace(["t", "u"]))
-            try await scene.register("b")
-            _ = try await scene.push(body: String(repeating: "x", count: 6_000))
+            let fixture = try await TestStore(store: store, clock: clock)
+            try await fixture.register("a", topics: .replace(["t", "u"]))
+            try await fixture.register("b")
+            _ = try await fixture.push(body: String(repeating: "x", count: 6_000))
             try await store.close()
             let next = try open(false)
-            let again = scene.seen(by: next)
+            let again = fixture.seen(by: next)
             await #expect(throws: StoreError.self) { try await again.register("c") }
             await #expect(throws: StoreError.self) { try await again.register("a", topics: .replace(["v"])) }
             await #expect(throws: StoreError.self) {
@@ -35,31 +35,31 @@ import Testing
     }
 
     @Test func `what is rolled back is not counted`() async throws {
-        struct Mishap: Error {}
+        struct TestError: Error {}
         try await withSQLiteStore { store, _ in
-            let scene = try await Scene(store: store, clock: HandClock())
-            let application = scene.application.key
-            try await scene.register("a", topics: .replace(["t"]))
-            await #expect(throws: Mishap.self) {
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            let application = fixture.application.key
+            try await fixture.register("a", topics: .replace(["t"]))
+            await #expect(throws: TestError.self) {
                 try await store.writer.write { session in
                     _ = try session.intern(["u", "v"], in: application, at: session.now)
-                    throw Mishap()
+                    throw TestError()
                 }
             }
             let account = QuotaAccount(.topics, of: application)
-            #expect(store.quotaBook.use(account) == 1)
+            #expect(store.quotaCounts.use(account) == 1)
             #expect(try await store.pool.read { try $0.quotaUse(account) } == 1)
         }
     }
 
     @Test func `what another process writes is counted`() async throws {
         try await withSQLiteStore { store, path in
-            let scene = try await Scene(store: store, clock: HandClock())
-            let other = try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: false)
-            try await scene.register("a", topics: .replace(["t"]))
-            try await scene.seen(by: other).register("b", topics: .replace(["u", "v"]))
-            try await scene.register("c", topics: .replace(["w"]))
-            let uses = try await store.quotas(of: scene.application.key)
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            let other = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: false)
+            try await fixture.register("a", topics: .replace(["t"]))
+            try await fixture.seen(by: other).register("b", topics: .replace(["u", "v"]))
+            try await fixture.register("c", topics: .replace(["w"]))
+            let uses = try await store.quotas(of: fixture.application.key)
             #expect(uses.prefix(2).map(\.use) == [3, 4])
             try await other.close()
         }
@@ -87,31 +87,32 @@ final class TransactionCounter: StoreObserver {
 }
 
 @Suite struct WriterStepTests {
-    private func withScene(_ body: (Scene, SQLiteStore, TransactionCounter) async throws -> Void) async throws {
+    private func withFixture(_ body: (TestStore, SQLiteStore, TransactionCounter) async throws -> Void) async throws {
         let counter = TransactionCounter()
         try await withDirectory { directory in
             let store = try SQLiteStore.open(
-                at: directory + "/belfry.sqlite", clock: HandClock(), logger: .strict, migrate: true, for: .copyingFrom,
+                at: directory + "/belfry.sqlite", clock: ManualClock(), logger: .strict, migrate: true,
+                for: .copyingFrom,
                 observer: counter)
-            try await body(try await Scene(store: store, clock: HandClock()), store, counter)
+            try await body(try await TestStore(store: store, clock: ManualClock()), store, counter)
             try await store.close()
         }
     }
 
     /// A batch as large as one may be.
-    private func largestBatch(in scene: Scene) async throws -> [Subscription] {
-        let fcm = try await scene.store.create(.of(scene.application, kind: .androidFCM))
-        _ = try await scene.registerMany(1_024, on: fcm)
+    private func largestBatch(in fixture: TestStore) async throws -> [Subscription] {
+        let fcm = try await fixture.store.create(.of(fixture.application, kind: .androidFCM))
+        _ = try await fixture.registerMany(1_024, on: fcm)
         return (1...1_024).map { number in
             Subscription(device: .token("\(number)"), topics: Set((0..<32).map { "t\((number + $0) % 1_024)" }))
         }
     }
 
     @Test func `the largest batch of subscriptions is a transaction for each step`() async throws {
-        try await withScene { scene, _, counter in
-            let batch = try await largestBatch(in: scene)
+        try await withFixture { fixture, _, counter in
+            let batch = try await largestBatch(in: fixture)
             counter.reset()
-            let refusals = try await scene.store.subscribe(batch, of: scene.application.key)
+            let refusals = try await fixture.store.subscribe(batch, of: fixture.application.key)
             #expect(refusals.allSatisfy { $0 == nil })
             // 16 to look devices up, 16 to make topics, 64 to write.
             #expect(counter.count == 96)
@@ -119,8 +120,8 @@ final class TransactionCounter: StoreObserver {
     }
 
     @Test func `another caller's write goes between the steps of a long one`() async throws {
-        try await withScene { scene, store, counter in
-            let batch = try await largestBatch(in: scene)
+        try await withFixture { fixture, store, counter in
+            let batch = try await largestBatch(in: fixture)
             let written = Mutex<Int?>(nil)
             let before = try await store.writer.write { $0.transactions }
             counter.reset {
@@ -129,7 +130,7 @@ final class TransactionCounter: StoreObserver {
                     written.withLock { $0 = session.transactions }
                 }
             }
-            _ = try await scene.store.subscribe(batch, of: scene.application.key)
+            _ = try await fixture.store.subscribe(batch, of: fixture.application.key)
             let after = try await store.writer.write { $0.transactions }
             let transaction = written.withLock { $0 }
             let at = try #require(transaction)
@@ -140,14 +141,14 @@ final class TransactionCounter: StoreObserver {
 
     @Test(arguments: [1, 64, 65, 1_024])
     func `topics are made and deleted in steps`(count: Int) async throws {
-        try await withScene { scene, _, counter in
-            let topics = try (0..<count).map { try NewTopic(name: "t\($0)", now: scene.clock.now) }
+        try await withFixture { fixture, _, counter in
+            let topics = try (0..<count).map { try NewTopic(name: "t\($0)", now: fixture.clock.now) }
             counter.reset()
-            let fates = try await scene.store.create(topics, of: scene.application.key)
+            let fates = try await fixture.store.create(topics, of: fixture.application.key)
             let steps = (count + NewTopic.perWrite - 1) / NewTopic.perWrite
             #expect(counter.count == steps)
             counter.reset()
-            #expect(try await scene.store.deleteTopics(fates.map(\.topic.key), of: scene.application.key) == count)
+            #expect(try await fixture.store.deleteTopics(fates.map(\.topic.key), of: fixture.application.key) == count)
             #expect(counter.count == steps)
         }
     }
@@ -162,7 +163,8 @@ final class TransactionCounter: StoreObserver {
         let waiting = Waiting()
         try await withDirectory { directory in
             let store = try SQLiteStore.open(
-                at: directory + "/belfry.sqlite", clock: HandClock(), logger: .strict, migrate: true, for: .copyingFrom,
+                at: directory + "/belfry.sqlite", clock: ManualClock(), logger: .strict, migrate: true,
+                for: .copyingFrom,
                 observer: waiting)
             let gate = DispatchSemaphore(value: 0)
             store.pool.asyncWriteWithoutTransaction { _ in gate.wait() }

@@ -48,7 +48,7 @@ import Testing
             let own = try await store.create(.of(try await store.create(.named("own"))))
             let other = try await store.create(.of(try await store.create(.named("other"))))
             let device = try await store.register(try .sample(1), as: nil, on: other)
-            // Too short for the catalogue: all devices of the platforms are looked at.
+            // Too short for the search index: all devices of the platforms are looked at.
             let search = DeviceSearch(platforms: [own.key], text: "1")
             #expect(try await store.devices(search, skip: 0, limit: 9).total == 0)
             let others = DeviceSearch(platforms: [other.key], text: String(device.uuid.uuidString.prefix(1)))

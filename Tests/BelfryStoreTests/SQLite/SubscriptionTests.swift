@@ -5,56 +5,56 @@ import Testing
 
 @testable import BelfryStore
 
-/// The posting lists hold what the devices' rows say, swept or not.
+/// The posting lists hold what the devices' rows say, merged or not.
 @Suite struct SubscriptionTests {
     @Test(arguments: [21, 22, 23] as [UInt64])
     func `the lists equal the rows after any history`(seed: UInt64) async throws {
         try await withSQLiteStore { store, _ in
-            let scene = try await Scene(store: store, clock: HandClock())
-            try await scene.tellOfSubscriptions(seed: seed) {
-                try await store.writer.write { try SQLiteSubscriptionSweep(session: $0).step() }
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            try await fixture.tellOfSubscriptions(seed: seed) {
+                try await store.writer.write { try SQLiteSubscriptionMerge(session: $0).step() }
             }
-            try await scene.expectListsEqualRows()
-            try await scene.expectPagingAsRows()
+            try await fixture.expectListsEqualRows()
+            try await fixture.expectPagingAsRows()
         }
     }
 
-    /// Devices change their topics while some lists have those of the sweep and others do not.
+    /// Devices change their topics while some lists have those of the merge and others do not.
     @Test(arguments: [31, 32, 33, 34] as [UInt64])
-    func `each list is whole in the middle of a sweep`(seed: UInt64) async throws {
+    func `each list is whole in the middle of a merge`(seed: UInt64) async throws {
         try await withSQLiteStore(use: .copyingFrom) { store, _ in
-            let scene = try await Scene(store: store, clock: HandClock())
+            let fixture = try await TestStore(store: store, clock: ManualClock())
             var dice = SplitMix64(seed: seed)
             var stepsBetween = 0
             func step() async throws {
                 if dice.chance(0.2) { try await store.forgetWhatIsRemembered() }
-                try await store.writer.write { try SQLiteSubscriptionSweep(session: $0, listsMax: 1).step() }
+                try await store.writer.write { try SQLiteSubscriptionMerge(session: $0, listsMax: 1).step() }
             }
-            try await scene.tellOfSubscriptions(seed: seed, pausingEvery: 1) {
+            try await fixture.tellOfSubscriptions(seed: seed, pausingEvery: 1) {
                 try await step()
-                guard try await store.read({ try $0.postingMark() }).sweep?.last != nil else { return }
+                guard try await store.read({ try $0.postingMark() }).merge?.last != nil else { return }
                 stepsBetween += 1
-                try await scene.expectPagingAsRows()
+                try await fixture.expectPagingAsRows()
             }
-            #expect(stepsBetween > 20, "devices change while some lists have those of the sweep")
+            #expect(stepsBetween > 20, "devices change while some lists have those of the merge")
             for _ in 0..<20 { try await step() }
-            try await scene.expectListsEqualRows()
+            try await fixture.expectListsEqualRows()
         }
     }
 
-    @Test func `a deleted platform leaves nothing in the lists when it goes in the middle of a sweep`() async throws {
+    @Test func `a deleted platform leaves nothing in the lists when it goes in the middle of a merge`() async throws {
         try await withSQLiteStore(use: .copyingFrom) { store, _ in
-            let scene = try await Scene(store: store, clock: HandClock())
-            try await scene.tellOfSubscriptions(seed: 41, pausingEvery: 1_000) {}
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            try await fixture.tellOfSubscriptions(seed: 41, pausingEvery: 1_000) {}
             for _ in 0..<2 {
-                try await store.writer.write { try SQLiteSubscriptionSweep(session: $0, listsMax: 2).step() }
+                try await store.writer.write { try SQLiteSubscriptionMerge(session: $0, listsMax: 2).step() }
             }
-            try await store.delete(scene.platform.key, force: true)
+            try await store.delete(fixture.platform.key, force: true)
             for _ in 0..<8 {
-                try await store.writer.write { try SQLiteSubscriptionSweep(session: $0, listsMax: 2).step() }
+                try await store.writer.write { try SQLiteSubscriptionMerge(session: $0, listsMax: 2).step() }
             }
             #expect(try await store.read { try $0.subscriptions() }.isEmpty)
-            #expect(try await store.read { try $0.postingMark() }.sweep == nil)
+            #expect(try await store.read { try $0.postingMark() }.merge == nil)
         }
     }
 }
@@ -76,14 +76,14 @@ extension Database {
     /// Topic and device of each posting.
     fileprivate func subscriptions() throws -> [[Int64]] {
         let rows = try prepared("SELECT device_id, others, topic_id, device_count FROM subscription").all {
-            (topic: $0.integer(2), count: $0.integer(3), stretch: try Stretch($0))
+            (topic: $0.integer(2), count: $0.integer(3), block: try PostingBlock($0))
         }
-        for row in rows { #expect(row.stretch.devices.count == row.count) }
-        return rows.flatMap { row in row.stretch.devices.map { [row.topic, $0] } }
+        for row in rows { #expect(row.block.devices.count == row.count) }
+        return rows.flatMap { row in row.block.devices.map { [row.topic, $0] } }
     }
 }
 
-extension Scene {
+extension TestStore {
     fileprivate func expectListsEqualRows() async throws {
         let (rows, lists) = try await (rows(), sqlite.pool.read { try $0.subscriptions() })
         #expect(Set(lists) == rows && lists.count == rows.count)

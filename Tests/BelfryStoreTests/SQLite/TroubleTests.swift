@@ -23,7 +23,7 @@ import Testing
             for suffix in ["", "-wal"] {
                 try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
             }
-            let survivor = try SQLiteStore.open(at: copy, clock: HandClock(), logger: .strict, migrate: false)
+            let survivor = try SQLiteStore.open(at: copy, clock: ManualClock(), logger: .strict, migrate: false)
             #expect(try await survivor.applications().map(\.name) == ["news"])
             try await survivor.close()
         }
@@ -31,38 +31,38 @@ import Testing
 
     @Test func `on a full disk nothing is half written, and with room it goes on`() async throws {
         try await withSQLiteStore { store, _ in
-            let scene = try await Scene(store: store, clock: HandClock())
-            _ = try await scene.registerMany(10)
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            _ = try await fixture.registerMany(10)
             try await store.limitPages(beyond: 20)
             let long = String(repeating: "x", count: 200_000)
             await #expect {
-                _ = try await scene.push(body: long)
+                _ = try await fixture.push(body: long)
             } throws: { error in
                 if case .unavailable(let words) = error as? StoreError { words.contains("full") } else { false }
             }
             #expect(try await store.nextDue() == nil)
             #expect(try await store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM push") } == 0)
-            #expect(try await scene.register("small").isActive)
+            #expect(try await fixture.register("small").isActive)
             try await store.limitPages(beyond: 1_000_000)
-            let push = try await scene.push(body: long)
-            try await scene.spread()
-            #expect(try await scene.counts(of: push) == [.pending: 11])
+            let push = try await fixture.push(body: long)
+            try await fixture.fanOut()
+            #expect(try await fixture.counts(of: push) == [.pending: 11])
         }
     }
 
     @Test func `a database that cannot be written says so and can still be read`() async throws {
         try await withSQLiteStore { store, _ in
-            let scene = try await Scene(store: store, clock: HandClock())
-            let device = try await scene.register("a")
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            let device = try await fixture.register("a")
             try await store.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA query_only = 1") }
             await #expect {
-                try await scene.register("b")
+                try await fixture.register("b")
             } throws: { error in
                 if case .unavailable = error as? StoreError { true } else { false }
             }
-            #expect(try await store.device(device.uuid, on: scene.platform.key) == device)
+            #expect(try await store.device(device.uuid, on: fixture.platform.key) == device)
             try await store.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA query_only = 0") }
-            #expect(try await scene.register("b").isActive)
+            #expect(try await fixture.register("b").isActive)
         }
     }
 
@@ -72,7 +72,7 @@ import Testing
             try Data(repeating: 7, count: 8_192).write(to: URL(fileURLWithPath: path))
             for path in [path, directory, directory + "/missing/belfry.sqlite"] {
                 #expect(throws: StoreError.self) {
-                    try SQLiteStore.open(at: path, clock: HandClock(), logger: .strict, migrate: true)
+                    try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true)
                 }
             }
         }
@@ -80,16 +80,16 @@ import Testing
 
     @Test func `the invariants stand in the schema`() async throws {
         try await withSQLiteStore { store, _ in
-            let scene = try await Scene(store: store, clock: HandClock())
-            _ = try await scene.registerMany(2)
-            _ = try await scene.push()
-            try await scene.spread()
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            _ = try await fixture.registerMany(2)
+            _ = try await fixture.push()
+            try await fixture.fanOut()
             for sql in [
                 "UPDATE device SET token = NULL", "UPDATE device SET reach = 3",
-                "UPDATE push_progress SET settled_at_ms = 1", "UPDATE page SET carry_count = 1",
-                "UPDATE platform SET parked_cause = 'deaths'", "UPDATE platform SET application_id = 99",
-                "INSERT INTO page (push_id, platform_id, lane, first_device_id, last_device_id, due_at_ms, devices, answers) "
-                    + "SELECT push_id, platform_id, lane, first_device_id, last_device_id, 0, devices, answers FROM page",
+                "UPDATE push_progress SET settled_at_ms = 1", "UPDATE batch SET claim_count = 1",
+                "UPDATE platform SET parked_cause = 'dead_tokens'", "UPDATE platform SET application_id = 99",
+                "INSERT INTO batch (push_id, platform_id, lane, first_device_id, last_device_id, due_at_ms, devices, answers) "
+                    + "SELECT push_id, platform_id, lane, first_device_id, last_device_id, 0, devices, answers FROM batch",
             ] {
                 await #expect(throws: DatabaseError.self) {
                     try await store.pool.write { try $0.execute(sql: sql) }
@@ -102,8 +102,8 @@ import Testing
 extension SQLiteStore {
     fileprivate func limitPages(beyond more: Int) async throws {
         try await pool.writeWithoutTransaction { db in
-            let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-            try db.execute(sql: "PRAGMA max_page_count = \(pages + more)")
+            let batches = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+            try db.execute(sql: "PRAGMA max_page_count = \(batches + more)")
         }
     }
 }

@@ -8,28 +8,28 @@ import Testing
 @Suite struct TwoStoresTests {
     @Test(.timeLimit(.minutes(1))) func `what one writes the other sees, and hears of`() async throws {
         try await withSQLiteStore { server, path in
-            let clock = HandClock()
+            let clock = ManualClock()
             let command = try SQLiteStore.open(at: path, clock: clock, logger: .strict, migrate: false)
-            let scene = try await Scene(store: server, clock: clock)
-            #expect(try await command.platform(scene.platform.key) == scene.platform)
+            let fixture = try await TestStore(store: server, clock: clock)
+            #expect(try await command.platform(fixture.platform.key) == fixture.platform)
             #expect(try await server.applications().count == 1)
 
-            var ear = server.hints().makeAsyncIterator()
-            let parking = Parking(cause: .deaths, detail: "many", since: clock.now)
-            try await command.park(scene.platform.key, parking)
-            while try await server.platform(scene.platform.key)?.parked == nil {
-                #expect(await ear.next(isolation: nil) != nil)
+            var receiver = server.hints().makeAsyncIterator()
+            let parking = Parking(cause: .deadTokens, detail: "many", since: clock.now)
+            try await command.park(fixture.platform.key, parking)
+            while try await server.platform(fixture.platform.key)?.parked == nil {
+                #expect(await receiver.next(isolation: nil) != nil)
             }
-            #expect(try await server.platform(scene.platform.key)?.parked == parking)
+            #expect(try await server.platform(fixture.platform.key)?.parked == parking)
             try await command.close()
         }
     }
 
     @Test func `writers of two processes do not disturb each other's topics and devices`() async throws {
         try await withSQLiteStore { first, path in
-            let clock = HandClock()
+            let clock = ManualClock()
             let second = try SQLiteStore.open(at: path, clock: clock, logger: .strict, migrate: false)
-            let here = try await Scene(store: first, clock: clock)
+            let here = try await TestStore(store: first, clock: clock)
             for number in 0..<40 {
                 let store: SQLiteStore = number.isMultiple(of: 2) ? first : second
                 let device = try await store.register(

@@ -39,7 +39,7 @@ enum Engine: String, CaseIterable, Sendable {
                 try await store.close()
             }
         case .postgres:
-            try await PostgresHall.withDatabase { connection in
+            try await TestDatabases.withDatabase { connection in
                 let store = try await PostgresStore.open(
                     .init(
                         connection: connection, connectionsMax: 4, clock: clock, quotas: quotas, observer: observer),

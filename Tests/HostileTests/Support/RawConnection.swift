@@ -39,17 +39,17 @@ final class RawConnection {
 
     /// Sends all of it; throws when the server closes before.
     func send(_ text: String) throws {
-        guard try sendWhatIsTaken(Array(text.utf8), patience: 15_000) == text.utf8.count else {
+        guard try sendWhatIsTaken(Array(text.utf8), timeout: 15_000) == text.utf8.count else {
             throw BelfryProcess.Failure(description: "the server took no more")
         }
     }
 
     /// Sends until the server closes, or takes nothing for a while; how many bytes went.
     ///
-    /// - Parameter patience: milliseconds.
+    /// - Parameter timeout: milliseconds.
     @discardableResult
-    func sendWhatIsTaken(_ bytes: [UInt8], patience: Int = 500) throws -> Int {
-        wait(seconds: patience / 1_000, microseconds: patience % 1_000 * 1_000, for: SO_SNDTIMEO)
+    func sendWhatIsTaken(_ bytes: [UInt8], timeout: Int = 500) throws -> Int {
+        wait(seconds: timeout / 1_000, microseconds: timeout % 1_000 * 1_000, for: SO_SNDTIMEO)
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].prefix(65_536).withUnsafeBytes {

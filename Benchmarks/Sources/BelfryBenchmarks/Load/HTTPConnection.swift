@@ -4,7 +4,7 @@ import NIOPosix
 import Synchronization
 
 /// An answer of HTTP/1.1, as far as a load generator looks.
-struct HTTPReply: Sendable {
+struct LoadResponse: Sendable {
     let status: Int
     let body: ByteBuffer
     /// Milliseconds since 1970, when its last byte was read.
@@ -34,10 +34,10 @@ final class ReplyReader: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private var unread = ByteBuffer()
-    private var onReply: (HTTPReply) -> Void
+    private var onReply: (LoadResponse) -> Void
     private var onEnd: (any Error) -> Void
 
-    init(onReply: @escaping (HTTPReply) -> Void, onEnd: @escaping (any Error) -> Void) {
+    init(onReply: @escaping (LoadResponse) -> Void, onEnd: @escaping (any Error) -> Void) {
         self.onReply = onReply
         self.onEnd = onEnd
     }
@@ -55,7 +55,7 @@ final class ReplyReader: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) { onEnd(BenchmarkFault("the server closed a connection")) }
 
-    private func next() -> HTTPReply? {
+    private func next() -> LoadResponse? {
         let parsed = unread.withUnsafeReadableBytes { bytes -> (status: Int, head: Int, body: Int)? in
             guard let head = Self.headEnd(bytes) else { return nil }
             var status = 0
@@ -65,7 +65,7 @@ final class ReplyReader: ChannelInboundHandler {
         guard let parsed, unread.readableBytes >= parsed.head + parsed.body else { return nil }
         unread.moveReaderIndex(forwardBy: parsed.head)
         let body = unread.readSlice(length: parsed.body) ?? ByteBuffer()
-        return HTTPReply(status: parsed.status, body: body, at: WallClock.now)
+        return LoadResponse(status: parsed.status, body: body, at: WallClock.now)
     }
 
     private static let blankLine = Array("\r\n\r\n".utf8)
@@ -109,14 +109,14 @@ final class HTTPCaller: Sendable {
     }
 
     private final class Waiting {
-        var promises: [EventLoopPromise<HTTPReply>] = []
+        var promises: [EventLoopPromise<LoadResponse>] = []
     }
 
     init(port: Int) { self.port = port }
 
-    func get(_ path: String) async throws -> HTTPReply { try await send("GET", path, nil, "") }
+    func get(_ path: String) async throws -> LoadResponse { try await send("GET", path, nil, "") }
 
-    func get(_ path: String, credentials: String) async throws -> HTTPReply {
+    func get(_ path: String, credentials: String) async throws -> LoadResponse {
         let reply = try await send("GET", path, credentials, "")
         guard reply.status == 200 else {
             throw BenchmarkFault("GET \(path) was answered \(reply.status): \(reply.text)")
@@ -125,9 +125,9 @@ final class HTTPCaller: Sendable {
     }
 
     @discardableResult
-    func delete(_ path: String) async throws -> HTTPReply { try await send("DELETE", path, nil, "") }
+    func delete(_ path: String) async throws -> LoadResponse { try await send("DELETE", path, nil, "") }
 
-    func post(_ path: String, credentials: String, _ body: String) async throws -> HTTPReply {
+    func post(_ path: String, credentials: String, _ body: String) async throws -> LoadResponse {
         let reply = try await send("POST", path, credentials, body)
         guard reply.status == 200 else {
             throw BenchmarkFault("POST \(path) was answered \(reply.status): \(reply.text)")
@@ -136,7 +136,7 @@ final class HTTPCaller: Sendable {
     }
 
     /// Posts what a simulator's control port is to do.
-    func order(_ path: String, _ body: String, method: String = "POST") async throws {
+    func perform(_ path: String, _ body: String, method: String = "POST") async throws {
         let reply = try await send(method, path, nil, body)
         guard 200..<300 ~= reply.status else {
             throw BenchmarkFault("\(method) \(path) was answered \(reply.status): \(reply.text)")
@@ -153,12 +153,12 @@ final class HTTPCaller: Sendable {
 
     private func send(
         _ method: String, _ path: String, _ credentials: String?, _ body: String
-    ) async throws -> HTTPReply {
+    ) async throws -> LoadResponse {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: localhost:\(port)\r\nContent-Length: \(body.utf8.count)\r\n"
         if let credentials { head += "Authorization: Basic \(credentials)\r\n" }
         let request = ByteBuffer(string: head + "\r\n" + body)
         let line = try await line()
-        let promise = line.channel.eventLoop.makePromise(of: HTTPReply.self)
+        let promise = line.channel.eventLoop.makePromise(of: LoadResponse.self)
         line.channel.eventLoop.execute {
             guard line.channel.isActive else { return promise.fail(BenchmarkFault("the server closed a connection")) }
             line.waiting.value.promises.append(promise)

@@ -1,14 +1,14 @@
 import NIOCore
 import NIOPosix
 
-/// A load of requests over keep-alive connections, each with one request in the air, from one thread.
+/// A load of requests over keep-alive connections, each with one request in flight, from one thread.
 struct HTTPLoad: Sendable {
     let port: Int
     let connections: Int
     /// Writes the whole request of a number.
     let write: @Sendable (Int, inout ByteBuffer) -> Void
     /// Told of each answer, on the one thread.
-    var onReply: @Sendable (Int, HTTPReply) -> Void = { _, _ in }
+    var onReply: @Sendable (Int, LoadResponse) -> Void = { _, _ in }
 
     /// Sends the requests of these numbers, and returns how many were answered with 200 each second.
     func run(_ numbers: Range<Int>) async throws -> Double {

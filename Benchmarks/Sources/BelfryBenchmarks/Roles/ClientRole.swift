@@ -26,17 +26,17 @@ struct ClientRole: AsyncParsableCommand {
             endpoint: APNsEndpoint(host: "localhost", port: port, trustRoots: Array(keys.authority.utf8)),
             configuration: configuration, eventLoopGroup: group, logger: Logger(label: "client"))
         let batches = try Workload.batches()
-        let crew = Crew(size: 4 * connections) { number in
+        let tasks = SendingTasks(size: 4 * connections) { number in
             let answers = await client.send(batches[number % batches.count])
             guard answers.allSatisfy(\.isAccepted) else {
                 throw BenchmarkFault("a batch was answered \(answers.first { !$0.isAccepted } as Any)")
             }
         }
         if warmsUp {
-            while client.snapshot.connectionsOpen < connections { try await crew.send(20 * crew.size) }
-            try await crew.send(4 * crew.size)
+            while client.snapshot.connectionsOpen < connections { try await tasks.send(20 * tasks.size) }
+            try await tasks.send(4 * tasks.size)
         }
-        let result = try await crew.measured(batches: requests / Workload.batchSize)
+        let result = try await tasks.measured(batches: requests / Workload.batchSize)
         try result.tell()
         await client.shutdown(within: .seconds(2))
     }

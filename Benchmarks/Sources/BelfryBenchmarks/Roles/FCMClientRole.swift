@@ -32,16 +32,16 @@ struct FCMClientRole: AsyncParsableCommand {
             quota: FCMQuota(perMinute: 1_000_000_000), configuration: configuration, eventLoopGroup: group,
             logger: Logger(label: "client"))
         let batches = try FCMWorkload.batches()
-        let crew = Crew(size: 4 * connections) { number in
+        let tasks = SendingTasks(size: 4 * connections) { number in
             let answers = await client.send(batches[number % batches.count])
             guard answers.allSatisfy(\.isAccepted) else {
                 throw BenchmarkFault("a batch was answered \(answers.first { !$0.isAccepted } as Any)")
             }
         }
         if warmsUp {
-            while client.snapshot.connectionsOpen < connections { try await crew.send(20 * crew.size) }
+            while client.snapshot.connectionsOpen < connections { try await tasks.send(20 * tasks.size) }
         }
-        try await crew.measured(batches: requests / Workload.batchSize).tell()
+        try await tasks.measured(batches: requests / Workload.batchSize).tell()
         await client.shutdown(within: .seconds(2))
         try await http.shutdown()
     }

@@ -28,7 +28,7 @@ struct WebPushRole: ParsableCommand {
         let message = try WebPushMessage(payload: Array(Workload.payload.utf8), ttl: 3_600)
         let vapid = try VAPID(key: VAPIDKey(), subject: "mailto:bench@example.org")
         let now = Int64(Date().timeIntervalSince1970)
-        let watch = Effort.Watch()
+        let watch = Effort.Housekeeping()
         var bytes = 0
         for subscription in subscriptions {
             bytes += try message.body(for: subscription).count
@@ -40,7 +40,7 @@ struct WebPushRole: ParsableCommand {
     }
 
     private func agree(_ browsers: [Browser]) throws -> Effort {
-        let watch = Effort.Watch()
+        let watch = Effort.Housekeeping()
         for number in 0..<messages {
             let key = try P256.KeyAgreement.PrivateKey(rawRepresentation: SymmetricKey(size: .bits256))
             _ = try key.sharedSecretFromKeyAgreement(with: browsers[number % browsers.count].key)

@@ -2,22 +2,23 @@ import Foundation
 
 /// The APNs client alone against the simulator, beside h2load against the same.
 struct ClientRows {
-    let stage: Stage
+    let environment: BenchmarkEnvironment
     let connections: Int
     let latency: Int
 
     func measure() async throws -> [Row] {
         let simulator =
             latency == 0
-            ? stage.simulator
+            ? environment.simulator
             : try await .start(
-                belfry: stage.options.belfry, directory: "\(stage.directory)/simulator-\(latency)", latency: latency)
+                belfry: environment.options.belfry, directory: "\(environment.directory)/simulator-\(latency)",
+                latency: latency)
         let h2load = try H2Load(simulator)
         var ours: [Effort] = []
         var theirs: [H2Load.Result] = []
         var peaks: [Double] = []
         _ = try await h2load.run(requests: 20_000, connections: connections)
-        for _ in 0..<stage.options.rounds {
+        for _ in 0..<environment.options.rounds {
             theirs.append(try await h2load.run(requests: requests, connections: connections))
             let (result, peak) = try await client(simulator)
             ours.append(result)
@@ -28,14 +29,14 @@ struct ClientRows {
         return rows(ours, peaks, theirs)
     }
 
-    private var requests: Int { stage.options.quick ? 100_000 : 300_000 }
+    private var requests: Int { environment.options.quick ? 100_000 : 300_000 }
 
     private func client(_ simulator: Simulator) async throws -> (Effort, Double) {
         let ended = try await Child.run(
             [
                 CommandLine.arguments[0], "client", "--port", "\(simulator.port)", "--keys", simulator.keys.directory,
                 "--requests", "\(requests)", "--connections", "\(connections)",
-            ] + (connections > 1 ? ["--warms-up"] : []), log: "\(stage.directory)/client")
+            ] + (connections > 1 ? ["--warms-up"] : []), log: "\(environment.directory)/client")
         var result = try Effort(told: ended.output)
         // Without a warm-up the whole process counts, as it does for h2load.
         if connections == 1 {

@@ -2,18 +2,18 @@ import Foundation
 
 /// The FCM client alone against the simulator, on one connection, beside h2load with the same bytes against the same.
 struct FCMClientRows {
-    let stage: Stage
+    let environment: BenchmarkEnvironment
 
     func measure() async throws -> [Row] {
         let provider = try await SimulatedProvider.start(
-            "fcm", ["--believing"], upTo: "project-id", belfry: stage.options.belfry,
-            directory: "\(stage.directory)/fcm")
+            "fcm", ["--believing"], upTo: "project-id", belfry: environment.options.belfry,
+            directory: "\(environment.directory)/fcm")
         let h2load = try H2Load(fcm: provider)
         var ours: [Ended] = []
         var theirs: [H2Load.Result] = []
         var providersCPU: [Double] = []
         _ = try await h2load.run(requests: 20_000, connections: 1)
-        for _ in 0..<stage.options.rounds {
+        for _ in 0..<environment.options.rounds {
             let cpu = provider.child.meter.cpuMilliseconds
             theirs.append(try await h2load.run(requests: requests, connections: 1))
             providersCPU.append((provider.child.meter.cpuMilliseconds - cpu) / Double(requests) * 1_000)
@@ -23,7 +23,7 @@ struct FCMClientRows {
         return rows(ours, theirs, providersCPU.median)
     }
 
-    private var requests: Int { stage.options.quick ? 50_000 : 150_000 }
+    private var requests: Int { environment.options.quick ? 50_000 : 150_000 }
 
     private struct Ended {
         let rate: Double
@@ -38,7 +38,7 @@ struct FCMClientRows {
                 CommandLine.arguments[0], "fcm-client", "--port", "\(provider.port)",
                 "--account", provider.credentialsFile, "--authority", provider.authorityFile,
                 "--requests", "\(requests)", "--connections", "1",
-            ], log: "\(stage.directory)/fcm-client")
+            ], log: "\(environment.directory)/fcm-client")
         return Ended(
             rate: try Effort(told: ended.output).rate,
             cpuPerThousand: ended.cpuMilliseconds / Double(requests) * 1_000, peakMiB: ended.peakMiB)

@@ -1,17 +1,17 @@
-/// How soon one device is told: by an idle server, and by one that carries a push to everybody.
+/// How soon one device is told: by an idle server, and by one that delivers a push to everybody.
 struct LatencyRows {
-    let stage: Stage
+    let environment: BenchmarkEnvironment
     let isBusy: Bool
 
     func measure() async throws -> [Row] {
-        let (server, crowd) = try await stage.serverWithCrowd()
+        let (server, crowd) = try await environment.serverWithCrowd()
         let sender = try await Sender(server)
         try await Task.sleep(for: .seconds(1))
         return [isBusy ? try await busy(sender, crowd) : try await idle(sender, crowd)]
     }
 
     private func idle(_ sender: Sender, _ crowd: Crowd) async throws -> Row {
-        try await stage.simulator.forget()
+        try await environment.simulator.forget()
         let cpu = sender.server.child.meter.cpuMilliseconds
         let samples = try await tell(crowd.singles.indices.prefix(250), pace: .milliseconds(40), sender, crowd)
         let used = (sender.server.child.meter.cpuMilliseconds - cpu) / Double(samples.count) * 1_000
@@ -23,17 +23,18 @@ struct LatencyRows {
         let server = sender.server
         var waits: [Double] = []
         while waits.count < 200 {
-            try await stage.simulator.forget()
+            try await environment.simulator.forget()
             let end = try await server.answered() + crowd.count
             _ = try await sender.push(to: .all)
-            while try await stage.simulator.toldCount() < crowd.count / 50 {
+            while try await environment.simulator.toldCount() < crowd.count / 50 {
                 try await Task.sleep(for: .milliseconds(5))
             }
             var samples: [Single] = []
             for place in crowd.singles.indices {
                 // Those of the tail, when the push to everybody is all but over, do not count.
-                guard try await stage.simulator.toldCount() < crowd.count * 49 / 50 else { break }
-                samples += try await tell([place], pace: .milliseconds(stage.options.quick ? 10 : 40), sender, crowd)
+                guard try await environment.simulator.toldCount() < crowd.count * 49 / 50 else { break }
+                samples += try await tell(
+                    [place], pace: .milliseconds(environment.options.quick ? 10 : 40), sender, crowd)
             }
             waits += samples.map { $0.toldAt - $0.posted.sentAt }
             while try await server.answered() < end + samples.count { try await Task.sleep(for: .milliseconds(20)) }
@@ -62,7 +63,7 @@ struct LatencyRows {
     private func toldAt(_ place: Int) async throws -> Double {
         for _ in 0..<1_000 {
             // The ledger cuts off fractions of a millisecond, which are counted against us.
-            if let at = try await stage.simulator.firstTold(Crowd.single(place)) { return at + 1 }
+            if let at = try await environment.simulator.firstTold(Crowd.single(place)) { return at + 1 }
             try await Task.sleep(for: .milliseconds(5))
         }
         throw BenchmarkFault("a device was not told within five seconds")

@@ -1,22 +1,22 @@
 /// One POST to devices of four platforms, to the last answer; and what a message of each platform costs.
 struct MixedRows {
-    let stage: Stage
+    let environment: BenchmarkEnvironment
 
     func measure() async throws -> [Row] {
-        let town = try await stage.town()
-        let alone = try await eachAlone(town)
-        let everybody = town.size(of: .all) * Town.Part.allCases.count
-        let meter = town.server.child.meter
+        let mix = try await environment.mix()
+        let alone = try await eachAlone(mix)
+        let everybody = mix.size(of: .all) * ProviderMix.Part.allCases.count
+        let meter = mix.server.child.meter
         try meter.resetPeak()
         let cpu = meter.cpuMilliseconds
-        let telling = try await town.tell(.all, waitingFor: Set(Town.Part.allCases))
-        let receipt = try await town.settled(telling.receipt, accepted: everybody)
+        let telling = try await mix.tell(.all, waitingFor: Set(ProviderMix.Part.allCases))
+        let receipt = try await mix.settled(telling.receipt, accepted: everybody)
         let used = (meter.cpuMilliseconds - cpu) / Double(everybody) * 1_000
         let whole = Row(
             what: "one POST to \(everybody.grouped) devices on four platforms",
             ours: (Double(everybody) / (try receipt.seconds())).perSecond, target: "told", cpu: used.fixed(0),
             memory: meter.peakMiB.fixed(0))
-        return [whole] + Town.Part.allCases.map { row($0, town, telling, alone[$0]) }
+        return [whole] + ProviderMix.Part.allCases.map { row($0, mix, telling, alone[$0]) }
     }
 
     /// A push to one platform alone.
@@ -26,16 +26,16 @@ struct MixedRows {
         let providersCPUPerThousand: Double
     }
 
-    private func eachAlone(_ town: Town) async throws -> [Town.Part: Alone] {
-        var alone: [Town.Part: Alone] = [:]
-        let size = town.size(of: .some)
-        for part in Town.Part.allCases {
+    private func eachAlone(_ mix: ProviderMix) async throws -> [ProviderMix.Part: Alone] {
+        var alone: [ProviderMix.Part: Alone] = [:]
+        let size = mix.size(of: .some)
+        for part in ProviderMix.Part.allCases {
             // The first opens connections.
-            _ = try await town.settled(town.tell(.some, on: part, waitingFor: [part]).receipt, accepted: size)
-            let meters = [town.server.child.meter, town.provider(of: part).meter]
+            _ = try await mix.settled(mix.tell(.some, on: part, waitingFor: [part]).receipt, accepted: size)
+            let meters = [mix.server.child.meter, mix.provider(of: part).meter]
             let before = meters.map(\.cpuMilliseconds)
-            let telling = try await town.tell(.some, on: part, waitingFor: [part])
-            _ = try await town.settled(telling.receipt, accepted: size)
+            let telling = try await mix.tell(.some, on: part, waitingFor: [part])
+            _ = try await mix.settled(telling.receipt, accepted: size)
             let used = zip(meters, before).map { ($0.cpuMilliseconds - $1) / Double(size) * 1_000 }
             alone[part] = Alone(
                 rate: Double(size) / (telling.seconds[part] ?? .nan), cpuPerThousand: used[0],
@@ -44,9 +44,11 @@ struct MixedRows {
         return alone
     }
 
-    private func row(_ part: Town.Part, _ town: Town, _ telling: Town.Telling, _ alone: Alone?) -> Row {
+    private func row(_ part: ProviderMix.Part, _ mix: ProviderMix, _ telling: ProviderMix.Telling, _ alone: Alone?)
+        -> Row
+    {
         let seconds = telling.seconds[part] ?? .nan
-        let size = town.size(of: .all)
+        let size = mix.size(of: .all)
         return Row(
             what: "its \(size.grouped) of \(part.rawValue), told after \(seconds.fixed(1)) s",
             ours: (Double(size) / seconds).perSecond,
@@ -55,7 +57,7 @@ struct MixedRows {
     }
 }
 
-extension Town {
+extension ProviderMix {
     /// The receipt of a push once it is settled; it must have been accepted for so many.
     func settled(_ id: String, accepted: Int) async throws -> Server.Receipt {
         for _ in 0..<600 {

@@ -2,7 +2,7 @@ import Foundation
 
 /// Nodes on PostgreSQL, beside the embedded store on the same machine, and beside PostgreSQL alone.
 struct PostgresRows {
-    let stage: Stage
+    let environment: BenchmarkEnvironment
 
     func measure() async throws -> [Row] {
         let database = try await Postgres.start()
@@ -17,23 +17,23 @@ struct PostgresRows {
     }
 
     private func measure(on database: Postgres) async throws -> [Row] {
-        let (embedded, embeddedCrowd) = try await stage.serverWithCrowd()
-        let directory = "\(stage.directory)/postgres"
+        let (embedded, embeddedCrowd) = try await environment.serverWithCrowd()
+        let directory = "\(environment.directory)/postgres"
         // Those of an earlier run are of another database.
         try? FileManager.default.removeItem(atPath: directory)
         let first = try await Server.start(
-            belfry: stage.options.belfry, directory: "\(directory)/1", simulator: stage.simulator,
+            belfry: environment.options.belfry, directory: "\(directory)/1", simulator: environment.simulator,
             database: database.url)
-        note("registering \(stage.options.devices.grouped) devices on PostgreSQL")
-        let (crowd, _) = try await Crowd.register(count: stage.options.devices, at: first, in: "\(directory)/1")
+        note("registering \(environment.options.devices.grouped) devices on PostgreSQL")
+        let (crowd, _) = try await Crowd.register(count: environment.options.devices, at: first, in: "\(directory)/1")
         let registrations = try await registrations(at: first, database)
         var (theirs, alone, together): ([Double], [Double], [Double]) = ([], [], [])
-        for _ in 0..<stage.options.longRounds {
+        for _ in 0..<environment.options.longRounds {
             theirs.append(try await push(to: embeddedCrowd, by: [embedded]))
             alone.append(try await push(to: crowd, by: [first]))
         }
         let second = try await Server.start(beside: first, directory: "\(directory)/2")
-        for _ in 0..<stage.options.longRounds { together.append(try await push(to: crowd, by: [first, second])) }
+        for _ in 0..<environment.options.longRounds { together.append(try await push(to: crowd, by: [first, second])) }
         try await second.stop()
         try await first.stop()
         let ratio = zip(alone, theirs).map { $0 / $1 }.median
@@ -54,7 +54,7 @@ struct PostgresRows {
     /// One push to everyone, to the end; how many were told a second.
     private func push(to crowd: Crowd, by nodes: [Server]) async throws -> Double {
         let sender = try await Sender(nodes[0])
-        try await stage.simulator.forget()
+        try await environment.simulator.forget()
         let before = try await answered(nodes)
         let posted = try await sender.push(to: .all)
         while try await answered(nodes) < before + crowd.count { try await Task.sleep(for: .milliseconds(20)) }
@@ -77,18 +77,18 @@ struct PostgresRows {
         let requests = RegistrationRequests(
             path: "/v1/registration", port: server.port, credentials: server.identity.app)
         let load = HTTPLoad(port: server.port, connections: Self.clients, write: requests.write)
-        let count = stage.options.quick ? 20_000 : 40_000
+        let count = environment.options.quick ? 20_000 : 40_000
         var next = 1_500_000_000
         var (ours, theirs): ([Double], [Double]) = ([], [])
-        for _ in 0..<stage.options.rounds {
+        for _ in 0..<environment.options.rounds {
             ours.append(try await load.run(next..<next + count))
             theirs.append(
-                try await database.singleInserts(clients: Self.clients, seconds: stage.options.quick ? 5 : 10))
+                try await database.singleInserts(clients: Self.clients, seconds: environment.options.quick ? 5 : 10))
             next += count
         }
         let ratio = zip(ours, theirs).map { $0 / $1 }.median
         return Row(
-            what: "registrations with ten tags on PostgreSQL, on \(stage.options.devices.grouped) devices",
+            what: "registrations with ten tags on PostgreSQL, on \(environment.options.devices.grouped) devices",
             ours: ours.median.perSecond, reference: "pgbench, single rows \(theirs.median.perSecond)",
             ratio: ratio.fixed(2), target: "≥ 0.6", isReached: ratio >= 0.6)
     }

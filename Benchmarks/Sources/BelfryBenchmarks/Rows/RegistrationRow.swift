@@ -1,12 +1,12 @@
 /// Durable registrations on a full table, beside a route that only decodes the same bodies.
 struct RegistrationRow {
-    let stage: Stage
+    let environment: BenchmarkEnvironment
 
     func measure() async throws -> [Row] {
-        let (server, crowd) = try await stage.serverWithCrowd()
+        let (server, crowd) = try await environment.serverWithCrowd()
         let port = try freePort()
         let decoder = try Child(
-            [CommandLine.arguments[0], "decoder", "--port", "\(port)"], log: "\(stage.directory)/decoder")
+            [CommandLine.arguments[0], "decoder", "--port", "\(port)"], log: "\(environment.directory)/decoder")
         _ = try await decoder.expect("the decoder") { $0.contains("ready") ? true : nil }
         let credentials = server.identity.app
         let ours = HTTPLoad(
@@ -19,7 +19,7 @@ struct RegistrationRow {
         var next = 1_500_000_000 + Int.random(in: 0..<1_000_000_000)
         var (ourLoads, theirLoads): ([Load], [Load]) = ([], [])
         try server.child.meter.resetPeak()
-        for _ in 0..<stage.options.rounds {
+        for _ in 0..<environment.options.rounds {
             ourLoads.append(try await load(ours, next..<next + count, server.child))
             theirLoads.append(try await load(theirs, next..<next + 2 * count, decoder))
             next += 2 * count
@@ -39,7 +39,7 @@ struct RegistrationRow {
         ]
     }
 
-    private var count: Int { stage.options.quick ? 20_000 : 40_000 }
+    private var count: Int { environment.options.quick ? 20_000 : 40_000 }
 
     private struct Load {
         let rate: Double

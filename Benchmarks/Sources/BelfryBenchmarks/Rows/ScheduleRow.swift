@@ -2,7 +2,7 @@ import NIOCore
 
 /// How late pushes leave that wait for their time among many others, and how fast those are taken.
 struct ScheduleRow {
-    let stage: Stage
+    let environment: BenchmarkEnvironment
 
     private static let dueCount = 250
     /// A push that is due within 60 seconds is sent at once.
@@ -10,9 +10,9 @@ struct ScheduleRow {
     private static let pace = 40.0
 
     func measure() async throws -> [Row] {
-        let directory = "\(stage.directory)/server-schedules"
+        let directory = "\(environment.directory)/server-schedules"
         let server = try await Server.start(
-            belfry: stage.options.belfry, directory: directory, simulator: stage.simulator,
+            belfry: environment.options.belfry, directory: directory, simulator: environment.simulator,
             settings: ["BELFRY_LIMIT_SENDERS_PER_SECOND": "0"])
         do {
             let row = try await row(server, in: directory)
@@ -27,10 +27,10 @@ struct ScheduleRow {
     private func row(_ server: Server, in directory: String) async throws -> Row {
         let (crowd, _) = try await Crowd.register(count: 1_000, at: server, in: directory)
         let requests = ScheduleRequests(port: server.port, credentials: server.identity.sender)
-        let waiting = stage.options.quick ? 100_000 : 1_000_000
+        let waiting = environment.options.quick ? 100_000 : 1_000_000
         note("scheduling \(waiting.grouped) pushes")
         let rate = try await HTTPLoad(port: server.port, connections: 64, write: requests.write).run(0..<waiting)
-        try await stage.simulator.forget()
+        try await environment.simulator.forget()
         try server.child.meter.resetPeak()
         let waits = try await waits(try await Sender(server), crowd)
         let (half, most, last) = (waits.quantile(0.5), waits.quantile(0.99), waits.max() ?? 0)
@@ -51,7 +51,7 @@ struct ScheduleRow {
         while WallClock.now < end { try await Task.sleep(for: .milliseconds(200)) }
         var waits: [Double] = []
         for place in places {
-            guard let toldAt = try await stage.simulator.firstTold(Crowd.single(place)) else {
+            guard let toldAt = try await environment.simulator.firstTold(Crowd.single(place)) else {
                 throw BenchmarkFault("a device was not told within five seconds of its time")
             }
             // The ledger cuts off fractions of a millisecond, which are counted against us.

@@ -1,11 +1,11 @@
 /// `/v2/registrations` of a full table: by a prefix or the whole of an id, and a page far behind.
 struct SearchRow {
-    let stage: Stage
+    let environment: BenchmarkEnvironment
 
     func measure() async throws -> [Row] {
-        let (server, crowd) = try await stage.serverWithCrowd()
-        let desk = Desk(server: server, http: HTTPCaller(port: server.port))
-        try await desk.waitForCatalogue()
+        let (server, crowd) = try await environment.serverWithCrowd()
+        let client = SearchClient(server: server, http: HTTPCaller(port: server.port))
+        try await client.waitForSearchIndex()
         let kinds: [(String, (Int) -> String)] = [
             ("a UUID's first 8 characters", { String(crowd.singles[$0 % crowd.singles.count].prefix(8)) }),
             ("a whole UUID", { crowd.singles[$0 % crowd.singles.count] }),
@@ -15,7 +15,7 @@ struct SearchRow {
         var found: [Double] = []
         var rows: [Row] = []
         for (name, text) in kinds {
-            let times = try await desk.times(count) { "q=\(text($0 &* 7_919))" }
+            let times = try await client.times(count) { "q=\(text($0 &* 7_919))" }
             rows.append(told("search by \(name)", times))
             found += times
         }
@@ -24,22 +24,22 @@ struct SearchRow {
             Row(
                 what: "search by a prefix or a whole id, on \(crowd.count.grouped) devices, p99",
                 ours: "\(worst.fixed(1)) ms", target: "≤ 50 ms", isReached: worst <= 50))
-        let middle = try await desk.times(count) {
+        let middle = try await client.times(count) {
             "q=\(Devices.hex($0 &* 7_919 % crowd.count).dropFirst(21).prefix(8))"
         }
         rows.append(told("search by 8 characters from the middle of a token", middle))
         // A machine that is too slow for it refuses.
-        if let short = try? await desk.times(5, { "q=\(Devices.hex($0).prefix(4))" }) {
+        if let short = try? await client.times(5, { "q=\(Devices.hex($0).prefix(4))" }) {
             rows.append(told("search by 4 characters, which looks at every device", short))
         }
-        rows.append(told("the first page", try await desk.times(count) { _ in "size=25" }))
+        rows.append(told("the first page", try await client.times(count) { _ in "size=25" }))
         let last = crowd.count / 25
-        rows.append(told("page \(last.grouped)", try await desk.times(count) { _ in "size=25&page=\(last)" }))
-        rows.append(told("the first page of a topic of all", try await desk.times(10) { _ in "topic=all" }))
+        rows.append(told("page \(last.grouped)", try await client.times(count) { _ in "size=25&page=\(last)" }))
+        rows.append(told("the first page of a topic of all", try await client.times(10) { _ in "topic=all" }))
         return rows
     }
 
-    private var count: Int { stage.options.quick ? 100 : 300 }
+    private var count: Int { environment.options.quick ? 100 : 300 }
 
     private func told(_ what: String, _ times: [Double]) -> Row {
         Row(what: what, ours: "\(times.median.fixed(1)) ms, p99 \(times.quantile(0.99).fixed(1)) ms", target: "told")
@@ -47,7 +47,7 @@ struct SearchRow {
 }
 
 /// A back end that looks devices up, one request after the other.
-private struct Desk {
+private struct SearchClient {
     let server: Server
     let http: HTTPCaller
 
@@ -65,9 +65,9 @@ private struct Desk {
         return times
     }
 
-    /// Devices are catalogued by the thousand, a moment after they came, and the whole catalogue is written anew at times:
-    /// waits until the server rests.
-    func waitForCatalogue() async throws {
+    /// Devices are indexed by the thousand, a moment after they came, and the whole search index is written anew at
+    /// times: waits until the server is idle.
+    func waitForSearchIndex() async throws {
         for _ in 0..<300 {
             let before = server.child.meter.cpuMilliseconds
             try await Task.sleep(for: .seconds(1))
@@ -76,7 +76,7 @@ private struct Desk {
         throw BenchmarkFault("the server is still at work after five minutes")
     }
 
-    private func registrations(_ query: String) async throws -> HTTPReply {
+    private func registrations(_ query: String) async throws -> LoadResponse {
         try await http.get("/v2/registrations?\(query)", credentials: server.identity.sender)
     }
 }

@@ -3,16 +3,16 @@ import Foundation
 
 /// Messages to browsers, encrypted and signed on one core, beside pywebpush with the same payload.
 struct WebPushRows {
-    let stage: Stage
+    let environment: BenchmarkEnvironment
 
     func measure() async throws -> [Row] {
-        let pywebpush = PyWebPush(directory: stage.directory)
+        let pywebpush = PyWebPush(directory: environment.directory)
         try await pywebpush.install()
         var signed: [Effort] = []
         var remembered: [Effort] = []
         var agreed: [Effort] = []
         var theirs: [Effort] = []
-        for _ in 0..<stage.options.rounds {
+        for _ in 0..<environment.options.rounds {
             signed.append(try await ours(["--services", "\(messages)"]))
             remembered.append(try await ours(["--services", "4"]))
             agreed.append(try await ours(["--services", "1", "--agrees-only"]))
@@ -25,12 +25,12 @@ struct WebPushRows {
         ]
     }
 
-    private var messages: Int { stage.options.quick ? 10_000 : 40_000 }
+    private var messages: Int { environment.options.quick ? 10_000 : 40_000 }
 
     private func ours(_ options: [String]) async throws -> Effort {
         let ended = try await Child.run(
             [CommandLine.arguments[0], "web-push", "--messages", "\(messages)"] + options,
-            log: "\(stage.directory)/web-push")
+            log: "\(environment.directory)/web-push")
         return try Effort(told: ended.output)
     }
 

@@ -1,7 +1,7 @@
 /// From one POST to the last answer, for a hundredth, a tenth and all of the devices, beside h2load on the same
 /// simulator.
 struct WholePathRows {
-    let stage: Stage
+    let environment: BenchmarkEnvironment
 
     private struct Sample {
         let rate: Double
@@ -10,14 +10,14 @@ struct WholePathRows {
     }
 
     func measure() async throws -> [Row] {
-        let (server, crowd) = try await stage.serverWithCrowd()
+        let (server, crowd) = try await environment.serverWithCrowd()
         let sender = try await Sender(server)
-        let h2load = try H2Load(stage.simulator)
+        let h2load = try H2Load(environment.simulator)
         var theirs: [H2Load.Result] = []
         var samples: [Crowd.Part: [Sample]] = [:]
         _ = try await push(to: .few, times: 2, crowd, sender)
-        for _ in 0..<stage.options.longRounds {
-            theirs.append(try await h2load.run(requests: stage.options.quick ? 100_000 : 300_000, connections: 1))
+        for _ in 0..<environment.options.longRounds {
+            theirs.append(try await h2load.run(requests: environment.options.quick ? 100_000 : 300_000, connections: 1))
             for (part, times) in [(Crowd.Part.few, 10), (.some, 2), (.all, 1)] {
                 samples[part, default: []].append(try await push(to: part, times: times, crowd, sender))
             }
@@ -29,7 +29,7 @@ struct WholePathRows {
     private func push(to part: Crowd.Part, times: Int, _ crowd: Crowd, _ sender: Sender) async throws -> Sample {
         let server = sender.server
         let size = crowd.size(of: part)
-        try await stage.simulator.forget()
+        try await environment.simulator.forget()
         try server.child.meter.resetPeak()
         let before = try await server.answered()
         let cpu = server.child.meter.cpuMilliseconds

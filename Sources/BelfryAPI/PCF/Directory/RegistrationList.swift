@@ -34,7 +34,7 @@ extension PCFv1 {
             let query = request.query
             let platforms = try await store.platforms(of: application.key).map(\.key)
             let text = query["q"]
-            let (skip, limit) = try Self.stretch(query)
+            let (skip, limit) = try Self.slice(query)
             let counter = Countdown(skip: skip, limit: limit)
             return try await JSONStream<String>(
                 frame: (#"{"custom_user_ids":["#, "]}"),
@@ -48,7 +48,7 @@ extension PCFv1 {
             ).response()
         }
 
-        private static func stretch(_ query: QueryItems) throws(InvalidInput) -> (skip: Int, limit: Int) {
+        private static func slice(_ query: QueryItems) throws(InvalidInput) -> (skip: Int, limit: Int) {
             guard query["size"] != nil || query["page"] != nil else { return (0, .max) }
             let page = try PageQuery(query, sizeMin: 1)
             guard page.page <= customUserIDPagesMax else {
@@ -60,7 +60,7 @@ extension PCFv1 {
     }
 }
 
-/// Takes a stretch out of a list that comes in chunks.
+/// Takes a slice out of a list that comes in chunks.
 private actor Countdown {
     private var skip: Int
     private var limit: Int
@@ -70,7 +70,7 @@ private actor Countdown {
         self.limit = limit
     }
 
-    /// The next elements of the stretch; none at its end.
+    /// The next elements of the slice; none at its end.
     func next(
         after last: String?, _ chunk: @Sendable (String?) async throws -> [String]
     ) async throws -> [String] {

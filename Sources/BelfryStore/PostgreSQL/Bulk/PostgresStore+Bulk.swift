@@ -39,7 +39,7 @@ extension PostgresWriteSession {
                 isActive: try row[BulkTable.device.place(of: "reach")].number > 0,
                 topics: try topics.withUnsafeBytes { try TopicList.decode($0) })
         }
-        try sweep(devices, until: try last[0].number)
+        try merge(devices, until: try last[0].number)
     }
 }
 

@@ -8,7 +8,7 @@ import Synchronization
 final class PostgresWatch: Sendable {
     // SAFETY: set once, and a dispatch source may be used from anywhere.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer
-    private let crier: Crier
+    private let changeNotifier: ChangeNotifier
     private let logger: Logger
     private let rounds = Atomic(0)
     private let chores: [Chore]
@@ -17,21 +17,21 @@ final class PostgresWatch: Sendable {
     /// Rounds between two looks at the chores.
     private static let choresEvery = 25
 
-    init(crier: Crier, logger: Logger) {
-        self.crier = crier
+    init(changeNotifier: ChangeNotifier, logger: Logger) {
+        self.changeNotifier = changeNotifier
         self.logger = logger
         chores = [
             Chore(name: "housekeeping", lock: PostgresSessionStatements.housekeeping) { session in
-                try Demolition(session: session).resume()
-                try Retirement(session: session).resume()
-                try TopicBurial(session: session).step()
+                try ApplicationDeletion(session: session).resume()
+                try PlatformDeletion(session: session).resume()
+                try TopicDeletion(session: session).step()
             },
             Chore(name: "settling", lock: PostgresSessionStatements.settling) { try DeviceHorizon(session: $0).step() },
-            Chore(name: "sweeping", lock: PostgresSessionStatements.sweeping) {
-                try PostgresSubscriptionSweep(session: $0).step()
+            Chore(name: "merging", lock: PostgresSessionStatements.merging) {
+                try PostgresSubscriptionMerge(session: $0).step()
             },
-            Chore(name: "cataloguing", lock: PostgresSessionStatements.cataloguing) {
-                try Catalogue(session: $0).step()
+            Chore(name: "indexing", lock: PostgresSessionStatements.indexing) {
+                try DeviceSearchIndex(session: $0).step()
             },
         ]
         timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "belfry.store.watch"))
@@ -43,7 +43,7 @@ final class PostgresWatch: Sendable {
     func start(_ store: PostgresStore) {
         timer.setEventHandler { [weak self, weak store] in
             guard let self, let store else { return }
-            crier.speak()
+            changeNotifier.speak()
             let round = rounds.add(1, ordering: .relaxed).newValue
             guard round.isMultiple(of: Self.choresEvery) else { return }
             for chore in chores { chore.begin(in: store, logger) }

@@ -7,31 +7,31 @@ final class PostgresWriteSession: WriteSession {
     let db: Connection
     let now: Instant
     let secrets: Secrets
-    let pushes: PushShelf
-    let topicBook: PostgresTopicBook
-    let quotaBook: QuotaBook
+    let pushes: PushCache
+    let topicCache: PostgresTopicCache
+    let quotaCounts: QuotaCounts
     let sharedUse: SharedUse
     var effects = Effects()
-    /// Topics to be remembered after the commit, and how many were buried before it looked for them.
-    var found: (topics: [TopicName: Topic], burials: Int64)?
+    /// Topics to be remembered after the commit, and how many were deleted before it looked for them.
+    var found: (topics: [TopicName: Topic], topicDeletions: Int64)?
 
     init(
-        db: Connection, now: Instant, secrets: Secrets, pushes: PushShelf, topicBook: PostgresTopicBook,
-        quotaBook: QuotaBook,
+        db: Connection, now: Instant, secrets: Secrets, pushes: PushCache, topicCache: PostgresTopicCache,
+        quotaCounts: QuotaCounts,
         sharedUse: SharedUse
     ) {
         self.db = db
         self.now = now
         self.secrets = secrets
         self.pushes = pushes
-        self.topicBook = topicBook
-        self.quotaBook = quotaBook
+        self.topicCache = topicCache
+        self.quotaCounts = quotaCounts
         self.sharedUse = sharedUse
     }
 
     func prepared(_ sql: String) -> Statement { db.prepared(sql) }
 
-    func rosterChanged() { effects.rosterChanged = true }
+    func registryChanged() { effects.registryChanged = true }
 
     func hold(_ platforms: [Key<Platform>]) throws -> Set<Key<Platform>> {
         Set(try prepared(PlatformStatements.hold).all(SQLKeys(platforms)) { Key($0.integer(0)) })
@@ -57,18 +57,18 @@ enum PostgresSessionStatements {
     /// Whether this node may do the housekeeping now. The lock goes with the transaction.
     static let housekeeping = "SELECT pg_try_advisory_xact_lock(7236828794) /* session.housekeeping */"
 
-    /// The same for the catalogue.
-    static let cataloguing = "SELECT pg_try_advisory_xact_lock(7236828795) /* session.cataloguing */"
+    /// The same for the search index.
+    static let indexing = "SELECT pg_try_advisory_xact_lock(7236828795) /* session.indexing */"
 
     /// The same for a look at how far devices have come.
     static let settling = "SELECT pg_try_advisory_xact_lock(7236828799) /* session.settling */"
 
     /// The same for the posting lists.
-    static let sweeping = "SELECT pg_try_advisory_xact_lock(7236828797) /* session.sweeping */"
+    static let merging = "SELECT pg_try_advisory_xact_lock(7236828797) /* session.merging */"
 
-    /// What each connection is told. An answer waits for the disk even where the server's default is not to. A node that is cut
-    /// off inside a transaction keeps its locks for ten seconds. Plans are made once for each statement, and walk indexes
-    /// from row to row however small a table is, for it may have grown by the next time.
+    /// What each connection is told. An answer waits for the disk even where the server's default is not to. A node
+    /// that is cut off inside a transaction keeps its locks for ten seconds. Plans are made once for each statement,
+    /// and scan indexes from row to row however small a table is, for it may have grown by the next time.
     static let setup = """
         SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local');
         SET statement_timeout = '20s';

@@ -147,7 +147,7 @@ private final class Transaction<Value: Sendable>: Sendable {
         store.observer.transactionEnded(after: begun.duration(to: .now))
         try connection.prepared(PostgresSessionStatements.commit).run()
         signature?.noteCommit()
-        if let found = session.found { session.topicBook.learn(found.topics, since: found.burials) }
+        if let found = session.found { session.topicCache.learn(found.topics, since: found.topicDeletions) }
         return (value, session.effects)
     }
 }

@@ -4,8 +4,8 @@ import PostgreSQL
 /// Up to which device none comes any more.
 ///
 /// Ids do not ascend as commits do: whoever took an id may commit it later. So it is the newest that there was when the
-/// oldest transaction of now had not begun. Whoever takes devices in the order of their ids goes no further (`Catalogue`,
-/// `PostgresSubscriptionSweep`).
+/// oldest transaction of now had not begun. Whoever takes devices in the order of their ids goes no further
+/// (`DeviceSearchIndex`, `PostgresSubscriptionMerge`).
 struct DeviceHorizon {
     let session: PostgresWriteSession
 

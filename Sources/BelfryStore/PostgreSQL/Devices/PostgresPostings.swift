@@ -3,17 +3,17 @@ import PostgreSQL
 
 /// Reads the posting lists of one platform, all from the transaction that it is in.
 ///
-/// A device that is swept meanwhile may be met twice, in its list and among those not swept, and is returned once.
+/// A device that is merged meanwhile may be met twice, in its list and among those not merged, and is returned once.
 final class PostgresPostings: SQLPostings {
     private let db: Connection
     private let platform: Key<Platform>
     private let application: Key<Application>
     private let now: Instant
     private var topicIDs: [String: Int64?] = [:]
-    /// Looked at before any list, so that none is missed who is swept meanwhile.
+    /// Looked at before any list, so that none is missed who is merged meanwhile.
     private lazy var mark = Result { try db.subscriptionMark() }
-    /// Devices not swept yet, by topic; see `PostgresSubscriptionSweep`.
-    private lazy var unswept = Result { try readUnswept() }
+    /// Devices not merged yet, by topic; see `PostgresSubscriptionMerge`.
+    private lazy var unmerged = Result { try readUnmerged() }
 
     /// - Parameter now: topics whose time has come have no list.
     init(_ db: Connection, platform: Key<Platform>, application: Key<Application>, now: Instant) {
@@ -39,31 +39,31 @@ final class PostgresPostings: SQLPostings {
         guard let topic = try topicID(name) else { return [] }
         var parts: [[Int64]] = []
         if after < (try mark.get()) {
-            parts.append(try stretched(topic, after: after, limit: limit))
+            parts.append(try fromBlocks(topic, after: after, limit: limit))
             parts.append(try read(PostgresPostingStatements.topic, topic, platform, after, limit))
         }
-        parts.append(try unswept.get()[topic, default: []].filter { $0 > after })
+        parts.append(try unmerged.get()[topic, default: []].filter { $0 > after })
         parts.removeAll(where: \.isEmpty)
         let devices = parts.count < 2 ? parts.first ?? [] : Set(parts.joined()).sorted()
         return Array(devices.prefix(limit))
     }
 
-    private func stretched(_ topic: Int64, after: Int64, limit: Int) throws -> [Int64] {
+    private func fromBlocks(_ topic: Int64, after: Int64, limit: Int) throws -> [Int64] {
         // The first may be the one that was read last.
-        let stretchesAtOnce = max(4, limit / 256)
+        let blocksAtOnce = max(4, limit / 256)
         var devices: [Int64] = []
         var from = after
         while devices.count < limit {
-            let stretches = try db.prepared(PostgresPostingStatements.stretches).all(
-                topic, platform, from, stretchesAtOnce
+            let blocks = try db.prepared(PostgresPostingStatements.blocks).all(
+                topic, platform, from, blocksAtOnce
             ) {
                 (first: $0.integer(0), devices: try $0.postings(1))
             }
-            for device in stretches.lazy.flatMap(\.devices) where device.rawValue > max(after, devices.last ?? 0) {
+            for device in blocks.lazy.flatMap(\.devices) where device.rawValue > max(after, devices.last ?? 0) {
                 devices.append(device.rawValue)
             }
-            guard stretches.count == stretchesAtOnce else { break }
-            from = stretches[stretchesAtOnce - 1].first
+            guard blocks.count == blocksAtOnce else { break }
+            from = blocks[blocksAtOnce - 1].first
         }
         return Array(devices.prefix(limit))
     }
@@ -72,13 +72,13 @@ final class PostgresPostings: SQLPostings {
     func count(ofTopic name: String) throws -> Int {
         guard let topic = try topicID(name) else { return 0 }
         _ = try mark.get()
-        let swept = try db.prepared(PostgresPostingStatements.topicCount).first(topic, platform) { Int($0.integer(0)) }
-        return try (swept ?? 0) + unswept.get()[topic, default: []].count
+        let merged = try db.prepared(PostgresPostingStatements.topicCount).first(topic, platform) { Int($0.integer(0)) }
+        return try (merged ?? 0) + unmerged.get()[topic, default: []].count
     }
 
-    private func readUnswept() throws -> [Int64: [Int64]] {
+    private func readUnmerged() throws -> [Int64: [Int64]] {
         var found: [Int64: [Int64]] = [:]
-        try db.prepared(PostgresPostingStatements.unswept).each(try mark.get(), platform) { row in
+        try db.prepared(PostgresPostingStatements.unmerged).each(try mark.get(), platform) { row in
             for topic in try row.withBlob(1, { try TopicList.decode($0) }) {
                 found[topic, default: []].append(row.integer(0))
             }
@@ -100,7 +100,7 @@ final class PostgresPostings: SQLPostings {
 }
 
 enum PostgresPostingStatements {
-    /// The first of two stretches of `device_reach`.
+    /// The first of two ranges of `device_reach`.
     static let active = """
         (SELECT id /* postings.active */ FROM device WHERE platform_id = $1 AND reach = 1 AND id > $2
           ORDER BY id LIMIT $3)
@@ -110,7 +110,7 @@ enum PostgresPostingStatements {
          LIMIT $3
         """
 
-    /// Walks `device_reach`.
+    /// Scans `device_reach`.
     static let interactive = """
         SELECT id /* postings.interactive */ FROM device
          WHERE platform_id = $1 AND reach = 2 AND id > $2
@@ -118,7 +118,7 @@ enum PostgresPostingStatements {
          LIMIT $3
         """
 
-    /// The first of three stretches of `device_reach`.
+    /// The first of three ranges of `device_reach`.
     static let registered = """
         (SELECT id /* postings.registered */ FROM device WHERE platform_id = $1 AND reach = 0 AND id > $2
           ORDER BY id LIMIT $3)
@@ -130,7 +130,7 @@ enum PostgresPostingStatements {
          LIMIT $3
         """
 
-    /// Walks `device_custom_user`.
+    /// Scans `device_custom_user`.
     static let customUser = """
         SELECT id /* postings.custom_user */ FROM device
          WHERE platform_id = $1 AND custom_user_id = $2 AND reach > 0 AND id > $3
@@ -138,7 +138,7 @@ enum PostgresPostingStatements {
          LIMIT $4
         """
 
-    /// Walks the primary key.
+    /// Scans the primary key.
     static let topic = """
         SELECT device_id /* postings.topic */ FROM subscription
          WHERE topic_id = $1 AND platform_id = $2 AND device_id > $3
@@ -146,11 +146,11 @@ enum PostgresPostingStatements {
          LIMIT $4
         """
 
-    /// Walks the primary key, from the last stretch that begins at or before the place.
-    static let stretches = """
-        SELECT first_device_id, devices /* postings.stretches */ FROM subscription_stretch
+    /// Scans the primary key, from the last block that begins at or before the place.
+    static let blocks = """
+        SELECT first_device_id, devices /* postings.blocks */ FROM subscription_block
          WHERE topic_id = $1 AND platform_id = $2 AND first_device_id >= coalesce((
-            SELECT first_device_id FROM subscription_stretch
+            SELECT first_device_id FROM subscription_block
              WHERE topic_id = $1 AND platform_id = $2 AND first_device_id <= $3
              ORDER BY first_device_id DESC
              LIMIT 1), 0)
@@ -158,15 +158,15 @@ enum PostgresPostingStatements {
          LIMIT $4
         """
 
-    /// Walks both primary keys.
+    /// Scans both primary keys.
     static let topicCount = """
         SELECT (SELECT count(*) FROM subscription WHERE topic_id = $1 AND platform_id = $2)
-               + (SELECT coalesce(sum(device_count), 0)::bigint FROM subscription_stretch
+               + (SELECT coalesce(sum(device_count), 0)::bigint FROM subscription_block
                    WHERE topic_id = $1 AND platform_id = $2) /* postings.topic_count */
         """
 
-    /// Walks the primary key.
-    static let unswept = """
+    /// Scans the primary key.
+    static let unmerged = """
         SELECT id, topics /* postings.unswept */ FROM device
          WHERE id > $1 AND platform_id + 0 = $2 AND reach + 0 > 0
          ORDER BY id

@@ -47,7 +47,7 @@ struct PostgresRegistrar {
         case refused(any Error)
     }
 
-    /// - Parameter entries: no two of one device or one token; see `RegistrationDesk`.
+    /// - Parameter entries: no two of one device or one token; see `RegistrationQueue`.
     init(session: PostgresWriteSession, entries: [RegistrationEntry]) {
         self.session = session
         self.entries = entries
@@ -110,7 +110,7 @@ struct PostgresRegistrar {
 
     /// Refuses those whose custom user id, where it is new to their device, has as many devices as it may have.
     private mutating func checkUsers() throws {
-        guard let limit = session.quotaBook.quotas[.userDevices] else { return }
+        guard let limit = session.quotaCounts.quotas[.userDevices] else { return }
         let wanted = entries.map { newUser(of: $0) }
         let users = Array(Set(wanted.compactMap(\.self)))
         guard !users.isEmpty else { return }
@@ -121,7 +121,7 @@ struct PostgresRegistrar {
         for (index, user) in wanted.enumerated() {
             guard let user else { continue }
             do throws(StoreError) {
-                try session.quotaBook.quotas.check(.userDevices, use: counts[user] ?? 0)
+                try session.quotaCounts.quotas.check(.userDevices, use: counts[user] ?? 0)
                 counts[user, default: 0] += 1
             } catch {
                 refusals[index] = error
@@ -150,7 +150,7 @@ struct PostgresRegistrar {
             for index in indices where refusals[index] == nil {
                 let new = topicNames(of: entries[index]).subtracting(there)
                 do throws(StoreError) {
-                    try session.quotaBook.quotas.check(.topics, use: use, adding: new.count)
+                    try session.quotaCounts.quotas.check(.topics, use: use, adding: new.count)
                     there.formUnion(new)
                     use += new.count
                 } catch {
@@ -173,7 +173,7 @@ struct PostgresRegistrar {
         if let refusal = refusals[index] { throw refusal }
         let named = self.named(entry)
         let holding = Holding(platform: platform, token: entry.registration.token)
-        switch Enrolment(named: named, holder: holders[holding]) {
+        switch RegistrationRules(named: named, holder: holders[holding]) {
         case .create:
             let application = entry.platform.applicationKey
             try session.check(.devices, of: application)
@@ -243,7 +243,7 @@ struct PostgresRegistrar {
     private mutating func nameTopics() throws {
         let changed = rows.filter { $0.value.row.registeredAt == session.now && $0.value.row.token != nil }
         guard !changed.isEmpty || !new.isEmpty else { return }
-        let (book, burials) = try session.knownTopics()
+        let (book, topicDeletions) = try session.knownTopics()
         func known(_ name: String, _ draft: Draft) -> Topic? {
             book[draft.application]?[name].flatMap { $0.isLiving(at: session.now) ? $0 : nil }
         }
@@ -254,7 +254,7 @@ struct PostgresRegistrar {
             }
         }
         let found = try session.intern(unknown)
-        if !found.isEmpty { session.found = (found, burials) }
+        if !found.isEmpty { session.found = (found, topicDeletions) }
         func named(_ draft: Draft) -> [Int64] {
             draft.topics.compactMap { name in
                 let topic = known(name, draft) ?? found[TopicName(application: draft.application, name: name)]
@@ -269,19 +269,19 @@ struct PostgresRegistrar {
         var touched: [Key<Device>] = []
         var freed: [Key<Device>] = []
         var changed: [Draft] = []
-        var errata: [Key<Device>] = []
+        var staleDevices: [Key<Device>] = []
         for (key, draft) in rows.sorted(by: { $0.key < $1.key }) {
             guard let old = before[key] else { continue }
             if old.token != nil, old.token != draft.row.token { freed.append(key) }
             if !draft.row.isSame(as: old) {
                 if draft.row.token != nil { changed.append(draft) }
-                if !draft.row.hasTexts(of: old) { errata.append(key) }
+                if !draft.row.hasTexts(of: old) { staleDevices.append(key) }
                 postings.move(key, on: draft.row.platform, from: old.postings, to: draft.row.postings)
             } else if draft.row.registeredAt != old.registeredAt {
                 touched.append(key)
             }
         }
-        try session.noteErrata(errata)
+        try session.noteStaleDevices(staleDevices)
         if !touched.isEmpty {
             try session.prepared(PostgresDeviceStatements.touch).send(session.now, PostgresArray(touched))
         }

@@ -42,7 +42,7 @@ struct PostgresRelocation {
                 moved.append(row.key)
             }
         }
-        try session.noteErrata(moved)
+        try session.noteStaleDevices(moved)
         try postings.write(in: session)
     }
 }
@@ -52,11 +52,11 @@ extension PostgresWriteSession {
         try PostgresRelocation(session: self, platform: platform).relocate(moves)
     }
 
-    func bury(_ deaths: [Settlement.Death], on platform: Key<Platform>) throws {
-        guard !deaths.isEmpty else { return }
+    func delete(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws {
+        guard !deadTokens.isEmpty else { return }
         var postings = PostingChanges()
-        try prepared(PostgresDeviceStatements.bury).each(
-            platform, PostgresArray(deaths.map(\.device)), PostgresArray(deaths.map(\.since))
+        try prepared(PostgresDeviceStatements.delete).each(
+            platform, PostgresArray(deadTokens.map(\.device)), PostgresArray(deadTokens.map(\.since))
         ) { row in
             let topics = try row.withBlob(1) { try TopicList.decode($0) }
             postings.move(Key(row.integer(0)), on: platform, from: topics, to: [])

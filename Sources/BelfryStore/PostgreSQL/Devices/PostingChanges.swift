@@ -17,11 +17,11 @@ struct PostingChanges {
         gained += postings(after.subtracting(before))
     }
 
-    /// Leaves out devices that are not swept yet: a sweep will find what their rows say by then.
+    /// Leaves out devices that are not merged yet: a merge will find what their rows say by then.
     func write(in session: PostgresWriteSession) throws {
         guard !gained.isEmpty || !lost.isEmpty else { return }
         let mark = try session.heldSubscriptionMark()
-        let (lost, wanted) = (lost.swept(until: mark), gained.swept(until: mark))
+        let (lost, wanted) = (lost.merged(until: mark), gained.merged(until: mark))
         let living = try session.holdTopics(Set(wanted.map(\.list.topic)))
         let gained = wanted.filter { living.contains($0.list.topic) }
         for (sql, postings) in [(PostgresPostingStatements.remove, lost), (PostgresPostingStatements.add, gained)]
@@ -30,7 +30,7 @@ struct PostingChanges {
                 PostgresArray(postings.map(\.list.topic)), PostgresArray(postings.map(\.list.platform)),
                 PostgresArray(postings.map(\.device)))
         }
-        if !lost.isEmpty { try session.removeFromStretches(lost) }
+        if !lost.isEmpty { try session.removeFromBlocks(lost) }
     }
 }
 
@@ -43,7 +43,7 @@ struct Posting: Comparable {
 }
 
 extension [Posting] {
-    fileprivate func swept(until mark: Int64) -> [Posting] { filter { $0.device.rawValue <= mark }.sorted() }
+    fileprivate func merged(until mark: Int64) -> [Posting] { filter { $0.device.rawValue <= mark }.sorted() }
 }
 
 extension PostgresPostingStatements {

@@ -2,8 +2,8 @@ import BelfryCore
 import PostgreSQL
 
 extension Connection {
-    func recipients(of page: Page) throws -> [Recipient] {
-        try prepared(PostgresTokenStatements.among).all(PostgresArray(page.ready.map { page.devices[$0] })) { row in
+    func recipients(of batch: Batch) throws -> [Recipient] {
+        try prepared(PostgresTokenStatements.among).all(PostgresArray(batch.ready.map { batch.devices[$0] })) { row in
             Recipient(device: Key(row.integer(0)), token: DeviceToken(bytes: row.blob(1)))
         }
     }

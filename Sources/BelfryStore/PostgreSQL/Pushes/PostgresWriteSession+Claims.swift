@@ -3,54 +3,54 @@ import PostgreSQL
 
 extension PostgresWriteSession {
     func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid] {
-        let sql = work == .pages ? PostgresClaimStatements.pageBids : PostgresClaimStatements.walkBids
+        let sql = work == .batches ? PostgresClaimStatements.batchBids : PostgresClaimStatements.fanOutBids
         let bids = try prepared(sql).all(now, PostgresArray(lanes.map(\.rawValue))) { row in
             (lane: row.integer(0), bid: Bid(platform: Key(row.integer(1)), application: Key(row.integer(2))))
         }
         return { lane in bids.filter { $0.lane == lane.rawValue }.map(\.bid) }
     }
 
-    func leaseWalks(
+    func leaseFanOuts(
         in lane: Lane, on platform: Key<Platform>, atMost limit: Int, until end: Instant
-    ) throws -> [Walk] {
-        let claimed = try prepared(PostgresClaimStatements.walks).all(
-            lane.rawValue, platform, now, limit, end, as: ClaimedWalk.init)
+    ) throws -> [FanOut] {
+        let claimed = try prepared(PostgresClaimStatements.fanOuts).all(
+            lane.rawValue, platform, now, limit, end, as: ClaimedFanOut.init)
         return try claimed.sorted { ($0.dueAt, $0.push) < ($1.dueAt, $1.push) }
-            .compactMap { try $0.walk(on: platform, in: self) }
+            .compactMap { try $0.fanOut(on: platform, in: self) }
     }
 
-    func leasePages(
+    func leaseBatches(
         in lane: Lane, on platform: Key<Platform>, dueBy: Instant, atMost limit: Int, until end: Instant, waiting: Bool
-    ) throws -> [Page] {
-        let sql = waiting ? PostgresClaimStatements.allPages : PostgresClaimStatements.pages
+    ) throws -> [Batch] {
+        let sql = waiting ? PostgresClaimStatements.allBatches : PostgresClaimStatements.batches
         let leased = try prepared(sql).all(lane.rawValue, platform, dueBy, limit, end) { row in
             (
-                dueAt: row.integer(6), key: Key<Page>(row.integer(0)),
-                page: try readable { try Page(claimed: row, in: lane, on: platform, at: now) }
+                dueAt: row.integer(6), key: Key<Batch>(row.integer(0)),
+                batch: try readable { try Batch(claimed: row, in: lane, on: platform, at: now) }
             )
         }
-        return try leased.sorted { ($0.dueAt, $0.key) < ($1.dueAt, $1.key) }.compactMap { _, key, page in
-            try page ?? setAside(key)
+        return try leased.sorted { ($0.dueAt, $0.key) < ($1.dueAt, $1.key) }.compactMap { _, key, batch in
+            try batch ?? setAside(key)
         }
     }
 
-    /// Puts a page that was just claimed out of the way of the others; returns nil.
-    private func setAside(_ page: Key<Page>) throws -> Page? {
-        try prepared(PostgresClaimStatements.setPageAside).run(now + Damage.setAsideFor, page)
-        try noteDamage(page)
+    /// Puts a batch that was just claimed out of the way of the others; returns nil.
+    private func setAside(_ batch: Key<Batch>) throws -> Batch? {
+        try prepared(PostgresClaimStatements.setBatchAside).run(now + Damage.setAsideFor, batch)
+        try noteDamage(batch)
         return nil
     }
 
-    /// Puts a walk whose push cannot be read out of the way of the others; returns nil.
-    fileprivate func setAside(walkOf push: Key<Push>, on platform: Key<Platform>) throws -> Walk? {
-        try prepared(PostgresClaimStatements.setWalkAside).run(now + Damage.setAsideFor, push, platform)
+    /// Puts a fan-out whose push cannot be read out of the way of the others; returns nil.
+    fileprivate func setAside(fanOutOf push: Key<Push>, on platform: Key<Platform>) throws -> FanOut? {
+        try prepared(PostgresClaimStatements.setFanOutAside).run(now + Damage.setAsideFor, push, platform)
         effects.damaged.append("push \(push)")
         return nil
     }
 }
 
-/// A walk as its claim returns it.
-private struct ClaimedWalk {
+/// A fan-out as its claim returns it.
+private struct ClaimedFanOut {
     let push: Key<Push>
     let attempt: Int64
     let cursor: Key<Device>?
@@ -64,125 +64,125 @@ private struct ClaimedWalk {
     }
 
     /// nil when its push cannot be read.
-    func walk(on platform: Key<Platform>, in session: PostgresWriteSession) throws -> Walk? {
+    func fanOut(on platform: Key<Platform>, in session: PostgresWriteSession) throws -> FanOut? {
         guard let push = try readable({ try session.pushes.push(push, in: session.db) }) ?? nil else {
-            return try session.setAside(walkOf: push, on: platform)
+            return try session.setAside(fanOutOf: push, on: platform)
         }
-        return Walk(
+        return FanOut(
             pushKey: push.key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: cursor,
             attempt: attempt)
     }
 }
 
-extension Page {
-    /// From the columns of `PageStatements.claim`, as they are after the claim.
+extension Batch {
+    /// From the columns of `BatchStatements.claim`, as they are after the claim.
     fileprivate init(claimed row: Row, in lane: Lane, on platform: Key<Platform>, at now: Instant) throws {
         guard let devices = row.withBlob(4, { DeviceList.decode($0) }) else {
-            throw StoreError.damaged("page \(row.integer(0))")
+            throw StoreError.damaged("batch \(row.integer(0))")
         }
         self.init(
             key: Key(row.integer(0)), pushKey: Key(row.integer(1)), platformKey: platform, lane: lane,
             devices: devices, answers: try row.withBlob(5) { try [Answer](codes: $0, count: devices.count) },
             attempt: row.integer(2), isLapsed: row.integer(3) > 1,
-            rests: row.withBlob(5) {
-                Rests.inCodes($0, retryAt: Instant(milliseconds: row.integer(7)), now: now)
+            retryTimes: row.withBlob(5) {
+                RetryTimes.inCodes($0, retryAt: Instant(milliseconds: row.integer(7)), now: now)
             })
     }
 }
 
 /// What is claimed is leased by moving its due time to the end of the lease, so nothing ever needs rescuing.
 enum PostgresClaimStatements {
-    /// Leaps through `page_due` from one lane and platform to the next.
-    static let pageBids = """
-        WITH RECURSIVE bidder /* pages.bids */ AS (
-            (SELECT lane, platform_id, due_at_ms FROM page
+    /// Leaps through `batch_due` from one lane and platform to the next.
+    static let batchBids = """
+        WITH RECURSIVE bidder /* batches.bids */ AS (
+            (SELECT lane, platform_id, due_at_ms FROM batch
               WHERE is_open
               ORDER BY lane, platform_id, due_at_ms LIMIT 1)
             UNION ALL
             SELECT next.lane, next.platform_id, next.due_at_ms
               FROM bidder CROSS JOIN LATERAL (
-                SELECT page.lane, page.platform_id, page.due_at_ms FROM page
-                 WHERE is_open AND (page.lane, page.platform_id) > (bidder.lane, bidder.platform_id)
-                 ORDER BY page.lane, page.platform_id, page.due_at_ms LIMIT 1) AS next)
+                SELECT batch.lane, batch.platform_id, batch.due_at_ms FROM batch
+                 WHERE is_open AND (batch.lane, batch.platform_id) > (bidder.lane, bidder.platform_id)
+                 ORDER BY batch.lane, batch.platform_id, batch.due_at_ms LIMIT 1) AS next)
         SELECT lane, platform_id, application_id
           FROM bidder JOIN platform ON platform.id = platform_id JOIN application ON application.id = application_id
          WHERE due_at_ms <= $1 AND lane = ANY ($2)
-           AND parked_cause IS NULL AND NOT is_retired AND NOT is_doomed
+           AND parked_cause IS NULL AND NOT is_deleted AND NOT is_being_deleted
          ORDER BY lane, platform_id
         """
 
-    /// Leaps through `walk_due` from one lane and platform to the next.
-    static let walkBids = """
-        WITH RECURSIVE bidder /* walks.bids */ AS (
-            (SELECT lane, platform_id, due_at_ms FROM walk ORDER BY lane, platform_id, due_at_ms LIMIT 1)
+    /// Leaps through `fan_out_due` from one lane and platform to the next.
+    static let fanOutBids = """
+        WITH RECURSIVE bidder /* fan_outs.bids */ AS (
+            (SELECT lane, platform_id, due_at_ms FROM fan_out ORDER BY lane, platform_id, due_at_ms LIMIT 1)
             UNION ALL
             SELECT next.lane, next.platform_id, next.due_at_ms
               FROM bidder CROSS JOIN LATERAL (
-                SELECT walk.lane, walk.platform_id, walk.due_at_ms FROM walk
-                 WHERE (walk.lane, walk.platform_id) > (bidder.lane, bidder.platform_id)
-                 ORDER BY walk.lane, walk.platform_id, walk.due_at_ms LIMIT 1) AS next)
+                SELECT fan_out.lane, fan_out.platform_id, fan_out.due_at_ms FROM fan_out
+                 WHERE (fan_out.lane, fan_out.platform_id) > (bidder.lane, bidder.platform_id)
+                 ORDER BY fan_out.lane, fan_out.platform_id, fan_out.due_at_ms LIMIT 1) AS next)
         SELECT lane, platform_id, application_id
           FROM bidder JOIN platform ON platform.id = platform_id JOIN application ON application.id = application_id
          WHERE due_at_ms <= $1 AND lane = ANY ($2)
-           AND parked_cause IS NULL AND NOT is_retired AND NOT is_doomed
+           AND parked_cause IS NULL AND NOT is_deleted AND NOT is_being_deleted
          ORDER BY lane, platform_id
         """
 
-    /// Walks `page_due`, and passes over what another node is claiming.
-    static let pages = """
-        WITH due /* pages.claim */ AS MATERIALIZED (
-            SELECT id, due_at_ms FROM page
+    /// Scans `batch_due`, and passes over what another node is claiming.
+    static let batches = """
+        WITH due /* batches.claim */ AS MATERIALIZED (
+            SELECT id, due_at_ms FROM batch
              WHERE is_open AND lane = $1 AND platform_id = $2 AND due_at_ms <= $3
              ORDER BY due_at_ms, id
              LIMIT $4
                FOR UPDATE SKIP LOCKED)
-        UPDATE page
-           SET due_at_ms = $5, attempt = attempt + 1, carry_count = carry_count + 1
+        UPDATE batch
+           SET due_at_ms = $5, attempt = attempt + 1, claim_count = claim_count + 1
           FROM due
-         WHERE page.id = due.id
-        RETURNING page.id, push_id, attempt, carry_count, devices, answers, due.due_at_ms,
+         WHERE batch.id = due.id
+        RETURNING batch.id, push_id, attempt, claim_count, devices, answers, due.due_at_ms,
                   coalesce(retry_at_ms, due.due_at_ms)
         """
 
-    /// As `pages`, but waits for those that are being claimed or settled: none is left behind.
-    static let allPages = """
-        WITH due /* retirement.claim_pages */ AS MATERIALIZED (
-            SELECT id, due_at_ms FROM page
+    /// As `batches`, but waits for those that are being claimed or settled: none is left behind.
+    static let allBatches = """
+        WITH due /* platform_deletion.claim_batches */ AS MATERIALIZED (
+            SELECT id, due_at_ms FROM batch
              WHERE is_open AND lane = $1 AND platform_id = $2 AND due_at_ms <= $3
              ORDER BY due_at_ms, id
              LIMIT $4
                FOR UPDATE)
-        UPDATE page
-           SET due_at_ms = $5, attempt = attempt + 1, carry_count = carry_count + 1
+        UPDATE batch
+           SET due_at_ms = $5, attempt = attempt + 1, claim_count = claim_count + 1
           FROM due
-         WHERE page.id = due.id
-        RETURNING page.id, push_id, attempt, carry_count, devices, answers, due.due_at_ms,
+         WHERE batch.id = due.id
+        RETURNING batch.id, push_id, attempt, claim_count, devices, answers, due.due_at_ms,
                   coalesce(retry_at_ms, due.due_at_ms)
         """
 
-    /// Walks `walk_due`, and passes over what another node is claiming.
-    static let walks = """
-        WITH due /* walks.claim */ AS MATERIALIZED (
-            SELECT push_id, platform_id, due_at_ms FROM walk
+    /// Scans `fan_out_due`, and passes over what another node is claiming.
+    static let fanOuts = """
+        WITH due /* fan_outs.claim */ AS MATERIALIZED (
+            SELECT push_id, platform_id, due_at_ms FROM fan_out
              WHERE lane = $1 AND platform_id = $2 AND due_at_ms <= $3
              ORDER BY due_at_ms, push_id
              LIMIT $4
                FOR UPDATE SKIP LOCKED)
-        UPDATE walk
+        UPDATE fan_out
            SET due_at_ms = $5, attempt = attempt + 1, is_claimed = true
           FROM due
-         WHERE walk.push_id = due.push_id AND walk.platform_id = due.platform_id
-        RETURNING walk.push_id, attempt, cursor, due.due_at_ms
+         WHERE fan_out.push_id = due.push_id AND fan_out.platform_id = due.platform_id
+        RETURNING fan_out.push_id, attempt, cursor, due.due_at_ms
         """
 
     /// Takes the claim back, which nobody heard of.
-    static let setPageAside = """
-        UPDATE page /* damage.set_page_aside */ SET due_at_ms = $1, carry_count = carry_count - 1 WHERE id = $2
+    static let setBatchAside = """
+        UPDATE batch /* damage.set_batch_aside */ SET due_at_ms = $1, claim_count = claim_count - 1 WHERE id = $2
         """
 
     /// One that nobody claimed is due at once, so one that is not was set aside.
-    static let setWalkAside = """
-        UPDATE walk /* damage.set_walk_aside */ SET due_at_ms = $1, is_claimed = false
+    static let setFanOutAside = """
+        UPDATE fan_out /* damage.set_fan_out_aside */ SET due_at_ms = $1, is_claimed = false
          WHERE push_id = $2 AND platform_id = $3
         """
 }

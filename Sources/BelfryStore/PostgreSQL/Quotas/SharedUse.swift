@@ -40,7 +40,7 @@ final class SharedUse: Sendable {
 
     /// Writes down what was added, and counts anew what others may have changed; unless that is under way.
     func compare(in store: PostgresStore, _ logger: Logger) {
-        let stale = store.quotaBook.stale()
+        let stale = store.quotaCounts.stale()
         let isDue = state.withLock { state in
             guard !state.isComparing, !state.deltas.isEmpty || !stale.isEmpty else { return false }
             state.isComparing = true
@@ -49,8 +49,8 @@ final class SharedUse: Sendable {
         guard isDue else { return }
         store.pool.enqueue { [self, weak store] connection in
             guard let store else { return }
-            try writeDown(on: connection, store.quotaBook)
-            try count(stale, on: connection, store.quotaBook)
+            try writeDown(on: connection, store.quotaCounts)
+            try count(stale, on: connection, store.quotaCounts)
         } then: { [self] result in
             state.withLock { $0.isComparing = false }
             guard case .failure(let error) = result else { return }
@@ -59,14 +59,14 @@ final class SharedUse: Sendable {
     }
 
     /// Counts anew what others may have changed.
-    func count(_ accounts: [QuotaAccount], on connection: Connection, _ book: QuotaBook) throws {
+    func count(_ accounts: [QuotaAccount], on connection: Connection, _ book: QuotaCounts) throws {
         for account in accounts {
             book.learn(try connection.quotaUse(account) + (unwrittenUse(account) ?? 0), of: account)
         }
     }
 
     /// Writes down what was added, and returns when it is.
-    func writeDown(on connection: Connection, _ book: QuotaBook) throws {
+    func writeDown(on connection: Connection, _ book: QuotaCounts) throws {
         let deltas = state.withLock { $0.deltas }
         let applications = Set(deltas.keys.compactMap(\.application)).sorted()
         guard !applications.isEmpty else { return }

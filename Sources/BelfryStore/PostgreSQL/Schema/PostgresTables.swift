@@ -37,8 +37,8 @@ enum PostgresTables {
         );
         INSERT INTO device_horizon DEFAULT VALUES;
 
-        -- The posting lists of the topics, for active devices only. See decision 20. What a sweep wrote stands in
-        -- `subscription_stretch`, many devices in a row, coded as those of a page: the stretches of a list do not overlap, and
+        -- The posting lists of the topics, for active devices only. See decision 20. What a merge wrote stands in
+        -- `subscription_block`, many devices in a row, coded as those of a batch: the slices of a list do not overlap, and
         -- only lose devices. `subscription` holds those who subscribed later than they came. The mark is the last device
         -- whose topics are in either; see `PostgresSubscriptionSweep`.
         CREATE TABLE subscription (
@@ -47,7 +47,7 @@ enum PostgresTables {
             device_id bigint NOT NULL,
             PRIMARY KEY (topic_id, platform_id, device_id)
         ) WITH (autovacuum_vacuum_scale_factor = 0.05);
-        CREATE TABLE subscription_stretch (
+        CREATE TABLE subscription_block (
             topic_id bigint NOT NULL,
             platform_id bigint NOT NULL,
             first_device_id bigint NOT NULL,
@@ -63,14 +63,14 @@ enum PostgresTables {
 
         -- Topics that are gone, while devices still stand in their posting lists; see `TopicBurial`. And how many were ever
         -- buried; see `PostgresTopicBook`.
-        CREATE TABLE buried_topic (
+        CREATE TABLE deleted_topic (
             topic_id bigint PRIMARY KEY
         );
-        CREATE TABLE topic_burial (
+        CREATE TABLE topic_deletion (
             id bigint PRIMARY KEY DEFAULT 1 CHECK (id = 1),
-            burial_count bigint NOT NULL DEFAULT 0
+            topic_deletion_count bigint NOT NULL DEFAULT 0
         );
-        INSERT INTO topic_burial DEFAULT VALUES;
+        INSERT INTO topic_deletion DEFAULT VALUES;
 
         -- How many devices an application has, and how many bytes of content are stored of it; see `SharedUse`. What is
         -- counted in other tables is not counted here.

@@ -10,8 +10,8 @@ struct TopicName: Hashable, Comparable {
 }
 
 extension PostgresWriteSession {
-    /// The topics of these names, which are made where there are none. Another may bury them before this transaction ends:
-    /// then it is as if they had been buried behind it.
+    /// The topics of these names, which are made where there are none. Another may delete them before this transaction
+    /// ends: then it is as if they had been deleted behind it.
     func intern(_ wanted: Set<TopicName>) throws -> [TopicName: Topic] {
         var topics = try db.livingTopics(wanted, at: now)
         for name in wanted.sorted() where topics[name] == nil {
@@ -24,7 +24,7 @@ extension PostgresWriteSession {
         while true {
             let old = try prepared(TopicStatements.byName).first(application, name, as: Topic.init)
             if let old, old.isLiving(at: now) { return .existed(old) }
-            if let old { try TopicBurial(session: self).bury(old.key, of: application) }
+            if let old { try TopicDeletion(session: self).delete(old.key, of: application) }
             // Another node may make it at the same time; then it is found in the next round.
             let key = try prepared(PostgresTopicStatements.insert).first(application, name, expiresAt) {
                 Key<Topic>($0.integer(0))
@@ -44,7 +44,7 @@ extension PostgresWriteSession {
 
     /// nil where there is no limit.
     func topicRoom(of application: Key<Application>) throws -> Int? {
-        guard let limit = quotaBook.quotas[.topics] else { return nil }
+        guard let limit = quotaCounts.quotas[.topics] else { return nil }
         return max(0, limit - (try use(QuotaAccount(.topics, of: application))))
     }
 
@@ -59,8 +59,8 @@ extension PostgresWriteSession {
         return found
     }
 
-    /// First, so that of two who bury neither waits for the other's topics.
-    func forgetTopics() throws { try prepared(PostgresBurialStatements.countOn).send() }
+    /// First, so that of two who delete neither waits for the other's topics.
+    func forgetTopics() throws { try prepared(PostgresTopicDeletionStatements.countOn).send() }
 
     /// Those of the topics that live, and stay until the transaction ends: whoever brings devices into their lists needs that.
     func holdTopics(_ ids: Set<Int64>) throws -> Set<Int64> {
@@ -102,7 +102,7 @@ extension Connection {
 }
 
 enum PostgresTopicStatements {
-    /// Walks `topic_name`.
+    /// Scans `topic_name`.
     static let byNames = """
         SELECT found.id, found.name, found.expires_at_ms, found.application_id /* topics.by_names */
           FROM unnest($1, $2) AS wanted (application_id, name)
@@ -112,7 +112,7 @@ enum PostgresTopicStatements {
              LIMIT 1) AS found
         """
 
-    /// Those that live. Nobody buries them until the transaction ends.
+    /// Those that live. Nobody deletes them until the transaction ends.
     static let hold = """
         SELECT id /* topics.hold */ FROM topic
          WHERE id = ANY ($1) AND (expires_at_ms IS NULL OR expires_at_ms > $2)
@@ -127,8 +127,9 @@ enum PostgresTopicStatements {
         """
 }
 
-enum PostgresBurialStatements {
-    static let count = "SELECT burial_count /* burial.count */ FROM topic_burial WHERE id = 1"
+enum PostgresTopicDeletionStatements {
+    static let count = "SELECT topic_deletion_count /* topic_deletion.count */ FROM topic_deletion WHERE id = 1"
 
-    static let countOn = "UPDATE topic_burial /* burial.count_on */ SET burial_count = burial_count + 1 WHERE id = 1"
+    static let countOn =
+        "UPDATE topic_deletion /* topic_deletion.count_on */ SET topic_deletion_count = topic_deletion_count + 1 WHERE id = 1"
 }

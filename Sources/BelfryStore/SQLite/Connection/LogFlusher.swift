@@ -43,7 +43,7 @@ private final class LogFile: Sendable {
         guard fdatasync(descriptor) == 0 else { throw Self.failure("flushed") }
     }
 
-    private static func failure(_ deed: String) -> StoreError {
-        StoreError.unavailable("the log could not be \(deed): \(String(cString: strerror(errno)))")
+    private static func failure(_ effect: String) -> StoreError {
+        StoreError.unavailable("the log could not be \(effect): \(String(cString: strerror(errno)))")
     }
 }

@@ -49,7 +49,7 @@ struct SQLiteStatement: SQLStatement {
     enum Appetite { case next, stop }
 
     /// Calls `body` with each row in turn, as long as it wants more.
-    func walk<each Value: SQLiteValue>(_ values: repeat each Value, do body: (SQLiteRow) throws -> Appetite) throws {
+    func fanOut<each Value: SQLiteValue>(_ values: repeat each Value, do body: (SQLiteRow) throws -> Appetite) throws {
         try bind(repeat each values)
         defer { reset() }
         while try step(), try body(SQLiteRow(handle: handle)) == .next {}

@@ -16,20 +16,20 @@ final class SQLiteWatch: Sendable {
         timer.setEventHandler {
             // Whatever a write does, it first notices what others have written.
             writer.enqueue("watch") { session in
-                try session.sweepWhenQuiet()
-                try Demolition(session: session).resume()
-                try Retirement(session: session).resume()
-                try TopicBurial(session: session).step()
-                try Catalogue(session: session).stepWithoutVolumes()
+                try session.mergeWhenQuiet()
+                try ApplicationDeletion(session: session).resume()
+                try PlatformDeletion(session: session).resume()
+                try TopicDeletion(session: session).step()
+                try DeviceSearchIndex(session: session).stepWithoutSegments()
                 try session.writeDownContentUse()
             }
             do {
-                guard let volume = try pool.read({ try $0.prepareVolume(CatalogueSizes(), naming: naming) }) else {
+                guard let segment = try pool.read({ try $0.prepareSegment(SearchIndexSizes(), naming: naming) }) else {
                     return
                 }
-                writer.enqueue("catalogue") { try Catalogue(session: $0).take(volume) }
+                writer.enqueue("search index") { try DeviceSearchIndex(session: $0).take(segment) }
             } catch {
-                logger.debug("housekeeping put off", metadata: ["work": "catalogue", "error": "\(error)"])
+                logger.debug("housekeeping put off", metadata: ["work": "search index", "error": "\(error)"])
             }
         }
         timer.resume()
@@ -43,11 +43,11 @@ final class SQLiteWatch: Sendable {
 
 extension SQLiteWriteSession {
     /// Does what new devices left undone, when none came since the last look.
-    fileprivate func sweepWhenQuiet() throws {
+    fileprivate func mergeWhenQuiet() throws {
         let last = try prepared(SQLiteSubscriptionStatements.lastDevice).first { $0.integer(0) } ?? 0
         defer { lastDeviceSeen = last }
         guard last == lastDeviceSeen else { return }
-        try SQLiteSubscriptionSweep(session: self).stepIfBehind(last)
+        try SQLiteSubscriptionMerge(session: self).stepIfBehind(last)
         try TokenIndex(session: self).step()
     }
 }

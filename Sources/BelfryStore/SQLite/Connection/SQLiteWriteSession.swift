@@ -10,26 +10,26 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     // SAFETY: made before the writer's first job, and from then on touched on the writer's queue only.
     private let clock: any WallClock
     let secrets: Secrets
-    let pushes: PushShelf
-    let quotaBook: QuotaBook
+    let pushes: PushCache
+    let quotaCounts: QuotaCounts
     var contentUse = ContentUse()
     /// Topic ids by name, for the applications seen lately.
-    var topics = SQLiteTopicBook()
-    /// The platforms that are not doomed, once they are asked for.
-    private var stands: [Key<Platform>: Stand]?
-    /// See `SQLiteSubscriptionSweep`.
+    var topics = SQLiteTopicCache()
+    /// The platforms that are not being deleted, once they are asked for.
+    private var statuses: [Key<Platform>: PlatformStatus]?
+    /// See `SQLiteSubscriptionMerge`.
     var mark: PostingMark?
-    /// What the sweep that is under way appends.
+    /// What the merge that is under way appends.
     var gains: PostingGains?
     /// See `TokenIndex`.
-    var freshTokens: FreshTokens?
+    var unindexedTokens: UnindexedTokens?
     /// The newest device, as far as this process has made it.
     var newest: Int64?
     /// The newest device at the last look of `SQLiteWatch`.
     var lastDeviceSeen: Int64?
     var effects = Effects()
-    /// Enough new devices wait to be swept into the posting lists.
-    var sweepIsDue = false
+    /// Enough new devices wait to be merged into the posting lists.
+    var mergeIsDue = false
     /// Enough tokens of new devices wait to be brought into their index.
     var tokensAreDue = false
 
@@ -41,16 +41,16 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     private var changesBefore: Int64 = 0
 
     /// What claims and registrations have to know of a platform.
-    struct Stand {
+    struct PlatformStatus {
         let application: Key<Application>
         let isParked: Bool
     }
 
-    init(clock: any WallClock, secrets: Secrets, pushes: PushShelf, quotaBook: QuotaBook) {
+    init(clock: any WallClock, secrets: Secrets, pushes: PushCache, quotaCounts: QuotaCounts) {
         self.clock = clock
         self.secrets = secrets
         self.pushes = pushes
-        self.quotaBook = quotaBook
+        self.quotaCounts = quotaCounts
     }
 
     var now: Instant { clock.now }
@@ -68,7 +68,7 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     func begin(_ db: Database) throws {
         connection = db
         effects = Effects()
-        (sweepIsDue, tokensAreDue) = (false, false)
+        (mergeIsDue, tokensAreDue) = (false, false)
         try db.prepared(SQLiteSessionStatements.begin).run()
         transactions += 1
         changesBefore = sqlite3_total_changes64(db.sqliteConnection)
@@ -82,7 +82,7 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
 
     func commit(_ db: Database) throws -> Effects {
         try db.prepared(SQLiteSessionStatements.commit).run()
-        quotaBook.apply(effects.quotas)
+        quotaCounts.apply(effects.quotas)
         contentUse.commit(effects.quotas)
         return effects
     }
@@ -96,23 +96,23 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     }
 
     /// nil when there is no such platform, or no longer.
-    func stand(of platform: Key<Platform>) throws -> Stand? {
-        if let stands { return stands[platform] }
+    func status(of platform: Key<Platform>) throws -> PlatformStatus? {
+        if let statuses { return statuses[platform] }
         let rows = try prepared(PlatformStatements.all).all { row in try readable { try Platform(row) } }
             .compactMap(\.self)
-        let stands = Dictionary(
+        let statuses = Dictionary(
             uniqueKeysWithValues: rows.map {
-                ($0.key, Stand(application: $0.applicationKey, isParked: $0.parked != nil))
+                ($0.key, PlatformStatus(application: $0.applicationKey, isParked: $0.parked != nil))
             })
-        self.stands = stands
-        return stands[platform]
+        self.statuses = statuses
+        return statuses[platform]
     }
 
     func hold(_ platforms: [Key<Platform>]) throws -> Set<Key<Platform>> {
-        Set(try platforms.filter { try stand(of: $0) != nil })
+        Set(try platforms.filter { try status(of: $0) != nil })
     }
 
-    func awaitSweep() { gains = nil }
+    func awaitMerge() { gains = nil }
 
     func noteAccepted(_ push: Push) { pushes.keep(push) }
 
@@ -120,9 +120,9 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
         account.quota == .content ? account.application.map(contentUse.unwritten) : nil
     }
 
-    func rosterChanged() {
-        stands = nil
-        effects.rosterChanged = true
+    func registryChanged() {
+        statuses = nil
+        effects.registryChanged = true
     }
 
     /// `data_version` changes for this connection when another one has committed; only other processes have one.
@@ -131,17 +131,17 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
         defer { dataVersion = version }
         guard version != dataVersion, dataVersion != nil else { return }
         forget()
-        quotaBook.forgetAll()
-        effects.rosterChanged = true
+        quotaCounts.forgetAll()
+        effects.registryChanged = true
         effects.fallsDue = true
     }
 
     private func forget() {
-        topics = SQLiteTopicBook()
-        stands = nil
+        topics = SQLiteTopicCache()
+        statuses = nil
         mark = nil
         gains = nil
-        freshTokens = nil
+        unindexedTokens = nil
         newest = nil
         pushes.clear()
     }

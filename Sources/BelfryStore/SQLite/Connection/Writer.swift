@@ -18,7 +18,7 @@ final class Writer: Sendable {
     private let logger: Logger
     private let state = Mutex(WriterQueue())
     /// Rung when what the writer listens for has come.
-    private let bell = DispatchSemaphore(value: 0)
+    private let wakeSignal = DispatchSemaphore(value: 0)
     /// Called after a commit and before its callers are answered, with what the commit changed.
     private let committed: @Sendable (Effects, SQLiteWriteSession, Writer) -> Void
 
@@ -101,7 +101,7 @@ final class Writer: Sendable {
         }
         switch admission {
         case .queued: break
-        case .heard: bell.signal()
+        case .heard: wakeSignal.signal()
         case .wake: pool.asyncWriteWithoutTransaction { self.drain($0) }
         case .overloaded: job.fail(StoreError.overloaded(retryAfter: .seconds(1)))
         case .closed: job.fail(StoreError.unavailable("the database is closed"))
@@ -174,7 +174,7 @@ final class Writer: Sendable {
             switch state.withLock({ $0.step(after: count, worked: worked) }) {
             case .run(let job): return job
             case .commit: return nil
-            case .wait: batch.idle { bell.wait() }
+            case .wait: batch.idle { wakeSignal.wait() }
             }
         }
     }
@@ -195,7 +195,7 @@ final class Writer: Sendable {
         guard session.hasWritten else { return answers.forEach { $0() } }
         state.withLock { $0.beginFlush() }
         flusher.flush { flushed in
-            if self.state.withLock({ $0.endFlush() }) { self.bell.signal() }
+            if self.state.withLock({ $0.endFlush() }) { self.wakeSignal.signal() }
             switch flushed {
             case .success: for answer in answers { answer() }
             case .failure(let error): self.fail(jobs, error)
@@ -204,7 +204,7 @@ final class Writer: Sendable {
     }
 
     private func awaitFlush() {
-        while state.withLock({ $0.listensForFlush() }) { bell.wait() }
+        while state.withLock({ $0.listensForFlush() }) { wakeSignal.wait() }
     }
 
     private func fail(_ jobs: [Job], _ error: any Error) {

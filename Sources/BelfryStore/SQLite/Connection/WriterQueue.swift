@@ -13,7 +13,7 @@ struct WriterQueue {
     static let countMax = 10_000
     /// A transaction that need not wait for the last flush takes no more writes once it has worked this long: the disk is
     /// not to rest while writes wait for it, nor all callers to wait for one commit.
-    static let patience = Duration.microseconds(500)
+    static let waitMax = Duration.microseconds(500)
     /// Writes that come while the writer waits for a flush are done by the handful, since waking it costs as much as one.
     private static let handful = 8
 
@@ -21,13 +21,13 @@ struct WriterQueue {
     enum Step {
         case run(Writer.Job)
         case commit
-        /// Until the bell rings.
+        /// Until the writer is woken.
         case wait
     }
 
     var count: Int { waiting.count - position }
 
-    /// Returns whether the bell is to be rung.
+    /// Returns whether the writer is to be woken.
     mutating func append(_ job: Writer.Job) -> Bool {
         waiting.append(job)
         return count >= listensFor ?? .max && stopListening()
@@ -58,7 +58,7 @@ struct WriterQueue {
     /// slow disk gets larger transactions, and nobody waits long for a fast one.
     mutating func step(after count: Int, worked: Duration) -> Step {
         let isFull = count >= Self.countMax
-        if !isFull, isFlushing || worked < Self.patience, let job = next() { return .run(job) }
+        if !isFull, isFlushing || worked < Self.waitMax, let job = next() { return .run(job) }
         guard isFlushing else { return .commit }
         listensFor = isFull ? .max : Self.handful
         return .wait
@@ -66,7 +66,7 @@ struct WriterQueue {
 
     mutating func beginFlush() { isFlushing = true }
 
-    /// Returns whether the bell is to be rung.
+    /// Returns whether the writer is to be woken.
     mutating func endFlush() -> Bool {
         isFlushing = false
         return stopListening()

@@ -1,5 +1,5 @@
 enum SQLiteDeviceStatements {
-    /// Without those that `FreshTokens` holds.
+    /// Without those that `UnindexedTokens` holds.
     static let byToken = """
         SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
                os, os_version, model, manufacturer, alias, platform_id /* devices.by_token */

@@ -9,8 +9,8 @@ final class SQLitePostings: SQLPostings {
     private let mark: PostingMark
     private let now: Instant
     private var topicIDs: [String: Int64?] = [:]
-    /// Devices that are not in all of their lists yet, by topic; see `SQLiteSubscriptionSweep`.
-    private lazy var unswept = Result { try readUnswept() }
+    /// Devices that are not in all of their lists yet, by topic; see `SQLiteSubscriptionMerge`.
+    private lazy var unmerged = Result { try readUnmerged() }
 
     /// - Parameter now: topics whose time has come have no list.
     init(_ db: Database, platform: Key<Platform>, application: Key<Application>, now: Instant) throws {
@@ -43,23 +43,23 @@ final class SQLitePostings: SQLPostings {
     private func topic(_ name: String, after: Int64, limit: Int) throws -> [Int64] {
         guard let topic = try topicID(name) else { return [] }
         let last = mark.last(of: SubscriptionList(topic: topic, platform: platform))
-        var devices = after < last ? try swept(topic, after: after, limit: limit) : []
+        var devices = after < last ? try merged(topic, after: after, limit: limit) : []
         if devices.count < limit {
-            devices += try unswept(topic).lazy.filter { $0 > after }.prefix(limit - devices.count)
+            devices += try unmerged(topic).lazy.filter { $0 > after }.prefix(limit - devices.count)
         }
         return devices
     }
 
     /// Devices that are subscribed to the topic and not in its list yet.
-    private func unswept(_ topic: Int64) throws -> some Collection<Int64> {
+    private func unmerged(_ topic: Int64) throws -> some Collection<Int64> {
         let last = mark.last(of: SubscriptionList(topic: topic, platform: platform))
-        return try unswept.get()[topic, default: []].drop { $0 <= last }
+        return try unmerged.get()[topic, default: []].drop { $0 <= last }
     }
 
-    private func swept(_ topic: Int64, after: Int64, limit: Int) throws -> [Int64] {
+    private func merged(_ topic: Int64, after: Int64, limit: Int) throws -> [Int64] {
         var devices: [Int64] = []
-        try db.prepared(SQLitePostingStatements.topic).walk(topic, platform, after) { row in
-            for device in try Stretch(row).devices where device > after && devices.count < limit {
+        try db.prepared(SQLitePostingStatements.topic).fanOut(topic, platform, after) { row in
+            for device in try PostingBlock(row).devices where device > after && devices.count < limit {
                 devices.append(device)
             }
             return devices.count < limit ? .next : .stop
@@ -70,8 +70,8 @@ final class SQLitePostings: SQLPostings {
     /// How many devices are subscribed to the topic.
     func count(ofTopic name: String) throws -> Int {
         guard let topic = try topicID(name) else { return 0 }
-        let swept = try db.prepared(SQLitePostingStatements.topicCount).first(topic, platform) { Int($0.integer(0)) }
-        return try (swept ?? 0) + unswept(topic).count
+        let merged = try db.prepared(SQLitePostingStatements.topicCount).first(topic, platform) { Int($0.integer(0)) }
+        return try (merged ?? 0) + unmerged(topic).count
     }
 
     func topicID(_ name: String) throws -> Int64? {
@@ -82,9 +82,9 @@ final class SQLitePostings: SQLPostings {
         return id
     }
 
-    private func readUnswept() throws -> [Int64: [Int64]] {
+    private func readUnmerged() throws -> [Int64: [Int64]] {
         var found: [Int64: [Int64]] = [:]
-        try db.prepared(SQLitePostingStatements.unswept).each(mark.device, platform) { row in
+        try db.prepared(SQLitePostingStatements.unmerged).each(mark.device, platform) { row in
             for topic in try row.withBlob(1, { try TopicList.decode($0) }) {
                 found[topic, default: []].append(row.integer(0))
             }
@@ -110,7 +110,7 @@ extension Database {
 }
 
 enum SQLitePostingStatements {
-    /// Merges two stretches of `device_reach`.
+    /// Merges two ranges of `device_reach`.
     static let active = """
         SELECT id /* postings.active */ FROM device WHERE platform_id = ?1 AND reach = 1 AND id > ?2
         UNION ALL
@@ -119,7 +119,7 @@ enum SQLitePostingStatements {
          LIMIT ?3
         """
 
-    /// Walks `device_reach`.
+    /// Scans `device_reach`.
     static let interactive = """
         SELECT id /* postings.interactive */ FROM device
          WHERE platform_id = ?1 AND reach = 2 AND id > ?2
@@ -127,7 +127,7 @@ enum SQLitePostingStatements {
          LIMIT ?3
         """
 
-    /// Merges three stretches of `device_reach`.
+    /// Merges three ranges of `device_reach`.
     static let registered = """
         SELECT id /* postings.registered */ FROM device WHERE platform_id = ?1 AND reach = 0 AND id > ?2
         UNION ALL
@@ -138,7 +138,7 @@ enum SQLitePostingStatements {
          LIMIT ?3
         """
 
-    /// Walks `device_custom_user`.
+    /// Scans `device_custom_user`.
     static let customUser = """
         SELECT id /* postings.custom_user */ FROM device
          WHERE platform_id = ?1 AND custom_user_id = ?2 AND reach > 0 AND id > ?3
@@ -146,7 +146,7 @@ enum SQLitePostingStatements {
          LIMIT ?4
         """
 
-    /// Walks the primary key, from the last stretch that begins at or before the place.
+    /// Scans the primary key, from the last block that begins at or before the place.
     static let topic = """
         SELECT device_id, others /* postings.topic */ FROM subscription
          WHERE topic_id = ?1 AND platform_id = ?2 AND device_id >= coalesce(
@@ -154,14 +154,14 @@ enum SQLitePostingStatements {
          ORDER BY device_id
         """
 
-    /// Walks the primary key.
+    /// Scans the primary key.
     static let topicCount = """
         SELECT coalesce(sum(device_count), 0) /* postings.topic_count */
           FROM subscription
          WHERE topic_id = ?1 AND platform_id = ?2
         """
 
-    static let unswept = """
+    static let unmerged = """
         SELECT id, topics /* postings.unswept */ FROM device
          WHERE id > ?1 AND +platform_id = ?2 AND reach > 0
          ORDER BY id

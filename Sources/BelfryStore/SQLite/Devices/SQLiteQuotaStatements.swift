@@ -3,14 +3,14 @@ import BelfryCore
 extension SQLiteWriteSession {
     /// Throws when the custom user id has as many active devices on the platform as it may have.
     func checkDevices(ofUser id: String, on platform: Key<Platform>) throws {
-        guard let limit = quotaBook.quotas[.userDevices] else { return }
+        guard let limit = quotaCounts.quotas[.userDevices] else { return }
         let count = try prepared(SQLiteQuotaStatements.userDevices).first(platform, id, limit) { Int($0.integer(0)) }
-        try quotaBook.quotas.check(.userDevices, use: count ?? 0)
+        try quotaCounts.quotas.check(.userDevices, use: count ?? 0)
     }
 }
 
 enum SQLiteQuotaStatements {
-    /// SQLite would walk all active devices, which it believes to be as few.
+    /// SQLite would scan all active devices, which it believes to be as few.
     static let userDevices = """
         SELECT count(*) /* quotas.user_devices */
           FROM (SELECT 1 FROM device INDEXED BY device_custom_user

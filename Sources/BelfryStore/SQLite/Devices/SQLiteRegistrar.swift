@@ -11,12 +11,12 @@ struct SQLiteRegistrar {
     let tokenHash: Int64
 
     func register() throws -> Device {
-        guard try session.stand(of: platform.key) != nil else {
+        guard try session.status(of: platform.key) != nil else {
             throw StoreError.unknown("platform \(platform.key)")
         }
         let named = try self.named.flatMap { try session.device($0, on: platform.key) }
         let holder = named?.token == registration.token ? named : try tokenHolder()
-        switch Enrolment(named: named?.key, holder: holder?.key) {
+        switch RegistrationRules(named: named?.key, holder: holder?.key) {
         case .create:
             return try create()
         case .update(let key, let evicted):
@@ -42,7 +42,7 @@ struct SQLiteRegistrar {
             row.about.manufacturer, row.about.alias)
         let key = Key<Device>(session.db.lastInsertedRowID)
         session.note(1, .devices, of: platform.applicationKey)
-        try SQLiteSubscriptionSweep(session: session).noteNew(key)
+        try SQLiteSubscriptionMerge(session: session).noteNew(key)
         try TokenIndex(session: session).note(tokenHash, of: key, on: platform.key)
         return Device(
             key: key, uuid: session.secrets.naming.uuid(of: key), platformKey: platform.key,
@@ -65,7 +65,7 @@ struct SQLiteRegistrar {
                 try TokenIndex(session: session).note(tokenHash, of: row.key, on: platform.key)
             }
             try session.movePostings(of: row.key, on: platform.key, from: old.postings, to: row.postings)
-            try session.noteErratum(row, insteadOf: old)
+            try session.noteStaleDevice(row, insteadOf: old)
         }
         return row.device(naming: session.secrets.naming, topicNames: names)
     }
@@ -117,11 +117,11 @@ extension SQLiteWriteSession {
         try movePostings(of: row.key, on: platform, from: row.postings, to: [])
     }
 
-    func bury(_ deaths: [Settlement.Death], on platform: Key<Platform>) throws {
-        for death in deaths {
+    func delete(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws {
+        for deadToken in deadTokens {
             guard
-                let row = try device(death.device, on: platform), row.reach != .inactive,
-                row.registeredAt < death.since
+                let row = try device(deadToken.device, on: platform), row.reach != .inactive,
+                row.registeredAt < deadToken.since
             else { continue }
             try deactivate(row, on: platform)
         }

@@ -20,7 +20,7 @@ struct SQLiteRelocation {
             moved.token = move.to
             try session.prepared(DeviceStatements.move).run(session.now, tokenHash, move.to.bytes, row.key)
             try TokenIndex(session: session).note(tokenHash, of: row.key, on: platform)
-            try session.noteErratum(moved, insteadOf: row)
+            try session.noteStaleDevice(moved, insteadOf: row)
         }
     }
 }

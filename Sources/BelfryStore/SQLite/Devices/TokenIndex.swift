@@ -17,8 +17,8 @@ struct TokenIndex {
     /// The device of a token, which hashes to `hash`.
     func holder(of token: DeviceToken, _ hash: Int64, on platform: Key<Platform>) throws -> DeviceRow? {
         try recall()
-        let place = FreshTokens.Place(hash: hash, platform: platform)
-        if let fresh = session.freshTokens?[place], let row = try session.device(fresh, on: platform),
+        let place = UnindexedTokens.Place(hash: hash, platform: platform)
+        if let fresh = session.unindexedTokens?[place], let row = try session.device(fresh, on: platform),
             row.token == token
         {
             return row
@@ -30,8 +30,8 @@ struct TokenIndex {
     /// To be told of a device whose row has a token that it had not before.
     func note(_ hash: Int64, of device: Key<Device>, on platform: Key<Platform>) throws {
         try recall()
-        let place = FreshTokens.Place(hash: hash, platform: platform)
-        if let displaced = session.freshTokens?.put(device, at: place) { try insert(hash, displaced) }
+        let place = UnindexedTokens.Place(hash: hash, platform: platform)
+        if let displaced = session.unindexedTokens?.put(device, at: place) { try insert(hash, displaced) }
         if isDue { session.tokensAreDue = true }
     }
 
@@ -44,9 +44,9 @@ struct TokenIndex {
     /// Clears the fullest slice.
     func step() throws {
         try recall()
-        guard let slice = session.freshTokens?.fullest else { return }
+        guard let slice = session.unindexedTokens?.fullest else { return }
         let newest = try session.prepared(SQLiteSubscriptionStatements.lastDevice).first { $0.integer(0) } ?? 0
-        let fresh = session.freshTokens?.clear(slice, until: newest) ?? []
+        let fresh = session.unindexedTokens?.clear(slice, until: newest) ?? []
         for (place, device) in fresh { try insert(place.hash, device) }
         try session.prepared(TokenIndexStatements.setMark).run(newest, slice)
     }
@@ -55,10 +55,10 @@ struct TokenIndex {
     func addAll() throws {
         try session.prepared(TokenIndexStatements.addAll).run()
         try session.prepared(TokenIndexStatements.setMarks).run()
-        session.freshTokens = nil
+        session.unindexedTokens = nil
     }
 
-    private var isDue: Bool { session.freshTokens.map { $0.count >= Self.freshMax } ?? false }
+    private var isDue: Bool { session.unindexedTokens.map { $0.count >= Self.freshMax } ?? false }
 
     private func insert(_ hash: Int64, _ device: Key<Device>) throws {
         try session.prepared(TokenIndexStatements.insert).run(hash, device)
@@ -66,16 +66,16 @@ struct TokenIndex {
 
     /// Reads what the writer has forgotten, or another process knew.
     private func recall() throws {
-        guard session.freshTokens == nil else { return }
-        var fresh = FreshTokens(marks: try session.prepared(TokenIndexStatements.marks).all { $0.integer(0) })
+        guard session.unindexedTokens == nil else { return }
+        var fresh = UnindexedTokens(marks: try session.prepared(TokenIndexStatements.marks).all { $0.integer(0) })
         var displaced: [(hash: Int64, device: Key<Device>)] = []
         try session.prepared(TokenIndexStatements.beyond).each(fresh.firstMark) { row in
-            let place = FreshTokens.Place(hash: row.integer(2), platform: Key(row.integer(1)))
+            let place = UnindexedTokens.Place(hash: row.integer(2), platform: Key(row.integer(1)))
             let device = Key<Device>(row.integer(0))
             guard device.rawValue > fresh.mark(of: place.hash) else { return }
             if let other = fresh.put(device, at: place) { displaced.append((place.hash, other)) }
         }
-        session.freshTokens = fresh
+        session.unindexedTokens = fresh
         for (hash, device) in displaced { try insert(hash, device) }
     }
 }
@@ -84,7 +84,7 @@ struct TokenIndex {
 ///
 /// Of each slice the table has the tokens of all devices up to a mark; those of later devices are here. What is here may have
 /// lost its token since.
-struct FreshTokens {
+struct UnindexedTokens {
     struct Place: Hashable {
         let hash: Int64
         let platform: Key<Platform>

@@ -1,7 +1,7 @@
 import BelfryCore
 import GRDB
 
-/// How many devices some platforms have, from the counts that the catalogue keeps of each stretch.
+/// How many devices some platforms have, from the counts that the search index keeps of each block.
 ///
 /// Devices are never taken away but with their application, so what was counted once stays right.
 struct DeviceCounts {
@@ -17,15 +17,15 @@ struct DeviceCounts {
         }
     }
 
-    /// The end of the last stretch before a place in the list of all, and how many devices lie before it.
+    /// The end of the last block before a place in the list of all, and how many devices lie before it.
     func start(skipping count: Int) throws -> (device: Key<Device>, skipped: Int)? {
-        var stretches: [Int64: Int] = [:]
-        let statement = try db.prepared(DeviceCountStatements.stretches)
+        var slices: [Int64: Int] = [:]
+        let statement = try db.prepared(DeviceCountStatements.slices)
         for platform in platforms {
-            try statement.each(platform) { stretches[$0.integer(0), default: 0] += Int($0.integer(1)) }
+            try statement.each(platform) { slices[$0.integer(0), default: 0] += Int($0.integer(1)) }
         }
         var start: (device: Key<Device>, skipped: Int)?
-        for (device, size) in stretches.sorted(by: { $0.key < $1.key }) {
+        for (device, size) in slices.sorted(by: { $0.key < $1.key }) {
             let skipped = (start?.skipped ?? 0) + size
             guard skipped <= count else { break }
             start = (Key(device), skipped)
@@ -36,26 +36,26 @@ struct DeviceCounts {
 
 enum DeviceCountStatements {
     static let insert = """
-        INSERT INTO catalogue_count /* device_counts.insert */ (platform_id, last_device_id, device_count)
+        INSERT INTO search_index_count /* device_counts.insert */ (platform_id, last_device_id, device_count)
         VALUES (?1, ?2, ?3)
         """
 
-    static let noteErratum = """
-        INSERT INTO catalogue_erratum /* catalogue.note_erratum */ (device_id) VALUES (?1) ON CONFLICT DO NOTHING
+    static let noteStaleDevice = """
+        INSERT INTO search_index_stale /* search_index.note_stale */ (device_id) VALUES (?1) ON CONFLICT DO NOTHING
         """
 
-    /// Walks the primary key.
-    static let kept = "SELECT sum(device_count) /* device_counts.kept */ FROM catalogue_count WHERE platform_id = ?1"
+    /// Scans the primary key.
+    static let kept = "SELECT sum(device_count) /* device_counts.kept */ FROM search_index_count WHERE platform_id = ?1"
 
-    /// Devices that are not catalogued yet: few.
+    /// Devices that are not indexed yet: few.
     static let behind = """
         SELECT count(*) /* device_counts.behind */ FROM device
-         WHERE id > (SELECT device_id FROM catalogue WHERE id = 1) AND +platform_id = ?1
+         WHERE id > (SELECT device_id FROM search_index WHERE id = 1) AND +platform_id = ?1
         """
 
-    /// Walks the primary key.
-    static let stretches = """
-        SELECT last_device_id, device_count /* device_counts.stretches */ FROM catalogue_count
+    /// Scans the primary key.
+    static let slices = """
+        SELECT last_device_id, device_count /* device_counts.slices */ FROM search_index_count
          WHERE platform_id = ?1
          ORDER BY last_device_id
         """
@@ -72,13 +72,13 @@ extension Database {
 }
 
 extension SQLiteWriteSession {
-    func noteCatalogued(_ counts: [Int64: Int], until device: Int64) throws {
+    func noteIndexed(_ counts: [Int64: Int], until device: Int64) throws {
         let insert = try prepared(DeviceCountStatements.insert)
         for (platform, count) in counts { try insert.run(platform, device, count) }
     }
 
     /// To be told of a device whose row was changed.
-    func noteErratum(_ row: DeviceRow, insteadOf old: DeviceRow) throws {
-        if !row.hasTexts(of: old) { try prepared(DeviceCountStatements.noteErratum).run(row.key) }
+    func noteStaleDevice(_ row: DeviceRow, insteadOf old: DeviceRow) throws {
+        if !row.hasTexts(of: old) { try prepared(DeviceCountStatements.noteStaleDevice).run(row.key) }
     }
 }

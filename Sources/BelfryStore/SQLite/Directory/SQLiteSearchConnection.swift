@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Applications take turns, and none has all connections. Each search has a `SearchBudget`.
 final class SQLiteSearchConnection: Sendable {
-    private let desks: [DatabaseQueue]
+    private let connections: [DatabaseQueue]
     private let free: Free
     private let turns = TurnQueue<Key<Application>?>(
         places: SQLiteSearchConnection.placesMax, waitingMax: SQLiteSearchConnection.waitingMax)
@@ -17,18 +17,18 @@ final class SQLiteSearchConnection: Sendable {
     private static let waitingMax = 64
 
     init(path: String) throws {
-        desks = try (0..<Self.placesMax).map { number in
+        connections = try (0..<Self.placesMax).map { number in
             var configuration = Configuration()
-            configuration.label = "belfry.store.librarian.\(number)"
+            configuration.label = "belfry.store.searchConnection.\(number)"
             configuration.readonly = true
             configuration.busyMode = .timeout(5)
             configuration.prepareDatabase { try $0.execute(sql: PragmaStatements.reader) }
             return try DatabaseQueue(path: path, configuration: configuration)
         }
-        free = Free(desks)
+        free = Free(connections)
     }
 
-    func close() throws { for desk in desks { try desk.close() } }
+    func close() throws { for directory in connections { try directory.close() } }
 
     /// Runs `body` with a snapshot, when it is the application's turn.
     ///
@@ -38,27 +38,27 @@ final class SQLiteSearchConnection: Sendable {
         _ body: @Sendable @escaping (Database, SearchBudget) throws -> Value
     ) async throws -> Value {
         try await turns.run(for: application) {
-            let desk = try free.take()
-            defer { free.giveBack(desk) }
-            return try await desk.read(within: SearchBudget(), body)
+            let directory = try free.take()
+            defer { free.giveBack(directory) }
+            return try await directory.read(within: SearchBudget(), body)
         }
     }
 
     /// The connections that nobody works on.
     private final class Free: Sendable {
-        private let desks: Mutex<[DatabaseQueue]>
+        private let connections: Mutex<[DatabaseQueue]>
 
-        init(_ desks: [DatabaseQueue]) { self.desks = Mutex(desks) }
+        init(_ connections: [DatabaseQueue]) { self.connections = Mutex(connections) }
 
         func take() throws -> DatabaseQueue {
             // As many as there are turns.
-            guard let desk = desks.withLock({ $0.popLast() }) else {
+            guard let directory = connections.withLock({ $0.popLast() }) else {
                 throw StoreError.overloaded(retryAfter: .seconds(1))
             }
-            return desk
+            return directory
         }
 
-        func giveBack(_ desk: DatabaseQueue) { desks.withLock { $0.append(desk) } }
+        func giveBack(_ directory: DatabaseQueue) { connections.withLock { $0.append(directory) } }
     }
 }
 

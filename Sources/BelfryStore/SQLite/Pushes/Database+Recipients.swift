@@ -5,10 +5,10 @@ extension Database {
     /// To find a device costs about as much as to pass by ten.
     private static let gapMax: Int64 = 8
 
-    /// Devices of a page stand close to one another when its push goes to most of a platform: then one stretch of the
+    /// Devices of a batch stand close to one another when its push goes to most of a platform: then one range of the
     /// table holds them, and reading a few others in between costs less than finding each.
-    func recipients(of page: Page) throws -> [Recipient] {
-        let ready = page.ready.map { page.devices[$0] }
+    func recipients(of batch: Batch) throws -> [Recipient] {
+        let ready = batch.ready.map { batch.devices[$0] }
         guard let first = ready.first, let last = ready.last else { return [] }
         return last.rawValue - first.rawValue < Int64(ready.count) * Self.gapMax
             ? try recipients(among: ready, from: first, to: last) : try recipients(oneByOne: ready)
@@ -20,7 +20,7 @@ extension Database {
         var recipients: [Recipient] = []
         recipients.reserveCapacity(ready.count)
         var next = 0
-        try prepared(SQLiteTokenStatements.stretch).each(first, last) { row in
+        try prepared(SQLiteTokenStatements.slice).each(first, last) { row in
             let key = Key<Device>(row.integer(0))
             while next < ready.count, ready[next] < key { next += 1 }
             guard next < ready.count, ready[next] == key else { return }
@@ -38,8 +38,8 @@ extension Database {
 }
 
 enum SQLiteTokenStatements {
-    static let stretch = """
-        SELECT id, token /* tokens.stretch */ FROM device
+    static let slice = """
+        SELECT id, token /* tokens.slice */ FROM device
          WHERE id BETWEEN ?1 AND ?2 AND reach > 0
          ORDER BY id
         """

@@ -1,10 +1,10 @@
 extension SQLiteWriteSession {
-    /// Devices of retired platforms are not counted; see `QuotaStatements.devices`.
-    static let countsRetired = false
+    /// Devices of deleted platforms are not counted; see `QuotaStatements.devices`.
+    static let countsDeleted = false
 
     static let clearedWithPlatform: [SQLText] = [SQLiteClearingStatements.ofPlatform]
     static let clearedWithApplication = [
-        OwnedTable("catalogue_count", key: "platform_id", "last_device_id", of: "platform", by: "platform_id")
+        OwnedTable("search_index_count", key: "platform_id", "last_device_id", of: "platform", by: "platform_id")
     ]
     static let clearedWithTopic: [SQLText] = []
 }
@@ -12,8 +12,8 @@ extension SQLiteWriteSession {
 /// Counts of devices that only SQLite keeps.
 enum SQLiteClearingStatements {
     static let ofPlatform: SQLText = """
-        DELETE FROM catalogue_count /* retirement.device_counts */
+        DELETE FROM search_index_count /* platform_deletion.device_counts */
          WHERE platform_id = $1 AND last_device_id IN (
-            SELECT last_device_id FROM catalogue_count WHERE platform_id = $1 LIMIT $2)
+            SELECT last_device_id FROM search_index_count WHERE platform_id = $1 LIMIT $2)
         """
 }

@@ -4,7 +4,7 @@ enum SQLiteTables {
     /// cost a sixth of what a device's row does.
     static let script = """
         -- One row holds all of a device. Its UUID is its id, encrypted by `DeviceNaming`. Ids ascend and are never used twice.
-        -- `topics` are topic ids, coded as a page's devices are.
+        -- `topics` are topic ids, coded as a batch's devices are.
         CREATE TABLE device (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             platform_id INTEGER NOT NULL REFERENCES platform (id),
@@ -53,9 +53,9 @@ enum SQLiteTables {
         WITH RECURSIVE slice (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM slice WHERE n < 63)
         SELECT n, 0 FROM slice;
 
-        -- The posting lists of the topics, for active devices only. A row is a stretch: `device_id` is the first of
+        -- The posting lists of the topics, for active devices only. A row is a slice: `device_id` is the first of
         -- `device_count` devices, `others` those after it; see `Stretch`. A new device comes to it a little later, with many
-        -- others in one sorted sweep, since ten random pages a device would cost more than all the rest of a registration.
+        -- others in one sorted merge, since ten random batches a device would cost more than all the rest of a registration.
         -- Until then, beyond `subscription_mark`, its own row is read. It names no device as a foreign key, because ten look-ups
         -- a device would cost as much as the insertion; `SubscriptionTests` hold them together.
         CREATE TABLE subscription (
@@ -66,26 +66,26 @@ enum SQLiteTables {
             others BLOB CHECK ((others IS NULL) = (device_count = 1)),
             PRIMARY KEY (topic_id, platform_id, device_id)
         ) STRICT, WITHOUT ROWID;
-        -- How far the lists have come; see `PostingMark`. While a sweep is under way, `sweep_device_id` is the last device that
+        -- How far the lists have come; see `PostingMark`. While a merge is under way, `merge_device_id` is the last device that
         -- it brings into the lists, and the topic and the platform are those of the last list that has its devices.
         CREATE TABLE subscription_mark (
             id INTEGER PRIMARY KEY CHECK (id = 1),
             device_id INTEGER NOT NULL CHECK (device_id >= 0),
-            sweep_device_id INTEGER CHECK (sweep_device_id > device_id),
-            sweep_topic_id INTEGER CHECK (sweep_topic_id IS NULL OR sweep_device_id IS NOT NULL),
-            sweep_platform_id INTEGER CHECK ((sweep_platform_id IS NULL) = (sweep_topic_id IS NULL))
+            merge_device_id INTEGER CHECK (merge_device_id > device_id),
+            merge_topic_id INTEGER CHECK (merge_topic_id IS NULL OR merge_device_id IS NOT NULL),
+            merge_platform_id INTEGER CHECK ((merge_platform_id IS NULL) = (merge_topic_id IS NULL))
         ) STRICT;
         INSERT INTO subscription_mark (id, device_id) VALUES (1, 0);
 
         -- Topics that are gone, while devices still stand in their posting lists; see `TopicBurial`. `last_device_id` is the
         -- newest device that may have heard of it. Ids in the rows of devices stay there until the device registers again.
-        CREATE TABLE buried_topic (
+        CREATE TABLE deleted_topic (
             topic_id INTEGER PRIMARY KEY,
             last_device_id INTEGER NOT NULL CHECK (last_device_id >= 0)
         ) STRICT;
 
-        -- How many devices of a platform came in a stretch, by the last device of the stretch.
-        CREATE TABLE catalogue_count (
+        -- How many devices of a platform came in a slice, by the last device of the slice.
+        CREATE TABLE search_index_count (
             platform_id INTEGER NOT NULL,
             last_device_id INTEGER NOT NULL,
             device_count INTEGER NOT NULL CHECK (device_count > 0),

@@ -1,0 +1,57 @@
+import Foundation
+
+/// What the rows share: one simulator, and one server with its devices, started when first asked for.
+final class BenchmarkEnvironment {
+    struct Options: Sendable {
+        let belfry: String
+        let quick: Bool
+        let keeps: Bool
+
+        var devices: Int { quick ? 100_000 : 1_000_000 }
+        var rounds: Int { quick ? 3 : 5 }
+        var longRounds: Int { 3 }
+    }
+
+    let options: Options
+    let directory: String
+    let simulator: Simulator
+    private var known: (Server, Crowd)?
+    private var knownMix: ProviderMix?
+
+    init(options: Options, directory: String) async throws {
+        self.options = options
+        self.directory = directory
+        if !options.keeps { try? FileManager.default.removeItem(atPath: directory) }
+        simulator = try await .start(belfry: options.belfry, directory: "\(directory)/simulator")
+    }
+
+    func serverWithCrowd() async throws -> (Server, Crowd) {
+        if let known { return known }
+        let directory = "\(directory)/server-\(options.devices)"
+        let server = try await Server.start(belfry: options.belfry, directory: directory, simulator: simulator)
+        note("registering \(options.devices.grouped) devices")
+        let (crowd, rate) = try await Crowd.register(count: options.devices, at: server, in: directory)
+        if let rate { note("registered at \(rate.perSecond)") }
+        // The last of them come into the posting lists a little later.
+        try await Task.sleep(for: .seconds(3))
+        known = (server, crowd)
+        return (server, crowd)
+    }
+
+    func mix() async throws -> ProviderMix {
+        if let knownMix { return knownMix }
+        let mix = try await ProviderMix.build(on: self)
+        knownMix = mix
+        return mix
+    }
+
+    func strike() async throws {
+        try await knownMix?.strike()
+        try await known?.0.stop()
+        try await simulator.stop()
+        if !options.keeps { try? FileManager.default.removeItem(atPath: directory) }
+    }
+}
+
+/// Says on standard error what is being done.
+func note(_ words: String) { FileHandle.standardError.write(Data("\(words)\n".utf8)) }

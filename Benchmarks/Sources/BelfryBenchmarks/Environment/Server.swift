@@ -1,0 +1,154 @@
+import Foundation
+
+/// A Belfry server, in a process of its own, with one application and one platform.
+struct Server: Sendable {
+    let child: Child
+    let port: Int
+    let identity: Identity
+    private let belfry: String
+    private let directory: String
+    /// A PostgreSQL in place of a file in the directory.
+    private let database: String?
+    private let metrics: HTTPCaller
+
+    /// Who its callers are. Kept beside the database, so that a later run can go on with the same devices.
+    struct Identity: Codable, Sendable {
+        var app_uuid: String
+        var api_key: String
+        var platform_uuid: String
+        var platform_secret: String
+
+        /// For back ends, and for apps.
+        var sender: String { Self.basic(app_uuid, api_key) }
+        var app: String { Self.basic(platform_uuid, platform_secret) }
+
+        static func basic(_ name: String, _ secret: String) -> String {
+            Data("\(name):\(secret)".utf8).base64EncodedString()
+        }
+    }
+
+    /// - Parameter settings: `BELFRY_` and so on, for its environment.
+    static func start(
+        belfry: String, directory: String, simulator: Simulator, database: String? = nil,
+        settings: [String: String] = [:]
+    ) async throws -> Server {
+        let identity = try await identity(belfry, directory, simulator, database: database)
+        return try await start(identity, belfry, directory, database, settings)
+    }
+
+    /// Another node on the same PostgreSQL.
+    static func start(beside first: Server, directory: String) async throws -> Server {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        return try await start(
+            first.identity, first.belfry, directory, first.database,
+            ["BELFRY_KEY_RING_FILE": "\(first.directory)/data/key-ring"])
+    }
+
+    private static func start(
+        _ identity: Identity, _ belfry: String, _ directory: String, _ database: String?, _ settings: [String: String]
+    ) async throws -> Server {
+        let (port, management) = (try freePort(), try freePort())
+        let child = try Child(
+            ["env"] + settings.map { "\($0.key)=\($0.value)" } + [belfry, "serve"] + storage(directory, database) + [
+                "--port", "\(port)", "--management-port", "\(management)", "--log-level", "info",
+            ], log: "\(directory)/log")
+        _ = try await child.expect("the server") { $0.contains("serving") ? true : nil }
+        return Server(
+            child: child, port: port, identity: identity, belfry: belfry, directory: directory, database: database,
+            metrics: HTTPCaller(port: management))
+    }
+
+    private static func storage(_ directory: String, _ database: String?) -> [String] {
+        ["--data-directory", "\(directory)/data"] + (database.map { ["--database", $0] } ?? [])
+    }
+
+    /// How many devices have their answer, over all pushes.
+    func answered() async throws -> Int { try await total("belfry_devices_answered_total") }
+
+    /// How many devices stand in a batch, over all pushes.
+    func fanOut() async throws -> Int { try await total("belfry_devices_fanned_out_total") }
+
+    private func total(_ metric: String) async throws -> Int {
+        let lines = try await metrics.get("/metrics").text.split(separator: "\n")
+        let counts = lines.filter { $0.hasPrefix(metric) }
+        return counts.reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
+    }
+
+    struct Receipt: Decodable, Sendable {
+        let state: String
+        let counts: [String: Int]
+        let accepted_at: String
+        let settled_at: String?
+
+        /// From acceptance to the last answer.
+        func seconds() throws -> Double { try seconds(to: settled_at) }
+
+        private func seconds(to moment: String?) throws -> Double {
+            let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+            guard let moment else { throw BenchmarkFault("the push is not that far") }
+            return try format.parse(moment).timeIntervalSince(try format.parse(accepted_at))
+        }
+    }
+
+    func receipt(_ id: String) async throws -> Receipt {
+        let ended = try await Child.run(
+            [belfry, "receipt", "--json"] + Self.storage(directory, database) + [id], log: "\(directory)/receipt")
+        return try JSONDecoder().decode(Receipt.self, from: Data(ended.output.utf8))
+    }
+
+    func stop() async throws {
+        try await metrics.close()
+        try await child.stop()
+    }
+
+    /// Who calls the server of this directory; made before its first start.
+    static func identity(
+        _ belfry: String, _ directory: String, _ simulator: Simulator, database: String? = nil
+    ) async throws -> Identity {
+        let file = "\(directory)/identity.json"
+        let data = storage(directory, database)
+        let keys = simulator.keys
+        let credentials = [
+            "--apns-key", keys.keyFile, "--key-id", keys.keyID, "--team-id", keys.teamID, "--topic", Workload.topic,
+            "--endpoint", "https://localhost:\(simulator.port)", "--trust-root", keys.authorityFile,
+        ]
+        func json(_ command: [String]) async throws -> [String: String] {
+            let ended = try await Child.run([belfry] + command + data, log: "\(directory)/command")
+            return try JSONDecoder().decode([String: String].self, from: Data(ended.output.utf8))
+        }
+        if let known = FileManager.default.contents(atPath: file) {
+            let identity = try JSONDecoder().decode(Identity.self, from: known)
+            _ = try await Child.run(
+                [belfry, "platform", "credentials", identity.platform_uuid] + credentials + data,
+                log: "\(directory)/command")
+            return identity
+        }
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let app = try await json(["app", "create", "--json", "--name", "Benchmarks"])
+        let platform = try await json(
+            ["platform", "create", "--json", "--app", app["app_uuid"] ?? "", "--type", "ios", "--mode", "development"]
+                + ["--name", "iOS"] + credentials)
+        let identity = Identity(
+            app_uuid: app["app_uuid"] ?? "", api_key: app["api_key"] ?? "",
+            platform_uuid: platform["platform_uuid"] ?? "", platform_secret: platform["platform_secret"] ?? "")
+        try JSONEncoder().encode(identity).write(to: URL(fileURLWithPath: file))
+        return identity
+    }
+}
+
+/// A port that is free now.
+func freePort() throws -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let port = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+            bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+        } ? Int(UInt16(bigEndian: pointer.pointee.sin_port)) : 0
+    }
+    guard port > 0 else { throw BenchmarkFault("there is no free port") }
+    return port
+}

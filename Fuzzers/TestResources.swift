@@ -1,0 +1,81 @@
+import BelfryCore
+import BelfryTesting
+import Crypto
+import FoundationEssentials
+
+@testable import BelfryAPI
+
+/// One thing of every kind in a store, and the credentials of whoever may ask for it.
+struct TestResources {
+    /// What `Authorization` has to say, by who asks.
+    let credentials: [String: String]
+    /// What the things are called, by the parameters of paths.
+    let ids: [String: String]
+
+    private static let secret = "secret"
+    private static let hash = Array(SHA256.hash(data: Data(secret.utf8)))
+
+    init(in store: MemoryStore, vault: PlaintextVault, channels: any BroadcastChannels, clock: ManualClock) async throws
+    {
+        let uuid = UUID(words: 1, 1)
+        let application = try await store.create(
+            NewApplication(
+                uuid: uuid, name: "Bakery", apiKeyHash: Self.hash,
+                sharedSecret: try vault.seal(Array(Self.secret.utf8), for: VaultPurpose.sharedSecret(of: uuid))))
+        var platforms: [Platform] = []
+        for (number, kind) in PlatformKind.allCases.enumerated() {
+            platforms.append(
+                try await store.create(
+                    NewPlatform(
+                        uuid: UUID(words: 2, UInt64(number)), applicationKey: application.key, kind: kind,
+                        mode: .production, name: kind.rawValue, secretHash: Self.hash,
+                        credentials: try vault.seal(
+                            Array("org.example.system".utf8),
+                            for: VaultPurpose.credentials(of: UUID(words: 2, UInt64(number)))))))
+        }
+        guard let platform = platforms.first(where: { $0.kind == .ios }) else { preconditionFailure("there is no iOS") }
+        let device = try await store.register(.sample(1, topics: ["news"]), as: nil, on: platform)
+        let push = try await store.accept(.sample(to: platform))
+        let later = clock.now + .seconds(3_600)
+        let schedule = try await store.schedule(
+            PushRequest(content: .init(body: "later"), target: .everyone), at: later, for: application.key)
+        let location = try await store.create(
+            try Place(name: "shop", latitude: 1, longitude: 2, radius: 100), of: application.key)
+        let group = try await store.create(
+            try LocationGroupPlan(name: "shops", summary: "", locations: [location.key]), of: application.key)
+        let geofence = try await store.create(
+            try GeofencePlan(
+                locations: [location.key], trigger: .enter, data: try GeofenceData([:]), expiresAt: later),
+            of: application.key)
+        let channel = try await channels.createChannel(.latest, on: platform)
+        let text = AdminKey.Text(id: String(repeating: "0", count: 16), secret: String(repeating: "0", count: 64))
+        let key = try await store.create(
+            try NewAdminKey(
+                id: text.id, name: try Name("root"), scope: .operator, bounds: .everything,
+                secretHash: SecretHash.of(text.secret)))
+        credentials = [
+            "operator": "Bearer \(text.text)", "application": Self.basic(application.uuid),
+            "device": Self.basic(platform.uuid),
+        ]
+        ids = [
+            "tenant_uuid": try await store.tenant(Tenant.first)?.uuid.lowercased ?? "",
+            "app_uuid": application.uuid.lowercased, "platform_uuid": platform.uuid.lowercased,
+            "device_uuid": device.uuid.lowercased, "receipt_id": push.receiptID.lowercased, "key_id": key.id,
+            "topic": "news", "topic_id": "1", "tag": "news", "tag_or_platform": "news", "schedule_id": schedule.key.id,
+            "location_id": "\(location.key)",
+            "group_id": "\(group.key)", "location_group_id": "\(group.key)", "geofence_id": "\(geofence.key)",
+            "channel_id": channel.id.replacing("/", with: "%2F").replacing("+", with: "%2B"),
+        ]
+    }
+
+    /// A path with what its parameters stand for.
+    func filled(_ path: some Sequence<UInt8>) -> String {
+        String(decoding: Array(path), as: UTF8.self).split(separator: "/", omittingEmptySubsequences: false)
+            .map { part in part.hasPrefix(":") ? ids[String(part.dropFirst())] ?? String(part) : String(part) }
+            .joined(separator: "/")
+    }
+
+    private static func basic(_ user: UUID) -> String {
+        "Basic \(Data("\(user.lowercased):\(secret)".utf8).base64EncodedString())"
+    }
+}

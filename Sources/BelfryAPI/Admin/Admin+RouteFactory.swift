@@ -1,0 +1,160 @@
+import BelfryCore
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+
+extension Admin {
+    /// One method of one path.
+    struct Route: Sendable {
+        let method: HTTPRequest.Method
+        /// Below `/admin/v1`.
+        let path: String
+        let answer: @Sendable (Call) async throws -> Response
+        /// See `IdempotencyMiddleware.run`; it matters for POST alone.
+        var isRepeatable = false
+
+        /// The same, whose handler gives what it makes the id of `IdempotentID`, or changes nothing when it is run
+        /// again.
+        var repeatable: Route {
+            var route = self
+            route.isRepeatable = true
+            return route
+        }
+    }
+
+    /// Makes the routes of all resources.
+    ///
+    /// A resource makes each of its routes by one of the functions below. They find the thing that the path names and see
+    /// that the key may do what is asked, before the resource is asked at all.
+    struct RouteFactory: Sendable {
+        let store: any Store
+        let admin: AdminService
+        let channels: ChannelService
+        let pushes: PushService
+        let clock: any WallClock
+        let pushObserver: any PushObserver
+        let shares: ShareLimiter
+        private let acceptedPushes = AcceptedPushes()
+
+        init(
+            store: any Store, vault: any Vault, credentials: any ProviderCredentials, clock: any WallClock,
+            pushObserver: any PushObserver, shares: ShareLimiter
+        ) {
+            self.store = store
+            admin = AdminService(
+                store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: clock)
+            channels = ChannelService(store: store, provider: credentials.channels)
+            pushes = PushService(store: store, pushObserver: pushObserver)
+            self.clock = clock
+            self.pushObserver = pushObserver
+            self.shares = shares
+        }
+
+        /// The answer to whoever sent a push: its receipt id.
+        func accepted(_ push: Push, _ call: Call) -> Response {
+            acceptedPushes.note(push, call.logger)
+            var json = JSONWriter()
+            json.object { $0.uuid("receipt_id", push.receiptID) }
+            return .created(json.buffer)
+        }
+
+        /// A path that names nothing: its handler asks `Call.require` itself.
+        func open(
+            _ method: HTTPRequest.Method, _ path: String, _ handler: @escaping @Sendable (Call) async throws -> Response
+        ) -> Route {
+            Route(method: method, path: path, answer: handler)
+        }
+
+        func tenant(
+            _ method: HTTPRequest.Method, _ path: String, _ action: Permission.Action,
+            _ handler: @escaping @Sendable (Call, Tenant) async throws -> Response
+        ) -> Route {
+            Route(method: method, path: path) { call in
+                let tenant = try await found("tenant", call.uuid("tenant_uuid")) { try await store.tenant($0) }
+                try call.require(action, on: .tenant(tenant.key), called: "tenant")
+                return try await handler(call, tenant)
+            }
+        }
+
+        func application(
+            _ method: HTTPRequest.Method, _ path: String, _ action: Permission.Action,
+            _ handler: @escaping @Sendable (Call, Application) async throws -> Response
+        ) -> Route {
+            Route(method: method, path: path) { call in
+                let application = try await found("app", call.uuid("app_uuid")) { try await store.application($0) }
+                try call.require(action, on: Permission.Subject(application), called: "app")
+                return try await handler(call, application)
+            }
+        }
+
+        func platform(
+            _ method: HTTPRequest.Method, _ path: String, _ action: Permission.Action,
+            _ handler: @escaping @Sendable (Call, Platform, Application) async throws -> Response
+        ) -> Route {
+            Route(method: method, path: path) { call in
+                let platform = try await found("platform", call.uuid("platform_uuid")) {
+                    try await store.platform($0)
+                }
+                let application = try await owner(platform.applicationKey, of: "platform")
+                try call.require(action, on: Permission.Subject(application), called: "platform")
+                return try await handler(call, platform, application)
+            }
+        }
+
+        /// A device of an application, on whichever of its platforms.
+        func device(
+            _ method: HTTPRequest.Method, _ path: String, _ action: Permission.Action,
+            _ handler: @escaping @Sendable (Call, Device, Platform, Application) async throws -> Response
+        ) -> Route {
+            application(method, path, action) { call, application in
+                guard let uuid = call.uuid("device_uuid") else { throw APIError.missing("device") }
+                for platform in try await store.platforms(of: application.key) {
+                    if let device = try await store.device(uuid, on: platform.key) {
+                        return try await handler(call, device, platform, application)
+                    }
+                }
+                throw APIError.missing("device")
+            }
+        }
+
+        func receipt(
+            _ method: HTTPRequest.Method, _ path: String, _ action: Permission.Action,
+            _ handler: @escaping @Sendable (Call, Receipt, Application) async throws -> Response
+        ) -> Route {
+            Route(method: method, path: path) { call in
+                let receipt = try await found("push", call.uuid("receipt_id")) { try await store.receipt($0) }
+                let application = try await owner(receipt.push.applicationKey, of: "push")
+                try call.require(action, on: Permission.Subject(application), called: "push")
+                return try await handler(call, receipt, application)
+            }
+        }
+
+        func key(
+            _ method: HTTPRequest.Method, _ path: String,
+            _ handler: @escaping @Sendable (Call, AdminKey) async throws -> Response
+        ) -> Route {
+            Route(method: method, path: path) { call in
+                let key = try await found("key", call.parameters.get("key_id")) { try await store.adminKey($0) }
+                try call.require(.govern, on: Permission.Subject(key.bounds), called: "key")
+                return try await handler(call, key)
+            }
+        }
+
+        private func found<ID, Thing>(
+            _ name: String, _ id: ID?, by find: (ID) async throws -> Thing?
+        ) async throws -> Thing {
+            guard let id, let thing = try await find(id) else { throw APIError.missing(name) }
+            return thing
+        }
+
+        /// nil where the row is there and cannot be read: it can be deleted all the same.
+        func unlessDamaged<Thing>(_ read: () async throws -> Thing) async throws -> Thing? {
+            do { return try await read() } catch StoreError.damaged { return nil }
+        }
+
+        private func owner(_ key: Key<Application>, of thing: String) async throws -> Application {
+            guard let application = try await store.application(key) else { throw APIError.missing(thing) }
+            return application
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import BelfryCore
+import FoundationEssentials
+
+/// What is known of the pushes of one application that somebody reads about.
+///
+/// It is told which pushes may have changed, and now and then which are open and which are the newest; events are what
+/// differs between two receipts. So the counters of an event are the receipt's, they never go back, and a delivery that is
+/// faster than the readers makes fewer events instead of a queue.
+struct EventLog {
+    private(set) var ring: EventRing<PushEvent>
+    /// The newest that were open at the last look.
+    private var open: [UUID: Receipt]
+    /// Others of which there was something new lately.
+    private var others: Generations<UUID, Receipt>
+    /// Those that may have changed since they were read.
+    private var changed: Set<UUID> = []
+    /// The application's newest when they were last asked for.
+    private var newest: Set<UUID>
+    private let openMax: Int
+    /// Open pushes before this one were there already, and too many to be known.
+    private let horizon: Key<Push>
+    var readers: Set<Int> = []
+    /// When the last reader went; nil while there is one.
+    var leftAt: Instant?
+
+    /// What happened so far to those that are there already is nothing new.
+    init(_ options: EventHub.Options, newest: [Receipt], open: [Receipt]) {
+        ring = EventRing(countMax: options.ringMax)
+        others = Generations(countMax: options.openMax * 2)
+        openMax = options.openMax
+        horizon = open.count < options.openMax ? Key(0) : open.map(\.push.key).min() ?? Key(0)
+        self.newest = Set(newest.map(\.push.receiptID))
+        self.open = Dictionary(uniqueKeysWithValues: open.map { ($0.push.receiptID, $0) })
+        for receipt in newest { remember(receipt) }
+    }
+
+    /// More pushes at once than are followed are heard of at their next change.
+    mutating func noticed(_ push: UUID) {
+        if changed.count < openMax { changed.insert(push) }
+    }
+
+    /// Whether all of them were accepted since the newest were asked for.
+    func knowsNone(of pushes: [UUID]) -> Bool { newest.isDisjoint(with: pushes) }
+
+    /// What was accepted since the newest were asked for, by whomever.
+    mutating func found(_ newest: [UUID]) {
+        for push in newest where !self.newest.contains(push) && known(push) == nil { noticed(push) }
+        self.newest = Set(newest)
+    }
+
+    mutating func nextChanged() -> UUID? { changed.popFirst() }
+
+    /// The newest that are open now. Those that were open and are not any more have changed.
+    ///
+    /// Returns whether something is new.
+    mutating func looked(at open: [Receipt]) -> Bool {
+        let isNew = saw(open.reversed())
+        let before = self.open
+        self.open = Dictionary(uniqueKeysWithValues: open.map { ($0.push.receiptID, $0) })
+        for (push, receipt) in before where self.open[push] == nil {
+            others.set(receipt, for: push)
+            noticed(push)
+        }
+        return isNew
+    }
+
+    /// Returns whether something is new.
+    mutating func saw(_ receipts: [Receipt]) -> Bool {
+        let last = ring.last
+        for receipt in receipts {
+            let events = PushEvent.events(from: known(receipt.push.receiptID), to: receipt)
+            remember(receipt)
+            for event in events where event.kind != .accepted || receipt.push.key > horizon { ring.append(event) }
+        }
+        return ring.last > last
+    }
+
+    private func known(_ push: UUID) -> Receipt? { open[push] ?? others.value(for: push) }
+
+    private mutating func remember(_ receipt: Receipt) {
+        let id = receipt.push.receiptID
+        if open[id] != nil, receipt.settledAt == nil {
+            open[id] = receipt
+        } else {
+            open[id] = nil
+            others.set(receipt, for: id)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import BelfryCore
+import Crypto
+import FoundationEssentials
+import Hummingbird
+import Metrics
+
+/// Finds out who calls: a platform's devices by its secret, or an application's back end by its API key.
+///
+/// Nothing is remembered between requests, so a changed or deleted credential counts at once; the store answers from
+/// memory. An unknown user costs the same work as a wrong secret, and both get the same words.
+struct Authenticator: Sendable {
+    private let store: any ApplicationStore
+    private let requestLimiter: RequestLimiter
+    private let challenge: String
+    private let failures = Counter(metric: .authenticationFailures)
+
+    /// - Parameter realm: what a person who is asked for a password gets to read.
+    init(store: any ApplicationStore, requestLimiter: RequestLimiter, realm: String) {
+        self.store = store
+        self.requestLimiter = requestLimiter
+        challenge = #"Basic realm="\#(realm)""#
+    }
+
+    func platform(of request: Request, _ context: APIContext) async throws -> Platform {
+        let found = try await check(request, context) { credentials in
+            let platform = try await store.platform(credentials.user)
+            return matches(credentials, platform?.secretHash) ? platform : nil
+        }
+        guard let platform = found else { throw refusal("platform_uuid:platform_secret", request) }
+        try requestLimiter.admit(Principal(platform))
+        return platform
+    }
+
+    func application(of request: Request, _ context: APIContext) async throws -> Application {
+        let found = try await check(request, context) { credentials in
+            let application = try await store.application(credentials.user)
+            return matches(credentials, application?.apiKeyHash) ? application : nil
+        }
+        guard let application = found else { throw refusal("application_uuid:api_key", request) }
+        try requestLimiter.admit(Principal(application))
+        return application
+    }
+
+    /// Whoever shows no credentials guesses nothing.
+    private func check<Known>(
+        _ request: Request, _ context: APIContext, _ look: (BasicCredentials) async throws -> Known?
+    ) async throws -> Known? {
+        guard let header = request.headers.value(.authorization) else { return nil }
+        let credentials = BasicCredentials(header: header)
+        return try await requestLimiter.judge(credentials?.user, of: request, context) {
+            if let credentials { try await look(credentials) } else { nil }
+        }
+    }
+
+    private func matches(_ credentials: BasicCredentials, _ hash: [UInt8]?) -> Bool {
+        SHA256.hash(data: credentials.secret).isEqual(inConstantTime: hash ?? SecretHash.nobodys)
+    }
+
+    private func refusal(_ expected: String, _ request: Request) -> APIError {
+        failures.increment()
+        let neighbour = WrongPath.neighbour(of: request.uri.path).map { ". \($0)" } ?? ""
+        return APIError(
+            .unauthorized, "Authentication failed: this path takes HTTP Basic with \(expected)\(neighbour)",
+            headers: [.wwwAuthenticate: challenge])
+    }
+}
+
+extension SHA256.Digest {
+    /// Looks at every byte whatever it finds, so that the time taken says nothing about where two differ.
+    func isEqual(inConstantTime other: [UInt8]) -> Bool {
+        guard other.count == Self.byteCount else { return false }
+        return zip(self, other).reduce(0) { difference, pair in difference | (pair.0 ^ pair.1) } == 0
+    }
+}

@@ -1,0 +1,239 @@
+package import BelfryCore
+import Crypto
+import FoundationEssentials
+import HTTPTypes
+package import Hummingbird
+import Logging
+import NIOCore
+
+/// Runs a request that carries an `Idempotency-Key` once, and answers its repetitions as it was answered the first time.
+///
+/// The name is held in the database before the request runs. What the request makes gets the record's idempotent id for
+/// its id, so that a repetition after a crash finds it (`IdempotentID`); a request whose handler cannot do that is not
+/// run again once nobody knows what became of it. Answers are stored sealed. Requests without the header pass
+/// untouched.
+package struct IdempotencyMiddleware: Sendable {
+    private let store: any IdempotencyStore
+    private let vault: any Vault
+    private let bodyBytesMax: Int
+    private let hold: Duration
+
+    package static let keyBytesMax = 255
+    /// A longer answer is not kept, since a caller may have it made again and again: its repetition gets the status and a word on that.
+    static let keptBytesMax = 16_384
+
+    /// - Parameter hold: longer than any request may take.
+    package init(
+        store: any IdempotencyStore, vault: any Vault, bodyBytesMax: Int, hold: Duration = .seconds(35)
+    ) {
+        self.store = store
+        self.vault = vault
+        self.bodyBytesMax = bodyBytesMax
+        self.hold = hold
+    }
+
+    /// - Parameter isRepeatable: whether the handler gives what it makes the id of `IdempotentID`, or has no second
+    ///   effect when it is run twice for other reasons.
+    package func run(
+        _ request: Request, _ context: APIContext, by principal: Principal, isRepeatable: Bool,
+        _ handler: (Request) async throws -> Response
+    ) async throws -> Response {
+        guard let key = request.headers[.idempotencyKey] else { return try await handler(request) }
+        try Self.check(key)
+        let body = try await request.bytes(atMost: bodyBytesMax)
+        let run = Run(
+            middleware: self, request: request.with(body),
+            reservation: Reservation(
+                name: Self.name(key, principal), caller: principal, request: Self.digest(request, body),
+                idempotentID: UUID(),
+                hold: hold),
+            logger: context.logger)
+        switch try await store.reserve(run.reservation) {
+        case .first(let idempotentID): return try await run.perform(under: idempotentID, handler)
+        case .again(let idempotentID) where isRepeatable:
+            return try await Self.$isRepetition.withValue(true) { try await run.perform(under: idempotentID, handler) }
+        case .again(let idempotentID):
+            await run.release(idempotentID, hadNoEffect: false)
+            throw Self.unknownFate
+        case .answered(let answer): return try Response(answer, vault, run.reservation.name)
+        case .taken: throw Self.taken
+        case .busy(let wait): throw Self.busy(wait)
+        }
+    }
+
+    /// Whether a request is run again that was cut off, and may have had its effect.
+    @TaskLocal private static var isRepetition = false
+
+    /// For a handler that can be run again in most cases, in one where it cannot.
+    static func refuseRepetition() throws(APIError) {
+        if isRepetition { throw unknownFate }
+    }
+
+    private static func check(_ key: String) throws(InvalidInput) {
+        guard 1...keyBytesMax ~= key.utf8.count else {
+            throw InvalidInput(field: "Idempotency-Key", "is \(key.utf8.count) bytes, it has to be 1 to \(keyBytesMax)")
+        }
+        guard key.utf8.allSatisfy({ 0x20...0x7E ~= $0 }) else {
+            throw InvalidInput(field: "Idempotency-Key", "has a character that is not printable ASCII")
+        }
+    }
+
+    /// One caller's keys are apart from another's.
+    private static func name(_ key: String, _ principal: Principal) -> [UInt8] {
+        var hash = SHA256()
+        hash.update(data: [principal.kind.rawValue])
+        withUnsafeBytes(of: principal.id.bigEndian) { hash.update(bufferPointer: $0) }
+        hash.update(data: Array(key.utf8))
+        return Array(hash.finalize())
+    }
+
+    private static func digest(_ request: Request, _ body: [UInt8]) -> [UInt8] {
+        var hash = SHA256()
+        hash.update(data: Array("\(request.method.rawValue) \(request.uri.string)\n".utf8))
+        hash.update(data: body)
+        return Array(hash.finalize())
+    }
+
+    private static let taken = APIError(
+        .conflict, "This Idempotency-Key was used for another request; take a new key for each request")
+
+    private static let unknownFate = APIError(
+        .conflict,
+        "A request with this Idempotency-Key was cut off, and it is not known whether it took effect: "
+            + "see for yourself, and take a new key")
+
+    private static func busy(_ wait: Duration) -> APIError {
+        APIError(
+            .conflict, "A request with this Idempotency-Key is being worked on; ask again for its answer",
+            headers: [.retryAfter: String(min(wait, .seconds(1)).wholeSeconds)])
+    }
+
+    /// One request that holds a name.
+    private struct Run {
+        let middleware: IdempotencyMiddleware
+        let request: Request
+        let reservation: Reservation
+        let logger: Logger
+
+        func perform(
+            under idempotentID: UUID, _ handler: (Request) async throws -> Response
+        ) async throws -> Response {
+            let response: Response
+            do {
+                response = try await IdempotentID.$given.withValue(idempotentID) { try await handler(request) }
+            } catch {
+                await release(idempotentID, hadNoEffect: error.isRefusal && !IdempotencyMiddleware.isRepetition)
+                throw error
+            }
+            guard response.status.kind == .successful else {
+                await release(
+                    idempotentID,
+                    hadNoEffect: response.status.kind == .clientError && !IdempotencyMiddleware.isRepetition)
+                return response
+            }
+            return try await keep(response, idempotentID)
+        }
+
+        /// The effect is there whether or not the answer can be kept; a repetition then finds it by its idempotent id.
+        private func keep(_ response: Response, _ idempotentID: UUID) async throws -> Response {
+            let body = try await response.body.collected()
+            do {
+                let kept = body.readableBytes <= IdempotencyMiddleware.keptBytesMax ? body : Self.tooLongToKeep
+                let content = Array("\(response.keptHeaders)\r\n".utf8) + Array(buffer: kept)
+                let sealed = try middleware.vault.seal(content, for: VaultPurpose.answer(to: reservation.name))
+                try await middleware.store.complete(
+                    reservation.name, idempotentID: idempotentID,
+                    with: KeptAnswer(status: response.status.code, content: sealed))
+            } catch {
+                report(error)
+            }
+            return Response(status: response.status, headers: response.headers, body: ResponseBody(byteBuffer: body))
+        }
+
+        private static var tooLongToKeep: ByteBuffer {
+            var json = JSONWriter()
+            json.object { json in
+                json.string(
+                    "message",
+                    "The request took effect; its answer was over \(IdempotencyMiddleware.keptBytesMax) bytes and is not kept"
+                )
+            }
+            return json.buffer
+        }
+
+        /// A name that cannot be let go of is free when its hold ends.
+        func release(_ idempotentID: UUID, hadNoEffect: Bool) async {
+            do {
+                try await middleware.store.release(
+                    reservation.name, idempotentID: idempotentID, hadNoEffect: hadNoEffect)
+            } catch {
+                report(error)
+            }
+        }
+
+        private func report(_ error: any Error) {
+            logger.warning("the record of an Idempotency-Key was not written", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+extension Error {
+    /// Whether the request was turned away before it had an effect.
+    fileprivate var isRefusal: Bool {
+        if case .overloaded = self as? StoreError { return true }
+        return APIError(cause: self).status.kind == .clientError
+    }
+}
+
+extension Request {
+    fileprivate func with(_ body: [UInt8]) -> Request {
+        var request = self
+        request.body = RequestBody(buffer: ByteBuffer(bytes: body))
+        return request
+    }
+}
+
+extension Response {
+    /// Those headers that belong to the answer, a line each; the others come anew with each answer.
+    fileprivate var keptHeaders: String {
+        headers.filter { [.contentType, .location].contains($0.name) }.map { "\($0.name): \($0.value)\r\n" }.joined()
+    }
+
+    /// An answer that was kept.
+    fileprivate init(_ answer: KeptAnswer, _ vault: any Vault, _ name: [UInt8]) throws {
+        var body = ByteBuffer(bytes: try vault.open(answer.content, for: VaultPurpose.answer(to: name)))
+        var headers: HTTPFields = [.idempotencyReplayed: "true"]
+        while let line = body.readLine(), !line.isEmpty {
+            let parts = line.split(separator: ": ", maxSplits: 1)
+            if parts.count == 2, let name = HTTPField.Name(String(parts[0])) { headers[name] = String(parts[1]) }
+        }
+        self.init(
+            status: .init(code: answer.status), headers: headers, body: ResponseBody(byteBuffer: body))
+    }
+}
+
+extension ByteBuffer {
+    /// Up to the next CR LF, which is taken too; nil when there is none.
+    fileprivate mutating func readLine() -> String? {
+        guard let end = readableBytesView.firstIndex(of: 0x0D) else { return nil }
+        let line = readString(length: end - readerIndex)
+        moveReaderIndex(forwardBy: 2)
+        return line
+    }
+}
+
+extension ResponseBody {
+    fileprivate consuming func collected() async throws -> ByteBuffer {
+        let collector = BodyCollector()
+        try await write(collector)
+        return collector.buffer
+    }
+}
+
+private final class BodyCollector: ResponseBodyWriter {
+    private(set) var buffer = ByteBuffer()
+
+    func write(_ part: ByteBuffer) async throws { buffer.writeImmutableBuffer(part) }
+
+    func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}

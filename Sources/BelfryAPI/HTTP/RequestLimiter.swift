@@ -1,0 +1,145 @@
+package import BelfryCore
+import HTTPTypes
+package import Hummingbird
+import Logging
+import Metrics
+import Synchronization
+
+/// Stands before every route: makes guessers wait, and callers who ask for more than their share.
+///
+/// Whoever is made to wait gets a 429 at once; no answer is held back, so waiting holds no connection. On the way of a
+/// caller that nobody has a quarrel with stand one atomic load, and its bucket if its kind has a limit.
+package final class RequestLimiter: Sendable {
+    package struct Options: Sendable {
+        /// For all nodes together. Callers whose kind has none are not limited.
+        package var limits: [Principal.Kind: RateLimit]
+        package var proxies: TrustedProxies
+        package var guesses = LoginThrottle()
+
+        package init(limits: [Principal.Kind: RateLimit] = [:], proxies: TrustedProxies = TrustedProxies()) {
+            self.limits = limits
+            self.proxies = proxies
+        }
+    }
+
+    private let options: Options
+    private let clock: any WallClock
+    private let loginThrottle: Mutex<LoginThrottle>
+    /// Whether anybody ever failed.
+    private let isWatching = Atomic(false)
+    /// How many nodes divide the limits.
+    private let nodes = Atomic(1)
+    private let buckets = Mutex(Generations<Principal, TokenBucket>(countMax: 65_536))
+    private let strayProxyIsReported = Atomic(false)
+    private let guesses = Counter(metric: .limited, [("kind", "credentials")])
+    private let excesses = Dictionary(
+        uniqueKeysWithValues: Principal.Kind.allCases.map { ($0, Counter(metric: .limited, [("kind", "\($0)")])) })
+
+    package init(options: Options = Options(), clock: any WallClock) {
+        self.options = options
+        self.clock = clock
+        loginThrottle = Mutex(options.guesses)
+    }
+
+    /// Has a caller's credentials checked, unless too many were wrong before; then throws a 429 without a look at them.
+    ///
+    /// - Parameters:
+    ///   - name: whom the caller takes itself for; nil when that cannot be read.
+    ///   - check: nil when the credentials are wrong.
+    package func judge<Name: Hashable, Known>(
+        _ name: Name?, of request: Request, _ context: APIContext, check: () async throws -> Known?
+    ) async throws -> Known? {
+        if isWatching.load(ordering: .relaxed) { try refuse(name, whileWaitingAt: address(of: request, context)) }
+        guard let known = try await check() else {
+            note(name, failedAt: address(of: request, context))
+            return nil
+        }
+        if isWatching.load(ordering: .relaxed) { note(name, letInAt: address(of: request, context)) }
+        return known
+    }
+
+    /// From now on callers get this node's part of their limits, and guessers of their tries, since they come to the others too.
+    package func take(_ share: NodeShare) {
+        nodes.store(share.nodes, ordering: .relaxed)
+        loginThrottle.withLock { $0.take(share) }
+    }
+
+    /// Throws a 429 when the caller asks for more than its share.
+    package func admit(_ principal: Principal) throws(APIError) {
+        guard let whole = options.limits[principal.kind] else { return }
+        let limit = whole.part(NodeShare(nodes: nodes.load(ordering: .relaxed)))
+        let now = clock.now
+        let wait = buckets.withLock { buckets in
+            var bucket = buckets.value(for: principal) ?? TokenBucket(limit, at: now)
+            defer { buckets.set(bucket, for: principal) }
+            return bucket.take(under: limit, at: now)
+        }
+        guard let wait else { return }
+        excesses[principal.kind]?.increment()
+        throw .excess(principal.kind, of: limit, wait: wait)
+    }
+
+    /// Where the request comes from; nil where that is no address of IP.
+    package func address(of request: Request, _ context: APIContext) -> NetworkAddress? {
+        guard let peer = context.peer.flatMap(NetworkAddress.init) else { return nil }
+        let caller = options.proxies.caller(from: peer, request.headers)
+        if caller == peer, request.headers[.xForwardedFor] != nil { reportStrayProxy(context) }
+        return caller
+    }
+
+    private func refuse(_ name: (some Hashable)?, whileWaitingAt address: NetworkAddress?) throws(APIError) {
+        guard let address else { return }
+        let now = clock.now
+        let wait = loginThrottle.withLock { $0.wait(for: name?.hashValue, at: address.site, now: now) }
+        guard let wait else { return }
+        guesses.increment()
+        throw .guesser(wait: wait)
+    }
+
+    private func note(_ name: (some Hashable)?, failedAt address: NetworkAddress?) {
+        guard let address else { return }
+        let now = clock.now
+        loginThrottle.withLock { $0.failed(name?.hashValue, at: address.site, now: now) }
+        isWatching.store(true, ordering: .relaxed)
+    }
+
+    private func note(_ name: (some Hashable)?, letInAt address: NetworkAddress?) {
+        guard let address, let name else { return }
+        let now = clock.now
+        loginThrottle.withLock { $0.letIn(name.hashValue, at: address.site, now: now) }
+    }
+
+    /// A proxy that is not trusted makes all its callers look like one, which the operator should hear once.
+    private func reportStrayProxy(_ context: APIContext) {
+        guard !strayProxyIsReported.exchange(true, ordering: .relaxed) else { return }
+        context.logger.warning(
+            "requests carry X-Forwarded-For from an address that http.trusted.proxies does not name",
+            metadata: ["address": "\(context.peer?.ipAddress ?? "unknown")"])
+    }
+}
+
+extension APIError {
+    fileprivate static func guesser(wait: Duration) -> APIError {
+        let seconds = wait.wholeSeconds
+        return APIError(
+            .tooManyRequests, "Too many wrong credentials came from this address; try again in \(seconds) s",
+            headers: [.retryAfter: String(seconds)])
+    }
+
+    fileprivate static func excess(_ kind: Principal.Kind, of limit: RateLimit, wait: Duration) -> APIError {
+        let seconds = wait.wholeSeconds
+        let window = (limit.burst + limit.perSecond - 1) / limit.perSecond
+        return APIError(
+            .tooManyRequests,
+            "More than \(limit.perSecond) requests a second, \(limit.burst) at once; try again in \(seconds) s",
+            headers: [
+                .retryAfter: String(seconds), .rateLimit: #""\#(kind)";r=0;t=\#(seconds)"#,
+                .rateLimitPolicy: #""\#(kind)";q=\#(limit.burst);w=\#(window)"#,
+            ])
+    }
+}
+
+extension Duration {
+    /// Rounded up, and one at least, as `Retry-After` wants it.
+    var wholeSeconds: Int64 { max(1, (milliseconds + 999) / 1_000) }
+}

@@ -1,0 +1,26 @@
+import HTTPTypes
+import Hummingbird
+
+/// Tells browsers and caches to keep their hands off the answers of an API.
+///
+/// Source: OWASP REST Security Cheat Sheet, "Security Headers".
+struct SecurityHeaders: Sendable {
+    private let headers: HTTPFields
+
+    /// - Parameter isSecure: whether the listener speaks TLS. A browser that came so shall never come otherwise.
+    init(isSecure: Bool) {
+        var headers: HTTPFields = [
+            .xContentTypeOptions: "nosniff",
+            .contentSecurityPolicy: "default-src 'none'; frame-ancestors 'none'",
+            .xFrameOptions: "DENY",
+            .referrerPolicy: "no-referrer",
+        ]
+        if isSecure { headers[.strictTransportSecurity] = "max-age=63072000" }
+        self.headers = headers
+    }
+
+    func add(to response: inout Response) {
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+        response.headers.append(contentsOf: headers)
+    }
+}

@@ -1,0 +1,156 @@
+package import BelfryCore
+import HTTPTypes
+import Hummingbird
+import Metrics
+import Synchronization
+
+/// Holds each caller to a part of what all callers use together, so that one of them cannot take it from the others.
+///
+/// Limits are of this node. A refusal is a 429 when the caller's own part is used up, and a 503 when all of it is.
+package final class ShareLimiter: Sendable {
+    package typealias Limits = [Share: ShareLimit]
+
+    private let limits: Limits
+    private let counts = Mutex(ShareCounts())
+    private let refusals = Dictionary(
+        uniqueKeysWithValues: Share.allCases.map { share in
+            (share, Counter(metric: .shareRefusals, [("share", share.rawValue)]))
+        })
+
+    package init(_ limits: Limits = ShareLimit.standard) {
+        self.limits = limits.merging(ShareLimit.standard) { given, _ in given }
+    }
+
+    /// How much of a share is in use.
+    package func used(of share: Share) -> Int { counts.withLock { $0.total(of: share) } }
+
+    /// Takes an amount of a share, which comes back when the lease ends.
+    func take(_ share: Share, _ amount: Int = 1, for holder: ShareHolder) throws(APIError) -> ShareLease {
+        guard let limit = limits[share] else { return ShareLease {} }
+        if let excess = counts.withLock({ $0.take(amount, of: share, for: holder, under: limit) }) {
+            refusals[share]?.increment()
+            throw .excess(excess, of: share, limit)
+        }
+        return ShareLease { [weak self] in
+            self?.counts.withLock { $0.giveBack(amount, of: share, for: holder, under: limit) }
+        }
+    }
+
+    /// Holds an amount of a share while `body` runs.
+    func holding<Value>(
+        _ share: Share, _ amount: Int = 1, for holder: ShareHolder, _ body: () async throws -> Value
+    ) async throws -> Value {
+        let lease = try take(share, amount, for: holder)
+        defer { lease.end() }
+        return try await body()
+    }
+
+    /// Holds one of a share until the body of the answer has been written or nobody reads it any more.
+    func streaming(
+        _ share: Share, for holder: ShareHolder, _ answer: () async throws -> Response
+    ) async throws -> Response {
+        let lease = try take(share, for: holder)
+        var response = try await answer()
+        let body = response.body
+        response.body = ResponseBody(contentLength: body.contentLength) { writer in
+            defer { lease.end() }
+            try await body.write(writer)
+        }
+        return response
+    }
+
+    /// Bodies up to so many bytes are not counted: what a connection may hold anyway.
+    static let smallBodyBytes = 64 << 10
+
+    /// Holds as much as the request's body may take while `handler` reads it and works on it.
+    ///
+    /// - Parameter bytesMax: what a body without a length may have.
+    func uploading(
+        _ request: Request, atMost bytesMax: Int, for holder: ShareHolder, _ handler: () async throws -> Response
+    ) async throws -> Response {
+        guard let bytes = request.bodyBytes(atMost: bytesMax), bytes > Self.smallBodyBytes else {
+            return try await handler()
+        }
+        return try await holding(.uploads, (bytes + 1_023) / 1_024, for: holder, handler)
+    }
+}
+
+/// A part of a share, which is given back when it ends, or when nobody has it any more.
+final class ShareLease: Sendable {
+    private let giveBack: Mutex<(@Sendable () -> Void)?>
+
+    init(giveBack: @escaping @Sendable () -> Void) { self.giveBack = Mutex(giveBack) }
+
+    deinit { end() }
+
+    func end() {
+        let giveBack = giveBack.withLock { held in
+            defer { held = nil }
+            return held
+        }
+        giveBack?()
+    }
+}
+
+extension ShareHolder {
+    init(_ application: Application) { self.init(application: application.key, tenant: application.tenantKey) }
+
+    /// Devices count for their application.
+    init(_ platform: Platform) { self.init(application: platform.applicationKey) }
+
+    init(_ key: AdminKey, _ application: Application? = nil) {
+        let bound: Key<Tenant>? =
+            switch key.bounds {
+            case .everything: nil
+            case .tenant(let tenant), .application(_, let tenant): tenant
+            }
+        self.init(application: application?.key, tenant: application?.tenantKey ?? bound, key: key.key)
+    }
+}
+
+extension Request {
+    /// How many bytes the body may have; nil without one. What is over the limit is refused before it is read.
+    fileprivate func bodyBytes(atMost limit: Int) -> Int? {
+        guard ![.get, .head, .delete].contains(method) || headers.contains(.transferEncoding) else {
+            return headers.value(.contentLength).flatMap { Int($0) }.map { min(max($0, 0), limit) }
+        }
+        return headers.value(.contentLength).flatMap { Int($0) }.map { min(max($0, 0), limit) } ?? limit
+    }
+}
+
+extension APIError {
+    fileprivate static func excess(
+        _ excess: ShareCounts.Excess, of share: Share, _ limit: ShareLimit
+    ) -> APIError {
+        let (who, most) =
+            switch excess {
+            case .application: ("this application", limit.each)
+            case .key: ("this key", limit.each)
+            case .tenant: ("this tenant", limit.tenant)
+            case .total: ("all callers together", limit.total)
+            }
+        return APIError(
+            excess == .total ? .serviceUnavailable : .tooManyRequests,
+            "\(share.inWords) of \(who) reached the limit of \(most) (share.\(share.settingName)); "
+                + "try again in \(share.retryAfter) s",
+            headers: [.retryAfter: String(share.retryAfter)])
+    }
+}
+
+extension Share {
+    fileprivate var inWords: String {
+        switch self {
+        case .streams: "Open event streams"
+        case .searches: "Searches at once"
+        case .exports: "Whole lists being read"
+        case .batches: "Batches being written"
+        case .tests: "Tests at once"
+        case .uploads: "KiB of request bodies"
+        }
+    }
+
+    package var settingName: String { self == .uploads ? "uploads.mib" : "\(rawValue).max" }
+
+    /// Seconds: streams end seldom, everything else soon.
+    fileprivate var retryAfter: Int { self == .streams ? 10 : 1 }
+}

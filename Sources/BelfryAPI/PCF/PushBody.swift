@@ -1,0 +1,54 @@
+package import BelfryCore
+
+extension PCFv1 {
+    /// The body of `POST /v1/push`.
+    package struct PushBody: Sendable, Hashable {
+        package let message: Push.Content
+        package let target: Target
+        let times: Times
+
+        /// Reads a body; unknown keys are ignored, and `null` counts as missing. Throws on anything it cannot mean.
+        package static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+            let draft = try PushDraft.parse(bytes)
+            guard let message = try draft.content() else { throw PushDraft.messageIsMissing }
+            guard let target = try draft.target() else { throw PushDraft.targetIsMissing }
+            return Self(message: message, target: target, times: try draft.times())
+        }
+
+        var pushRequest: PushRequest { PushRequest(content: message, target: target, expiresAt: times.expiresAt) }
+    }
+
+    /// The body of `PUT /v1/schedules/:schedule_id`: what is absent stays as it is.
+    struct ScheduleRequest: Sendable, Hashable {
+        let message: Push.Content?
+        let target: Target?
+        let times: Times
+
+        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+            let draft = try PushDraft.parse(bytes)
+            return Self(message: try draft.content(), target: try draft.target(), times: try draft.times())
+        }
+
+        func change(at now: Instant) -> Schedule.Change {
+            Schedule.Change(content: message, target: target, dueAt: times.due(at: now), expiresAt: times.expiresAt)
+        }
+    }
+
+    /// When a push is to be sent, and until when. 0 counts as not given.
+    struct Times: Sendable, Hashable {
+        /// Milliseconds since 1970.
+        let scheduleAt: Int64?
+        /// Seconds from now.
+        let scheduleIn: Int64?
+        let expiresAt: Instant?
+
+        /// nil when no time is given.
+        func due(at now: Instant) -> Instant? {
+            if let scheduleAt { return Instant(milliseconds: scheduleAt) }
+            return scheduleIn.map { seconds in
+                let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
+                return overflow ? .distantFuture : now + .milliseconds(milliseconds)
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/// The unit of work and the ledger: up to about 500 devices of one push on one platform, with an answer for each.
+///
+/// A batch that was claimed is a lease. It names its attempt, and so does what settles it.
+package struct Batch: Sendable, Hashable {
+    package let key: Key<Batch>
+    package let pushKey: Key<Push>
+    package let platformKey: Key<Platform>
+    package let lane: Lane
+    /// Ascending.
+    package let devices: [Key<Device>]
+    /// One for each device, in the same order.
+    package let answers: [Answer]
+    /// How often the batch was claimed, this time included.
+    package let attempt: Int64
+    /// Whether an earlier claim ended without a word, so that some devices may have been told already.
+    package let isLapsed: Bool
+    /// Until when pending devices wait, by their place: their provider asked for more patience than the batch has.
+    package let retryTimes: [Int: Instant]
+
+    /// Large enough that transactions do not show, small enough that an urgent push does not wait for one.
+    package static let devicesMax = 500
+
+    package init(
+        key: Key<Batch>, pushKey: Key<Push>, platformKey: Key<Platform>, lane: Lane, devices: [Key<Device>],
+        answers: [Answer], attempt: Int64, isLapsed: Bool, retryTimes: [Int: Instant] = [:]
+    ) {
+        self.key = key
+        self.pushKey = pushKey
+        self.platformKey = platformKey
+        self.lane = lane
+        self.devices = devices
+        self.answers = answers
+        self.attempt = attempt
+        self.isLapsed = isLapsed
+        self.retryTimes = retryTimes
+    }
+
+    /// Where in `devices` those stand that are to be told now.
+    package var ready: [Int] { answers.indices.filter { answers[$0] == .pending && retryTimes[$0] == nil } }
+}
+
+/// The progress of one push through the devices of one platform.
+package struct FanOut: Sendable, Hashable {
+    package let pushKey: Key<Push>
+    package let platformKey: Key<Platform>
+    package let lane: Lane
+    package let audience: Audience
+    /// The last device that has a batch already; nil at the start.
+    package let cursor: Key<Device>?
+    /// How often the fan-out was claimed, this time included.
+    package let attempt: Int64
+
+    package init(
+        pushKey: Key<Push>, platformKey: Key<Platform>, lane: Lane, audience: Audience, cursor: Key<Device>?,
+        attempt: Int64
+    ) {
+        self.pushKey = pushKey
+        self.platformKey = platformKey
+        self.lane = lane
+        self.audience = audience
+        self.cursor = cursor
+        self.attempt = attempt
+    }
+}
+
+/// What one step of a fan-out found.
+package struct FanOutStep: Sendable, Hashable {
+    package let fanOut: FanOut
+    /// The batches to write, each in ascending order and after the one before.
+    package let batches: [[Key<Device>]]
+    /// Whether the audience ends here.
+    package let isLast: Bool
+
+    package init(fanOut: FanOut, batches: [[Key<Device>]], isLast: Bool) {
+        self.fanOut = fanOut
+        self.batches = batches
+        self.isLast = isLast
+    }
+}

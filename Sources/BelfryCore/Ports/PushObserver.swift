@@ -1,0 +1,12 @@
+/// Is told that something may have happened to a push. It never waits and never fails; whoever wants to know more reads
+/// the receipt.
+package protocol PushObserver: Sendable {
+    func noticed(_ push: PushHead)
+}
+
+/// Takes no notice of anything.
+package struct NoPushObserver: PushObserver {
+    package init() {}
+
+    package func noticed(_ push: PushHead) {}
+}

@@ -1,0 +1,25 @@
+/// A batch as its row has it: what can be read of it, and what is left when it is written off.
+package struct DamagedBatch: Sendable, Hashable {
+    private let devices: [Key<Device>]?
+    private let codes: [UInt8]
+
+    package init(devices: [UInt8], answers: [UInt8]) {
+        self.devices = DeviceList.decode(devices)
+        codes = answers
+    }
+
+    /// Whether it is none, having been mended.
+    package var isSound: Bool { devices?.count == codes.count && codes.allSatisfy { Answer(byte: $0) != nil } }
+
+    /// A final answer for each device. How many devices there are is said by their list, else by the number of answers.
+    package var writtenOff: [Answer] {
+        guard let devices, devices.count != codes.count else { return codes.map(Self.kept) }
+        // Nobody knows which answer belongs to whom.
+        return devices.map { _ in .skipped(.damaged) }
+    }
+
+    private static func kept(_ code: UInt8) -> Answer {
+        guard let answer = Answer(byte: code), answer != .pending else { return .skipped(.damaged) }
+        return answer
+    }
+}

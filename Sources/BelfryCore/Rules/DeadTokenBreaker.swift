@@ -1,0 +1,40 @@
+/// Watches the share of devices that a provider declares dead, so that a wrong setting cannot prune a whole platform.
+///
+/// A key of the wrong app makes every token look dead. Past the share, dead tokens are not believed until a person says
+/// so.
+package struct DeadTokenBreaker: Sendable, Hashable {
+    /// The share of dead tokens, 0...1, beyond which the platform is parked.
+    package let shareMax: Double
+    /// Fewer answers than this prove nothing.
+    package let answersMin: Int
+
+    private var answers = 0
+    private var deadTokens = 0
+
+    package init(shareMax: Double = 0.2, answersMin: Int = 1_000) {
+        self.shareMax = shareMax
+        self.answersMin = answersMin
+    }
+
+    /// Counts a settlement, and returns the words for a person when the wave is too high.
+    ///
+    /// The counts are halved at four times `answersMin`, so that the share is that of the recent past.
+    package mutating func observe(_ settlement: Settlement) -> String? {
+        answers += settlement.counts.reduce(0) { $1.key == .skippedInactive ? $0 : $0 + $1.value }
+        deadTokens += settlement.deadTokens.count
+        guard answers >= answersMin else { return nil }
+        let share = Double(deadTokens) / Double(answers)
+        guard share <= shareMax else {
+            let words =
+                "\(deadTokens) of the last \(answers) devices were declared dead, the limit is \(Int(shareMax * 100)) %"
+            (answers, deadTokens) = (0, 0)
+            return words
+        }
+        if answers >= answersMin * 4 { (answers, deadTokens) = (answers / 2, deadTokens / 2) }
+        return nil
+    }
+}
+
+extension Answer {
+    fileprivate static let skippedInactive = Answer.skipped(.inactive)
+}

@@ -1,0 +1,101 @@
+/// Who gave wrong credentials lately, and how long they wait before they may try again.
+///
+/// A name that was tried wrongly from an address waits longer with each failure; only at that address, so that nobody can
+/// shut a caller out who is elsewhere. An address at which many names fail waits as a whole, but for those who were let in
+/// there before. The right secret ends a name's wait. What is remembered is bounded; the longest untouched is forgotten.
+///
+/// Of many nodes each remembers for itself, and lets its part of the tries through.
+package struct LoginThrottle: Sendable {
+    package struct Policy: Sendable, Hashable {
+        /// So many failures have no consequence; the next one waits `firstWait`, and each further one twice as long.
+        package var free: Int
+        package var firstWait: Duration
+        package var longestWait: Duration
+
+        package init(free: Int, firstWait: Duration = .milliseconds(100), longestWait: Duration = .seconds(30)) {
+            self.free = free
+            self.firstWait = firstWait
+            self.longestWait = longestWait
+        }
+
+        /// How long to wait after so many failures in a row.
+        package func wait(after failures: Int) -> Duration {
+            guard failures > free else { return .zero }
+            let doublings = min(failures - free - 1, 30)
+            return min(longestWait, firstWait * (1 << doublings))
+        }
+
+        /// Of one node: who tries at all of them has no more tries without a consequence, and in the long run no more at all.
+        package func part(_ share: NodeShare) -> Policy {
+            Policy(free: free / share.nodes, firstWait: firstWait * share.nodes, longestWait: longestWait * share.nodes)
+        }
+    }
+
+    private let ofName: Policy
+    private let ofAddress: Policy
+    private var entries: Generations<Suspect, Entry>
+    private var share = NodeShare.whole
+
+    /// Failures are forgotten after this long without another, and so is who was let in.
+    package static let memory = Duration.seconds(900)
+
+    package init(
+        name: Policy = Policy(free: 5), address: Policy = Policy(free: 100), countMax: Int = 65_536
+    ) {
+        ofName = name
+        ofAddress = address
+        entries = Generations(countMax: countMax)
+    }
+
+    private struct Suspect: Hashable {
+        let address: NetworkAddress
+        /// nil for the address as a whole.
+        let name: Int?
+    }
+
+    private struct Entry {
+        var failures = 0
+        var failedAt = Instant.distantPast
+        var letInAt = Instant.distantPast
+
+        func wait(_ policy: Policy, at now: Instant) -> Duration? {
+            let left = failedAt + policy.wait(after: failures) - now
+            return left > .zero ? left : nil
+        }
+    }
+
+    /// From now on this node's part is another.
+    package mutating func take(_ share: NodeShare) { self.share = share }
+
+    package var isEmpty: Bool { entries.isEmpty }
+    package var count: Int { entries.count }
+
+    /// How long the name has to wait at the address before its secret is looked at; nil when it may try.
+    ///
+    /// - Parameter name: a hash of the user name, which may be of any length; nil when it cannot be read.
+    package func wait(for name: Int?, at address: NetworkAddress, now: Instant) -> Duration? {
+        let named = name.flatMap { entries.value(for: Suspect(address: address, name: $0)) }
+        if let wait = named?.wait(ofName.part(share), at: now) { return wait }
+        if let named, now < named.letInAt + Self.memory { return nil }
+        return entries.value(for: Suspect(address: address, name: nil))?.wait(ofAddress.part(share), at: now)
+    }
+
+    package mutating func failed(_ name: Int?, at address: NetworkAddress, now: Instant) {
+        note(Suspect(address: address, name: nil), now)
+        if let name { note(Suspect(address: address, name: name), now) }
+    }
+
+    /// Notes who was let in, if anybody failed at the address: its neighbours shall not shut it out.
+    package mutating func letIn(_ name: Int, at address: NetworkAddress, now: Instant) {
+        guard entries.value(for: Suspect(address: address, name: nil)) != nil else { return }
+        entries.set(Entry(letInAt: now), for: Suspect(address: address, name: name))
+    }
+
+    private mutating func note(_ suspect: Suspect, _ now: Instant) {
+        var entry = entries.value(for: suspect) ?? Entry()
+        if entry.failedAt + Self.memory < now { entry.failures = 0 }
+        entry.failures += 1
+        entry.failedAt = now
+        entries.set(entry, for: suspect)
+    }
+}

@@ -1,0 +1,20 @@
+import BelfryCore
+import Synchronization
+
+/// One dead-token breaker for each platform that had a batch lately.
+final class DeadTokenBreakers: Sendable {
+    private let prototype: DeadTokenBreaker
+    private let watches = Mutex<[Key<Platform>: DeadTokenBreaker]>([:])
+
+    init(prototype: DeadTokenBreaker) { self.prototype = prototype }
+
+    /// The settlement, or past the limit of dead tokens the same with its devices spared and its platform parked.
+    func observe(_ settlement: Settlement, on platform: Platform, at now: Instant) -> Settlement {
+        guard !settlement.counts.isEmpty, !platform.kind.hasFleetingTokens else { return settlement }
+        let words = watches.withLock { watches in
+            watches[settlement.batch.platformKey, default: prototype].observe(settlement)
+        }
+        guard let words else { return settlement }
+        return settlement.sparing(Settlement.Halt(Parking(cause: .deadTokens, detail: words, since: now), of: platform))
+    }
+}

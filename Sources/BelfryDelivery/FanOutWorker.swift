@@ -1,0 +1,57 @@
+import BelfryCore
+import Logging
+
+/// Turns pushes into batches: takes a due fan-out, writes its next devices as batches, and hands it back.
+///
+/// A step is one transaction, so a fan-out worker that dies between steps has lost nothing and doubled nothing.
+/// Fan-outs take turns after each step; a push to ten million devices does not keep the next one waiting.
+struct FanOutWorker: Sendable {
+    let store: any DeliveryStore
+    let lanes: [Lane]
+    let options: DeliveryOptions
+    let loop: RetryingLoop
+    let wakeSignal = WakeSignal()
+
+    private static let fanOutsPerRound = 4
+
+    func run() async throws {
+        try await loop.run(until: wakeSignal) {
+            let fanOuts = try await store.claimFanOuts(atMost: Self.fanOutsPerRound, lanes: lanes, for: options.lease)
+            var open = fanOuts[...]
+            while let fanOut = open.first {
+                do { try await step(fanOut) } catch let error as CancellationError {
+                    try await handBack(open)
+                    throw error
+                }
+                open.removeFirst()
+            }
+            return !fanOuts.isEmpty
+        }
+    }
+
+    /// A fan-out worker that is called off lets others have at once what it did not come to.
+    private func handBack(_ fanOuts: ArraySlice<FanOut>) async throws {
+        for fanOut in fanOuts { _ = try await store.advance(FanOutStep(fanOut: fanOut, batches: [], isLast: false)) }
+    }
+
+    private func step(_ fanOut: FanOut) async throws {
+        let batches = fanOut.cursor == nil ? 1 : options.batchesPerStep
+        let limit = batches * Batch.devicesMax
+        let devices = try await store.devices(in: fanOut, after: fanOut.cursor, limit: limit)
+        let step = FanOutStep(fanOut: fanOut, batches: devices.batches, isLast: devices.count < limit)
+        guard try await store.advance(step) else {
+            loop.logger.debug("fan-out was taken over", metadata: ["push.key": "\(fanOut.pushKey)"])
+            return
+        }
+        Metric.fanOut(devices.count)
+    }
+}
+
+extension [Key<Device>] {
+    /// These in runs of a batch each.
+    fileprivate var batches: [[Key<Device>]] {
+        stride(from: 0, to: count, by: Batch.devicesMax).map { start in
+            Array(self[start..<Swift.min(start + Batch.devicesMax, count)])
+        }
+    }
+}

@@ -1,0 +1,76 @@
+package import BelfryCore
+import FoundationEssentials
+package import Logging
+import ServiceLifecycle
+
+/// Tells devices that their geofences changed, by a push that shows nothing, and starts and ends geofences in time.
+///
+/// The update is in the store since the change itself, and goes after its push is accepted: who dies between the two
+/// tells the devices twice. Changes that follow on each other are one push (`GeofenceUpdatePush`). A parked platform
+/// keeps its update until it runs again, so however much changes meanwhile, one push waits for it.
+package struct GeofenceNotifier: Service {
+    private let store: any ApplicationStore & PushStore & GeofenceStore
+    private let clock: any WallClock
+    private let poll: Duration
+    private let logger: Logger
+
+    /// Updates read at once.
+    private static let updatesMax = 100
+
+    package init(
+        store: any ApplicationStore & PushStore & GeofenceStore, clock: any WallClock, poll: Duration = .seconds(1),
+        logger: Logger
+    ) {
+        self.store = store
+        self.clock = clock
+        self.poll = poll
+        self.logger = logger
+    }
+
+    package func run() async throws {
+        await PeriodicTask(clock: clock, pause: poll, logger: logger).run { try await round() }
+    }
+
+    /// Does all that is due by now.
+    package func round() async throws {
+        while try await store.turnGeofences() {}
+        while true {
+            let updates = try await store.dueGeofenceUpdates(atMost: Self.updatesMax)
+            for (application, updates) in Dictionary(grouping: updates, by: \.applicationKey) {
+                try await announce(updates, of: application)
+            }
+            if updates.count < Self.updatesMax { return }
+        }
+    }
+
+    private func announce(_ updates: [GeofenceUpdate], of application: Key<Application>) async throws {
+        var open: [GeofenceUpdate] = []
+        for update in updates {
+            switch try await store.platform(update.platformKey) {
+            case nil: try await store.settle(update)
+            case let platform? where platform.parked != nil:
+                try await store.postpone(update, for: GeofenceUpdatePush.parkedPause)
+            case _?: open.append(update)
+            }
+        }
+        guard !open.isEmpty else { return }
+        let push: Push
+        do {
+            push = try await accept(open, of: application)
+        } catch StoreError.quotaExceeded {
+            // An application that is full must not keep the devices of the others waiting.
+            for update in open { try await store.postpone(update, for: GeofenceUpdatePush.parkedPause) }
+            return
+        }
+        for update in open { try await store.settle(update) }
+        Metric.geofencesAnnounced()
+        logger.debug("geofence update announced", metadata: ["push.key": "\(push.key)"])
+    }
+
+    private func accept(_ open: [GeofenceUpdate], of application: Key<Application>) async throws -> Push {
+        try await store.accept(
+            NewPush(
+                receiptID: UUID(), applicationKey: application, content: .geofenceUpdate, audience: .list(.active),
+                platformKeys: open.map(\.platformKey), lane: .bulk, expiresAt: clock.now + GeofenceUpdatePush.lifetime))
+    }
+}

@@ -1,0 +1,77 @@
+package import BelfryCore
+package import Logging
+import ServiceLifecycle
+
+/// Forgets what is older than it has to be, in short steps with a pause after each, so that other writes go on
+/// meanwhile.
+///
+/// Each node does it at its own times; where nodes share a store, a step of one leaves less for the others.
+package struct RetentionSweeper: Service {
+    private let store: any GeofenceStore & AnalyticsStore & RetentionStore
+    private let clock: any WallClock
+    private let options: Options
+    private let logger: Logger
+
+    package struct Options: Sendable {
+        /// How long counts of events are kept; nil for ever.
+        package var countsKept: Duration?
+        /// How long an event is known again, and so how late it may be told. More than that, since days are forgotten whole.
+        package var eventsLateMax: Duration
+        /// How long everything else is kept.
+        package var retention: Retention
+        /// How long to wait between two looks.
+        package var pause: Duration
+        /// How long to pause between two steps of one look.
+        package var stepPause: Duration
+
+        package init(
+            countsKept: Duration? = .seconds(90 * 86_400), eventsLateMax: Duration = .seconds(30 * 86_400),
+            retention: Retention = Retention(), pause: Duration = .seconds(600), stepPause: Duration = .milliseconds(50)
+        ) {
+            self.countsKept = countsKept
+            self.eventsLateMax = eventsLateMax
+            self.retention = retention
+            self.pause = pause
+            self.stepPause = stepPause
+        }
+    }
+
+    package init(
+        store: any GeofenceStore & AnalyticsStore & RetentionStore, clock: any WallClock, options: Options,
+        logger: Logger
+    ) {
+        self.store = store
+        self.clock = clock
+        self.options = options
+        self.logger = logger
+    }
+
+    package func run() async throws {
+        await PeriodicTask(clock: clock, pause: options.pause, logger: logger).run { try await round() }
+    }
+
+    /// Forgets all that is too old by now.
+    package func round() async throws {
+        let now = clock.now
+        let day = Duration.seconds(86_400)
+        let countsBefore = options.countsKept.map { now + (.zero - $0) } ?? .zero
+        try await inSteps {
+            try await store.forgetAnalytics(
+                countsBefore: countsBefore, eventsBefore: now + (.zero - options.eventsLateMax - day))
+        }
+        try await inSteps { try await store.forgetDeletedGeofences(expiredBefore: now + (.zero - day)) }
+        for kind in Retention.Kind.allCases {
+            guard let before = options.retention.bound(of: kind, at: now) else { continue }
+            try await inSteps {
+                let forgotten = try await store.forget(kind, before: before)
+                Metric.forgotten(kind, forgotten.rows)
+                return forgotten.isMore
+            }
+        }
+    }
+
+    /// - Parameter step: returns whether another one may find more.
+    private func inSteps(_ step: () async throws -> Bool) async throws {
+        while try await step() { try await clock.sleep(for: options.stepPause) }
+    }
+}

@@ -1,0 +1,26 @@
+import BelfryCore
+import Logging
+
+/// Works until there is nothing to do, waits for the wake signal, and works again; a fault of the store is waited out.
+struct RetryingLoop: Sendable {
+    let clock: any WallClock
+    /// How long to wait after a fault.
+    let pause: Duration
+    let logger: Logger
+
+    /// - Parameter work: returns whether it found any.
+    func run(until wakeSignal: WakeSignal, _ work: () async throws -> Bool) async throws {
+        while !wakeSignal.isClosed {
+            try Task.checkCancellation()
+            do {
+                if try await !work() { await wakeSignal.wait() }
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                Metric.fault()
+                logger.error("delivery fault, waiting", metadata: ["error": "\(error)", "pause": "\(pause)"])
+                try await clock.sleep(for: pause)
+            }
+        }
+    }
+}

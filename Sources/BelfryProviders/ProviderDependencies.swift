@@ -1,0 +1,43 @@
+package import BelfryCore
+package import Logging
+package import NIOCore
+
+/// What providers are made with, the same for all of a process.
+package struct ProviderDependencies: Sendable {
+    package let vault: any Vault
+    package let clock: any WallClock
+    package let options: ProviderOptions
+    package let eventLoopGroup: any EventLoopGroup
+    package let routes: OutboundRoutes
+    package let logger: Logger
+    package let fcmQuotas = FCMQuotas()
+
+    package init(
+        vault: any Vault, clock: any WallClock, options: ProviderOptions, eventLoopGroup: any EventLoopGroup,
+        routes: OutboundRoutes, logger: Logger
+    ) {
+        self.vault = vault
+        self.clock = clock
+        self.options = options
+        self.eventLoopGroup = eventLoopGroup
+        self.routes = routes
+        self.logger = logger
+    }
+}
+
+/// What an operator may set about each provider.
+package struct ProviderOptions: Sendable {
+    package var proxies = ProxyPlan()
+    package var apns = APNsOptions()
+    package var posting = PostingOptions()
+    package var fcm = FCMOptions()
+    package var gcm = MulticastOptions()
+    package var hms = MulticastOptions()
+
+    package init() {}
+
+    /// How long the slowest of them may take over a batch.
+    package var deadlineMax: Duration {
+        [apns.deadline, fcm.deadline, gcm.deadline, hms.deadline, posting.deadline].max() ?? .zero
+    }
+}

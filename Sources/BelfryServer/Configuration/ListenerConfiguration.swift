@@ -1,0 +1,96 @@
+import BelfryAPI
+import BelfryCore
+
+/// An address to listen on.
+package struct ListenerConfiguration: Sendable {
+    /// `<prefix>.host`, default `127.0.0.1`.
+    package var host: String
+    /// `<prefix>.port`, 0...65535; 0 takes any free one.
+    package var port: Int
+    /// `<prefix>.tls.certificate` and `<prefix>.tls.key`, paths; without both the listener speaks plain HTTP.
+    package var tls: TLSFiles?
+
+    init(_ settings: Settings, prefix: String, port fallback: Int) {
+        host = settings.string("\(prefix).host", default: "127.0.0.1")
+        port = settings.int("\(prefix).port", default: fallback, in: 0...65_535)
+        let certificate = settings.optionalString("\(prefix).tls.certificate")
+        let key = settings.optionalString("\(prefix).tls.key")
+        switch (certificate, key) {
+        case (let certificate?, let key?): tls = TLSFiles(certificate: certificate, key: key)
+        case (nil, nil): break
+        default: settings.note("\(prefix).tls.certificate and \(prefix).tls.key go together, only one of them is set")
+        }
+    }
+}
+
+/// How many connections a listener takes.
+package struct ConnectionConfiguration: Sendable {
+    /// `http.connections.max`, 1...1,000,000, default 10,000.
+    package var totalMax: Int
+    /// `http.connections.address.max`, 1...1,000,000, default 5,000: of one address.
+    package var perAddressMax: Int
+    /// `http.unread.mib`, 1...65,536, default 256: of responses that clients have not taken, for all connections together.
+    package var unreadBytesMax: Int
+
+    init(_ settings: Settings) {
+        totalMax = settings.int("http.connections.max", default: 10_000, in: 1...1_000_000)
+        perAddressMax = settings.int("http.connections.address.max", default: 5_000, in: 1...1_000_000)
+        unreadBytesMax = settings.int("http.unread.mib", default: 256, in: 1...65_536) << 20
+    }
+}
+
+/// How large the head of a request may be.
+package struct HeadConfiguration: Sendable {
+    /// `http.headers.bytes.max`, 1,024...1,048,576, default 32,768: the request line and all headers.
+    package var bytesMax: Int
+    /// `http.headers.max`, 10...1,000, default 100.
+    package var countMax: Int
+
+    init(_ settings: Settings) {
+        bytesMax = settings.int("http.headers.bytes.max", default: 32_768, in: 1_024...1_048_576)
+        countMax = settings.int("http.headers.max", default: 100, in: 10...1_000)
+    }
+}
+
+/// How long a connection may take, whoever is at its other end.
+package struct TimeoutConfiguration: Sendable {
+    /// `http.idle.seconds`, 1...3,600, default 75: without a request, or with a head that is not complete.
+    package var idle: Duration
+    /// `http.request.seconds`, 1...600, default 30: from a request's head to the last byte of its answer.
+    package var request: Duration
+
+    init(_ settings: Settings) {
+        idle = settings.seconds("http.idle.seconds", default: 75, in: 1...3_600)
+        request = settings.seconds("http.request.seconds", default: 30, in: 1...600)
+    }
+}
+
+extension RequestLimiter.Options {
+    /// `http.trusted.proxies`: addresses and blocks, with commas between; default none.
+    /// `limit.<kind>.per.second`, 0...1,000,000, where 0 is no limit; `limit.<kind>.burst`, 1...1,000,000.
+    init(_ settings: Settings) {
+        self.init(
+            limits: [
+                .devices: settings.rateLimit("devices", perSecond: 0, burst: 10_000),
+                .sender: settings.rateLimit("senders", perSecond: 1_000, burst: 10_000),
+                .admin: settings.rateLimit("admin", perSecond: 100, burst: 1_000),
+            ].compactMapValues(\.self),
+            proxies: TrustedProxies(settings.blocks("http.trusted.proxies")))
+    }
+}
+
+extension Settings {
+    fileprivate func rateLimit(_ kind: String, perSecond: Int, burst: Int) -> RateLimit? {
+        let perSecond = int("limit.\(kind).per.second", default: perSecond, in: 0...1_000_000)
+        let burst = int("limit.\(kind).burst", default: burst, in: 1...1_000_000)
+        return perSecond > 0 ? RateLimit(perSecond: perSecond, burst: burst) : nil
+    }
+
+    fileprivate func blocks(_ key: String) -> [NetworkBlock] {
+        let texts = optionalString(key)?.split(separator: ",").map { $0.filter { $0 != " " } } ?? []
+        return texts.compactMap { text in
+            if let block = NetworkBlock(text) { return block }
+            return fault(key, "has `\(text)`, it has to be addresses or blocks such as 10.0.0.0/8", nil)
+        }
+    }
+}

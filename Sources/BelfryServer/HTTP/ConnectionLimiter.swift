@@ -1,0 +1,59 @@
+import BelfryCore
+import Metrics
+import Synchronization
+
+/// Counts the connections of a listener, in total and by address, and says when there are too many.
+final class ConnectionLimiter: Sendable {
+    struct Limits: Sendable {
+        let total: Int
+        let perAddress: Int
+        /// Whose connections are many callers'; only the total limits them.
+        let isProxy: @Sendable (NetworkAddress) -> Bool
+    }
+
+    enum Reason: String, CaseIterable, Sendable { case total, address }
+
+    private let limits: Limits
+    private let counts = Mutex(Counts())
+    private let open: Meter
+    private let refusals: [Reason: Counter]
+
+    private struct Counts {
+        var total = 0
+        var byAddress: [NetworkAddress: Int] = [:]
+    }
+
+    init(listener: String, limits: Limits) {
+        self.limits = limits
+        open = Metric.connections(listener)
+        refusals = Dictionary(
+            uniqueKeysWithValues: Reason.allCases.map { ($0, Metric.refusals(listener, $0.rawValue)) })
+    }
+
+    /// nil when the connection may stay; then `left` has to be called when it is closed.
+    ///
+    /// - Parameter address: nil for what is no connection of IP; only the total limits that.
+    func enter(_ address: NetworkAddress?) -> Reason? {
+        let site = address.flatMap { limits.isProxy($0) ? nil : $0.site }
+        let reason = counts.withLock { counts -> Reason? in
+            if counts.total >= limits.total { return .total }
+            if let site, counts.byAddress[site, default: 0] >= limits.perAddress { return .address }
+            counts.total += 1
+            if let site { counts.byAddress[site, default: 0] += 1 }
+            open.set(counts.total)
+            return nil
+        }
+        if let reason { refusals[reason]?.increment() }
+        return reason
+    }
+
+    func left(_ address: NetworkAddress?) {
+        let site = address.flatMap { limits.isProxy($0) ? nil : $0.site }
+        counts.withLock { counts in
+            counts.total -= 1
+            open.set(counts.total)
+            guard let site, let count = counts.byAddress[site] else { return }
+            counts.byAddress[site] = count > 1 ? count - 1 : nil
+        }
+    }
+}

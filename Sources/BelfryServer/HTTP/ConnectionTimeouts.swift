@@ -1,0 +1,124 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// Closes a connection that nothing is asked on for too long, or whose request is not read and answered in time, so that a
+/// client that sends or reads byte by byte holds nothing for ever. Of an event stream, which does not end, each part has to
+/// be taken in time.
+///
+/// One timer for each connection, set at most once in the shorter time limit however many requests come.
+/// See `BadInputTests`, "a client that sends its body byte by byte is closed".
+final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = ResponsePart
+    typealias OutboundOut = ResponsePart
+
+    /// With a client that asks for nothing.
+    private let idle: TimeAmount
+    /// With a request, from its head to the last byte of its answer.
+    private let request: TimeAmount
+    /// When the connection is closed, unless something is asked or done with before; nil while a stream waits for its next part.
+    private var dueAt: NIODeadline?
+    private var timer: Scheduled<Void>?
+    private var isReading = false
+    private var unanswered = 0
+    private var isStreaming = false
+    /// Parts of a stream that the client has not taken yet.
+    private var untaken = 0
+
+    init(_ configuration: TimeoutConfiguration) {
+        idle = TimeAmount(configuration.idle)
+        request = TimeAmount(configuration.request)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { wait(idle, context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        wait(idle, context)
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head:
+            if isWaiting { wait(request, context) }
+            isReading = true
+            unanswered += 1
+        case .body: break
+        case .end:
+            isReading = false
+            if isWaiting { wait(idle, context) }
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .whole, .bodiless: write(context, data, promise) { handler, context in handler.answered(context) }
+        case .head(let head):
+            isStreaming = head.headerFields[.contentType] == "text/event-stream"
+            if isStreaming { dueAt = nil }
+            context.write(data, promise: promise)
+        case .body where isStreaming:
+            if untaken == 0 { wait(request, context) }
+            untaken += 1
+            write(context, data, promise) { handler, _ in handler.taken() }
+        case .body: context.write(data, promise: promise)
+        case .end:
+            isStreaming = false
+            write(context, data, promise) { handler, context in handler.answered(context) }
+        }
+    }
+
+    private func write(
+        _ context: ChannelHandlerContext, _ data: NIOAny, _ promise: EventLoopPromise<Void>?,
+        then done: @escaping @Sendable (ConnectionTimeouts, ChannelHandlerContext) -> Void
+    ) {
+        let written = promise ?? context.eventLoop.makePromise()
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        written.futureResult.whenSuccess {
+            let (handler, context) = bound.value
+            done(handler, context)
+        }
+        context.write(data, promise: written)
+    }
+
+    private func taken() {
+        untaken -= 1
+        if untaken == 0, isStreaming { dueAt = nil }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timer?.cancel()
+        timer = nil
+    }
+
+    /// The next request of a pipeline has a deadline of its own.
+    private func answered(_ context: ChannelHandlerContext) {
+        unanswered -= 1
+        if unanswered > 0 { wait(request, context) } else if !isReading { wait(idle, context) }
+    }
+
+    private var isWaiting: Bool { !isReading && unanswered == 0 }
+
+    private func wait(_ timeouts: TimeAmount, _ context: ChannelHandlerContext) {
+        let dueAt = context.eventLoop.now + timeouts
+        self.dueAt = dueAt
+        if timer == nil { look(context, by: dueAt) }
+    }
+
+    /// Nothing that is asked or answered meanwhile falls due before the next look.
+    private func look(_ context: ChannelHandlerContext, by dueAt: NIODeadline) {
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        timer = context.eventLoop.scheduleTask(deadline: min(dueAt, context.eventLoop.now + min(idle, request))) {
+            let (handler, context) = bound.value
+            handler.timer = nil
+            guard let dueAt = handler.dueAt else { return }
+            guard dueAt <= context.eventLoop.now else { return handler.look(context, by: dueAt) }
+            context.close(promise: nil)
+        }
+    }
+}

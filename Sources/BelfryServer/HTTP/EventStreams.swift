@@ -1,0 +1,15 @@
+import BelfryAPI
+import ServiceLifecycle
+
+/// Keeps the event streams going, and ends them first when the server stops, since they do not end by themselves.
+struct EventStreams: Service {
+    let hub: EventHub
+
+    func run() async {
+        await withGracefulShutdownHandler {
+            await hub.run()
+        } onGracefulShutdown: {
+            hub.close()
+        }
+    }
+}

@@ -1,0 +1,242 @@
+import BelfryCore
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+
+/// Has the requests of a connection answered, one after the other, on the event loop that reads and writes it.
+///
+/// A request that comes at once is answered from memory; of any other the body is handed on as it comes, no faster than its
+/// handler takes it. `HTTPConnectionState` decides, this acts.
+/// See docs/decisions/0021-requests-without-streams.md.
+final class HTTPConnectionHandler<Responder: HTTPResponder>: ChannelDuplexHandler
+where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+    typealias InboundIn = HTTPRequestPart
+    typealias OutboundIn = ResponsePart
+    typealias OutboundOut = ResponsePart
+
+    private let responder: Responder
+    private let dates: HTTPDates
+    private let logger: Logger
+    private let channel: any Channel
+    private let gate: InboundGate
+    private let buffered: BufferedBytes
+    private let executor: LoopExecutor
+    private let over: EventLoopPromise<Void>
+
+    private var state = HTTPConnectionState()
+    /// The body of the request that is answered, while it comes.
+    private var body: RequestBodyStream?
+    private var answering: Task<Void, Never>?
+    private var isRemoved = false
+    /// The client has closed its side; it may be gone.
+    private var isClientFinished = false
+    private var callingOff: Scheduled<Void>?
+    /// Bytes of responses that the client has not taken.
+    private var unsent = 0
+
+    /// A client that closes its side while it is answered gets so much longer. Most of those that do are gone.
+    private static var finishedClientTimeout: TimeAmount { .seconds(1) }
+
+    init(
+        on channel: any Channel, behind gate: InboundGate, buffered: BufferedBytes, responder: Responder,
+        dates: HTTPDates,
+        logger: Logger
+    ) {
+        self.channel = channel
+        self.gate = gate
+        self.buffered = buffered
+        self.responder = responder
+        self.dates = dates
+        self.logger = logger
+        executor = LoopExecutor(loop: channel.eventLoop)
+        over = channel.eventLoop.makePromise()
+    }
+
+    /// Succeeds when the connection is closed and nothing works for it any more.
+    var isOver: EventLoopFuture<Void> { over.futureResult }
+
+    /// Ends the connection, whatever is being done for it.
+    func callOff() {
+        answering?.cancel()
+        channel.close(promise: nil)
+    }
+
+    // MARK: In
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { perform(state.received(unwrapInboundIn(data))) }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        perform(state.readCompleted())
+        context.fireChannelReadComplete()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case is InboundGate.ClientFinished:
+            isClientFinished = true
+            callOffSoonIfFinished()
+        case ChannelEvent.inputClosed:
+            body?.finish(ChannelError.inputClosed)
+            perform(state.inputEnded())
+        case is ChannelShouldQuiesceEvent: perform(state.leave())
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard error is HTTPParserError else { return context.close(promise: nil) }
+        body?.finish(error)
+        let isTooLong = error as? HTTPParserError == .headerOverflow
+        perform(state.refuse(with: isTooLong ? .requestHeaderFieldsTooLarge : .badRequest))
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        answering?.cancel()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        isRemoved = true
+        answering?.cancel()
+        callingOff?.cancel()
+        body?.finish(ChannelError.eof)
+        countUnsent(0, context)
+        if answering == nil { over.succeed() }
+    }
+
+    // MARK: Out
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        context.write(wrapOutboundOut(markedIfLast(unwrapOutboundIn(data))), promise: promise)
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        context.flush()
+        noteUnsent(context)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        noteUnsent(context)
+        let isHeldBack = !PlantedFaults.contains("back-pressure")
+        perform(state.writabilityChanged(to: context.channel.isWritable || !isHeldBack))
+        context.fireChannelWritabilityChanged()
+    }
+
+    private func markedIfLast(_ part: ResponsePart) -> ResponsePart {
+        switch part {
+        case .whole(let head, let body): .whole(markedIfLast(head), body)
+        case .bodiless(let head): .bodiless(markedIfLast(head))
+        case .head(let head) where head.status.kind != .informational: .head(markedIfLast(head))
+        case .head, .body, .end: part
+        }
+    }
+
+    private func markedIfLast(_ head: HTTPResponse) -> HTTPResponse {
+        guard state.responseBegins() else { return head }
+        var head = head
+        head.headerFields[.connection] = "close"
+        return head
+    }
+
+    /// What the connection could not take at once waits in memory until the client reads.
+    private func noteUnsent(_ context: ChannelHandlerContext) {
+        guard unsent > 0 || !context.channel.isWritable else { return }
+        let waiting = try? context.channel.syncOptions?.getOption(ChannelOptions.bufferedWritableBytes)
+        countUnsent(waiting ?? 0, context)
+    }
+
+    private func countUnsent(_ bytes: Int, _ context: ChannelHandlerContext) {
+        let isTooMuch = buffered.outbound(changedBy: bytes - unsent)
+        unsent = bytes
+        if isTooMuch { context.close(promise: nil) }
+    }
+
+    // MARK: What the state decides
+
+    private func perform(_ action: HTTPConnectionState.Action?) {
+        switch action {
+        case .answer(let head, let body): answer(Request(head: head, body: RequestBody(buffer: body)))
+        case .answerBeginning(let head, let received): answerBeginning(head, received)
+        case .appendBody(let bytes): append(bytes)
+        case .endBody:
+            body?.finish()
+            body = nil
+        case .close(let status): close(behind: status)
+        case nil: break
+        }
+        gate.turn(to: state.discards ? .discarding : state.wantsMore ? .open : .held)
+    }
+
+    /// A request whose client may not send it is refused before its body is read.
+    private func answerBeginning(_ head: HTTPRequest, _ received: ByteBuffer) {
+        let bound = NIOLoopBound(self, eventLoop: channel.eventLoop)
+        let onBegin: @Sendable () -> Void = { bound.value.tellToContinue() }
+        let (stream, body) = RequestBodyStream.begin(
+            on: channel.eventLoop, onBegin: state.awaitsContinue ? onBegin : nil
+        ) {
+            bound.value.bodyDrained()
+        }
+        self.body = stream
+        if received.readableBytes > 0 { append(received) }
+        answer(Request(head: head, body: body))
+    }
+
+    private func append(_ bytes: ByteBuffer) {
+        if body?.yield(bytes) == .stopProducing { state.bodyFilled() }
+    }
+
+    private func answer(_ request: Request) {
+        let bound = NIOLoopBound(self, eventLoop: channel.eventLoop)
+        let runner = RequestRunner(
+            request: request, responder: responder, dates: dates, channel: channel, logger: logger)
+        let channel = channel
+        answering = Task(executorPreference: executor) {
+            await runner.run()
+            if channel.eventLoop.inEventLoop {
+                bound.value.answered()
+            } else {
+                channel.eventLoop.execute { bound.value.answered() }
+            }
+        }
+        callOffSoonIfFinished()
+    }
+
+    private func answered() {
+        answering = nil
+        callingOff?.cancel()
+        callingOff = nil
+        guard !isRemoved else { return over.succeed() }
+        perform(state.answered())
+    }
+
+    private func callOffSoonIfFinished() {
+        guard isClientFinished, answering != nil, callingOff == nil else { return }
+        let bound = NIOLoopBound(self, eventLoop: channel.eventLoop)
+        callingOff = channel.eventLoop.scheduleTask(in: Self.finishedClientTimeout) {
+            bound.value.answering?.cancel()
+        }
+    }
+
+    private func tellToContinue() {
+        guard !isRemoved, state.continueIfAwaited() else { return }
+        channel.writeAndFlush(ResponsePart.head(HTTPResponse(status: .continue)), promise: nil)
+    }
+
+    private func bodyDrained() {
+        state.bodyDrained()
+        if !isRemoved { perform(nil) }
+    }
+
+    private func close(behind status: HTTPResponse.Status?) {
+        if let status {
+            let head = HTTPResponse(status: status, headerFields: [.connection: "close"])
+            channel.writeAndFlush(ResponsePart.whole(head, ByteBuffer()), promise: nil)
+        }
+        // A full close with bytes unread would take the response away from under the client.
+        channel.close(mode: .output, promise: nil)
+    }
+}

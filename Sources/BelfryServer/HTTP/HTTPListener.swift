@@ -1,0 +1,90 @@
+import BelfryAPI
+import BelfryCore
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+
+/// How connections of a listener are set up: who may come in, TLS, the limits of a head, the deadlines.
+struct HTTPListener<Responder: HTTPResponder>: ServerChildChannel
+where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+    let responder: Responder
+    let connectionLimiter: ConnectionLimiter
+    /// nil for a listener without TLS.
+    let certificate: Certificate?
+    let timeouts: TimeoutConfiguration
+    let heads: HeadConfiguration
+    let buffered: BufferedBytes
+    private let dates = HTTPDates()
+
+    /// A connection, and what is to be known of its end.
+    struct Connection: ServerChildChannelValue {
+        let channel: any Channel
+        /// Succeeds when it is closed and nothing works for it any more.
+        let isOver: EventLoopFuture<Void>
+        /// Ends it, whatever is being done for it.
+        let callOff: @Sendable () -> Void
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
+        channel.eventLoop.makeCompletedFuture {
+            let pipeline = channel.pipeline.syncOperations
+            let address = channel.remoteAddress.flatMap(NetworkAddress.init)
+            guard connectionLimiter.enter(address) == nil else {
+                try pipeline.addHandler(OverloadHandler(isSpoken: certificate == nil))
+                return Connection(channel: channel, isOver: channel.closeFuture) { channel.close(promise: nil) }
+            }
+            channel.closeFuture.whenComplete { [connectionLimiter] _ in connectionLimiter.left(address) }
+            try limitReading(channel)
+            let gate = InboundGate(buffered: buffered)
+            try furnish(pipeline, gate)
+            let connection = HTTPConnectionHandler(
+                on: channel, behind: gate, buffered: buffered, responder: responder, dates: dates, logger: logger)
+            try pipeline.addHandler(connection)
+            let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
+            return Connection(channel: channel, isOver: connection.isOver) {
+                channel.eventLoop.execute { bound.value.callOff() }
+            }
+        }
+    }
+
+    /// What one look at the connection reads at most, and what the system keeps of it when nothing is read: both are memory that
+    /// a client can fill. The system doubles the second. Source: socket(7), SO_RCVBUF.
+    private func limitReading(_ channel: any Channel) throws {
+        try channel.syncOptions?.setOption(
+            ChannelOptions.recvAllocator,
+            value: AdaptiveRecvByteBufferAllocator(minimum: 1_024, initial: 4_096, maximum: 16_384))
+        try channel.syncOptions?.setOption(ChannelOptions.socketOption(.so_rcvbuf), value: 131_072)
+    }
+
+    private func furnish(_ pipeline: ChannelPipeline.SynchronousOperations, _ gate: InboundGate) throws {
+        if let certificate {
+            try pipeline.addHandlers(PlaintextOnTLSHandler(), NIOSSLServerHandler(context: certificate.context))
+        }
+        let parser = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: heads.limits)
+        // The parser takes in all it is given, unless it has stopped; then it is given nothing. The limit stands behind that.
+        let decoder = ByteToMessageHandler(parser, maximumBufferSize: 2 * heads.bytesMax)
+        try pipeline.addHandlers(
+            gate, decoder, HTTP1Codec(isSecure: certificate != nil), ConnectionTimeouts(timeouts))
+    }
+
+    func handle(value connection: Connection, logger: Logger) async {
+        await withTaskCancellationHandler {
+            try? await connection.isOver.get()
+        } onCancel: {
+            connection.callOff()
+        }
+    }
+}
+
+extension HeadConfiguration {
+    fileprivate var limits: NIOHTTPDecoderLimitConfiguration {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = bytesMax
+        limits.maxHeaderListSize = bytesMax
+        limits.maxHeaderFieldCount = countMax
+        return limits
+    }
+}

@@ -1,0 +1,49 @@
+import Metrics
+
+/// What the listeners measure; docs/Metrics.md says what to make of it. A `listener` is `http` or `management`.
+enum Metric {
+    static func connections(_ listener: String) -> Meter {
+        Meter(label: "belfry_connections_open", dimensions: [("listener", listener)])
+    }
+
+    static func refusals(_ listener: String, _ reason: String) -> Counter {
+        Counter(label: "belfry_connections_refused_total", dimensions: [("listener", listener), ("reason", reason)])
+    }
+
+    /// - Parameter direction: `in` or `out`.
+    static func bufferedBytes(_ listener: String, _ direction: String) -> Meter {
+        Meter(
+            label: "belfry_connections_buffered_bytes", dimensions: [("listener", listener), ("direction", direction)])
+    }
+
+    /// How late a loop comes to what is due.
+    static func eventLoopLag(_ loop: Int) -> Metrics.Timer {
+        Metrics.Timer(label: "belfry_event_loop_lag_seconds", dimensions: [("loop", String(loop))])
+    }
+
+    static func certificateDays(_ listener: String) -> Meter {
+        Meter(label: "belfry_tls_certificate_days", dimensions: [("listener", listener)])
+    }
+
+    static func certificateReloads(_ listener: String, _ outcome: String) -> Counter {
+        Counter(label: "belfry_tls_reloads_total", dimensions: [("listener", listener), ("outcome", outcome)])
+    }
+
+    static func storeWritesWaiting(_ store: String) -> Meter {
+        Meter(label: "belfry_store_writes_waiting", dimensions: [("store", store)])
+    }
+
+    static func storeTransactionSeconds(_ store: String) -> Metrics.Timer {
+        Metrics.Timer(label: "belfry_store_transaction_seconds", dimensions: [("store", store)])
+    }
+
+    /// As this one counts them.
+    static func nodes() -> Meter { Meter(label: "belfry_nodes") }
+
+    /// That nobody mended or wrote off yet.
+    static func damagedBatches() -> Meter { Meter(label: "belfry_batches_damaged") }
+    static func damagedFanOuts() -> Meter { Meter(label: "belfry_fan_outs_damaged") }
+
+    /// The least of all platforms.
+    static func credentialsDays() -> Meter { Meter(label: "belfry_credentials_days") }
+}

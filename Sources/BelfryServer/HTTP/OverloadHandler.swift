@@ -1,0 +1,35 @@
+import NIOCore
+
+/// Answers a connection for which there is no room, and closes it.
+final class OverloadHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// Whether the caller gets to read why; words in plain text are no use to one who speaks TLS.
+    private let isSpoken: Bool
+
+    init(isSpoken: Bool) { self.isSpoken = isSpoken }
+
+    func channelActive(context: ChannelHandlerContext) {
+        if isSpoken {
+            let answer = PlainAnswer.buffer(
+                "503 Service Unavailable", "Too many connections are open.", headers: ["Retry-After: 5"])
+            context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
+        }
+        context.close(promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+}
+
+/// An answer in plain HTTP/1.1, written without the HTTP pipeline; the connection is closed behind it.
+enum PlainAnswer {
+    static func buffer(_ status: String, _ words: String, headers: [String] = []) -> ByteBuffer {
+        let lines =
+            ["HTTP/1.1 \(status)"] + headers + [
+                "Content-Type: text/plain; charset=utf-8", "Content-Length: \(words.utf8.count + 1)",
+                "Cache-Control: no-store", "X-Content-Type-Options: nosniff", "Connection: close", "", words + "\n",
+            ]
+        return ByteBuffer(string: lines.joined(separator: "\r\n"))
+    }
+}

@@ -1,0 +1,33 @@
+import BelfryAPI
+import Foundation
+
+/// What of this machine a server stands on: the key ring and the disk.
+struct HostChecks: Sendable {
+    let keyRing: KeyRingFile
+    let directory: String
+    /// In MiB.
+    let diskFreeMin: Int
+
+    func keyRingFault() -> HealthFault? {
+        do {
+            _ = try keyRing.ring
+            return nil
+        } catch {
+            return HealthFault(.keyRing, "\(error)")
+        }
+    }
+
+    /// Whether a file can be written into the data directory, and more than a few.
+    func diskFault() -> HealthFault? {
+        let probe = directory + "/.probe"
+        guard FileManager.default.createFile(atPath: probe, contents: Data([0x2E])) else {
+            return HealthFault(.disk, "no file can be written in \(directory)")
+        }
+        try? FileManager.default.removeItem(atPath: probe)
+        let attributes = try? FileManager.default.attributesOfFileSystem(forPath: directory)
+        guard let free = (attributes?[.systemFreeSize] as? NSNumber)?.int64Value else { return nil }
+        let mebibytes = Int(free >> 20)
+        guard mebibytes < diskFreeMin else { return nil }
+        return HealthFault(.disk, "\(mebibytes) MiB are free at \(directory), health.disk.free.mib is \(diskFreeMin)")
+    }
+}

@@ -1,0 +1,133 @@
+import BelfryAPI
+import BelfryCore
+import Foundation
+import Logging
+import Metrics
+import ServiceLifecycle
+import Synchronization
+
+/// Looks every few seconds whether the server can do its work, tells the other nodes that this one lives, and counts
+/// them: who can write that down can write.
+///
+/// Whoever asks for the server's health gets what the last look found, so however many ask, they cost and wait for nothing.
+final class NodeHeartbeat: Service {
+    private let store: any NodeStore & DamageStore & ScheduleStore
+    private let hostChecks: HostChecks
+    private let clock: any WallClock
+    private let shutdown: GracefulShutdown
+    private let batchesInFlight: @Sendable () -> Int
+    private let onShare: (@Sendable (NodeShare) -> Void)?
+    private let logger: Logger
+    private let node = UUID()
+    private let last = Mutex(Look())
+    private let share = Mutex(NodeShare.whole)
+
+    private struct Look {
+        var at = ContinuousClock.now
+        var faults: [HealthFault] = []
+        /// Whether a schedule is so late that nobody can be releasing any.
+        var schedulesAreLate = false
+    }
+
+    /// A look that takes longer is a fault of the database, which is all that is waited for.
+    private static let lookMax = Node.beat + .seconds(10)
+
+    /// - Parameter onShare: told how much of what all nodes have is this one's, when that changes; nil where there are no
+    ///   others, so that who is restarted does not divide with what it was before.
+    init(
+        store: any NodeStore & DamageStore & ScheduleStore, hostChecks: HostChecks, clock: any WallClock,
+        shutdown: GracefulShutdown,
+        batchesInFlight: @escaping @Sendable () -> Int, onShare: (@Sendable (NodeShare) -> Void)?, logger: Logger
+    ) {
+        self.store = store
+        self.hostChecks = hostChecks
+        self.clock = clock
+        self.shutdown = shutdown
+        self.batchesInFlight = batchesInFlight
+        self.onShare = onShare
+        self.logger = logger
+    }
+
+    /// A scheduler that works is never so late.
+    private static let scheduleLateMax = Duration.seconds(60)
+
+    /// What keeps the server from doing its work; empty while it can.
+    var faults: [HealthFault] {
+        let last = last.withLock { $0 }
+        let leaving = shutdown.isUnderWay ? [HealthFault(.server, "the server was told to stop")] : []
+        guard last.at.duration(to: .now) < Self.lookMax else {
+            return leaving + [HealthFault(.database, "the database does not answer")]
+        }
+        return leaving + last.faults
+    }
+
+    /// For anybody who asks: no reasons, and nothing about tenants.
+    var healthOfPCF: PCFv1.Health {
+        let hasDatabase = !faults.contains { $0.part == .database }
+        return PCFv1.Health(
+            hasDatabase: hasDatabase, schedulesAreLate: last.withLock { $0.schedulesAreLate })
+    }
+
+    func run() async {
+        await cancelWhenGracefulShutdown { [self] in
+            repeat { await look() } while (try? await clock.sleep(for: Node.beat)) != nil
+        }
+        do { try await store.leave(node) } catch {
+            logger.debug("this node is still on the list", metadata: ["error": "\(error)"])
+        }
+    }
+
+    func look() async {
+        let faults = [await databaseFault(), hostChecks.keyRingFault(), hostChecks.diskFault()].compactMap(\.self)
+        let schedulesAreLate = await schedulesAreLate()
+        let before = last.withLock { last in
+            defer { last = Look(faults: faults, schedulesAreLate: schedulesAreLate) }
+            return last.faults
+        }
+        report(faults, before)
+    }
+
+    /// A database that does not answer is told of as that.
+    private func schedulesAreLate() async -> Bool {
+        guard let due = try? await store.nextScheduleDue() else { return false }
+        return clock.now - due > Self.scheduleLateMax
+    }
+
+    private func databaseFault() async -> HealthFault? {
+        do {
+            try await store.beat(
+                NodeReport(
+                    uuid: node, host: ProcessInfo.processInfo.hostName, version: Release.version,
+                    batchesInFlight: batchesInFlight(), isDraining: shutdown.isUnderWay))
+            Metric.damagedBatches().set(Int64(try await store.damagedBatchCount()))
+            Metric.damagedFanOuts().set(Int64(try await store.damagedFanOutCount()))
+            if let onShare { divide(among: try await store.nodes(), onShare) }
+            return nil
+        } catch {
+            return HealthFault(.database, "\(error)")
+        }
+    }
+
+    /// While the database does not answer, the last count stands.
+    private func divide(among nodes: [Node], _ onShare: @Sendable (NodeShare) -> Void) {
+        let now = NodeShare(of: node, among: nodes)
+        Metric.nodes().set(Int64(now.nodes))
+        let before = share.withLock { share in
+            defer { share = now }
+            return share
+        }
+        guard now != before else { return }
+        onShare(now)
+        logger.info("limits are divided", metadata: ["nodes": "\(now.nodes)"])
+    }
+
+    /// Once for each part that fails or works again.
+    private func report(_ faults: [HealthFault], _ before: [HealthFault]) {
+        let (now, then) = (Set(faults.map(\.part)), Set(before.map(\.part)))
+        for fault in faults where !then.contains(fault.part) {
+            logger.error(
+                "the server is not ready", metadata: ["part": "\(fault.part.rawValue)", "reason": "\(fault.reason)"])
+        }
+        for part in then.subtracting(now) { logger.info("works again", metadata: ["part": "\(part.rawValue)"]) }
+    }
+}

@@ -1,0 +1,40 @@
+import BelfryAPI
+package import BelfryCore
+package import BelfryProviders
+import Foundation
+
+extension OperatorService {
+    /// As a server and its commands have it: with the providers' credentials, and the name of the system user.
+    package init(store: any Store, dependencies: ProviderDependencies) {
+        let credentials = CredentialsService(dependencies: dependencies)
+        let admin = AdminService(
+            store: store, vault: dependencies.vault, credentials: credentials, hash: SecretHash.of,
+            clock: dependencies.clock)
+        self.init(store: store, admin: admin, channels: credentials.channels, systemUser: SystemUser.name)
+    }
+
+    package func createPlatform(
+        of application: BelfryCore.Application, kind: PlatformKind, mode: Platform.Mode, name: String,
+        credentials: (any PlatformCredentials)?
+    ) async throws -> CreatedPlatform {
+        try await createPlatform(
+            of: application, kind: kind, mode: mode, name: name, credentials: credentials?.entered ?? [:])
+    }
+
+    package func replaceCredentials(of platform: Platform, with credentials: any PlatformCredentials) async throws {
+        try await replaceCredentials(of: platform, with: credentials.entered)
+    }
+}
+
+/// The user of this machine that the process runs as.
+package enum SystemUser {
+    /// The number where the system has no name for it.
+    package static var name: String {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: 4_096)
+        let status = getpwuid_r(getuid(), &entry, &buffer, buffer.count, &found)
+        guard status == 0, found != nil else { return String(getuid()) }
+        return String(cString: entry.pw_name)
+    }
+}

@@ -1,0 +1,159 @@
+package import BelfryCore
+package import BelfryProviders
+import BelfryStore
+import Foundation
+package import Logging
+import NIOPosix
+import SystemPackage
+
+/// What a configuration names on this machine, opened: the data directory, the key ring and the database; and what
+/// providers are made with.
+package struct ServerResources: Sendable {
+    package let keyRing: KeyRingFile
+    package let dependencies: ProviderDependencies
+    package let store: any Store
+    /// By which things fall due: the database's, where nodes share one.
+    package let clock: any WallClock
+    /// Whether other nodes may have the same database.
+    package let isShared: Bool
+    private let closeStore: @Sendable () async throws -> Void
+
+    package var operatorService: OperatorService { OperatorService(store: store, dependencies: dependencies) }
+
+    /// Opens what the configuration names.
+    ///
+    /// - Parameter makesDatabase: whether the directory, the key ring and the database are made where they are missing.
+    package init(_ configuration: ServerConfiguration, logger: Logger, makesDatabase: Bool = true) async throws {
+        let storage = configuration.storage
+        isShared = storage.databaseURL != nil
+        let isNew = try await storage.isNew
+        guard makesDatabase || !isNew else {
+            throw StoreError.unavailable("\(storage.databaseName) is not there; `belfry serve` makes it")
+        }
+        try FileManager.default.createDirectory(
+            atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        storage.makeFilesPrivate(logger)
+        // A database without its ring cannot be read; a new ring beside it would only hide that.
+        if let url = storage.databaseURL {
+            keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
+            let options = PostgresStore.Options(
+                connection: url, connectionsMax: storage.connectionsMax, quotas: configuration.quotas,
+                observer: MeasuredStore("postgres"))
+            let postgres = try await PostgresStore.open(options, logger: logger, migrate: storage.migrates)
+            (store, clock, closeStore) = (postgres, postgres.clock, { await postgres.close() })
+        } else {
+            keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
+            if isNew { try storage.makeDatabaseFile() }
+            let forward = ForwardClock(logger: logger)
+            let sqlite = try SQLiteStore.open(
+                at: storage.databaseFile, clock: forward, logger: logger, migrate: storage.migrates,
+                quotas: configuration.quotas, observer: MeasuredStore("sqlite"))
+            (store, clock, closeStore) = (sqlite, forward, { try await sqlite.close() })
+        }
+        let group = MultiThreadedEventLoopGroup.singleton
+        dependencies = ProviderDependencies(
+            vault: keyRing, clock: SystemClock(), options: configuration.providers, eventLoopGroup: group,
+            routes: try await .open(configuration.providers, clock: SystemClock(), on: group, logger: logger),
+            logger: logger)
+    }
+
+    package func close() async throws {
+        try await dependencies.routes.close()
+        try await closeStore()
+    }
+
+    /// Everything that keeps a server from starting with this configuration, without changing anything.
+    package static func faults(_ configuration: ServerConfiguration) async -> [String] {
+        let storage = configuration.storage
+        let files = FileManager.default
+        var faults: [String] = []
+        if files.fileExists(atPath: storage.directory) {
+            if !files.isWritableFile(atPath: storage.directory) {
+                faults.append("data.directory \(storage.directory) cannot be written")
+            }
+        } else if !files.isWritableFile(atPath: storage.directory.parentDirectory) {
+            faults.append("data.directory \(storage.directory) does not exist and cannot be made")
+        }
+        if files.fileExists(atPath: storage.keyRingFile) || files.fileExists(atPath: storage.databaseFile) {
+            do {
+                _ = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: false)
+            } catch {
+                faults.append("key.ring.file: \(error)")
+            }
+        }
+        if let fault = await schemaFault(storage) {
+            faults.append("the database \(storage.databaseName) cannot be used: \(fault)")
+        }
+        if configuration.http.port != 0, configuration.http.port == configuration.management.port {
+            faults.append("http.port and management.port are both \(configuration.http.port)")
+        }
+        for (name, listener) in [("http", configuration.http), ("management", configuration.management)] {
+            if let fault = listener.tls.flatMap({ $0.fault(at: SystemClock().now) }) {
+                faults.append("\(name).tls: \(fault)")
+            }
+        }
+        return faults
+    }
+
+    /// Whether opening the database makes it, or brings its schema up to date.
+    package static func changesDatabase(_ storage: StorageConfiguration) async throws -> Bool {
+        if try await storage.isNew { return true }
+        return try await schemaDistance(storage).lacks
+    }
+
+    private static func schemaFault(_ storage: StorageConfiguration) async -> String? {
+        do {
+            let (isNewer, lacks) = try await schemaDistance(storage)
+            if isNewer { return "it was written by a later version of Belfry" }
+            let isBehind = lacks && !storage.migrates
+            return isBehind ? "its schema is an earlier one and database.migrate is false: run `belfry migrate`" : nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// Whether the database has migrations that this program does not know, and whether it lacks some.
+    private static func schemaDistance(_ storage: StorageConfiguration) async throws -> (isNewer: Bool, lacks: Bool) {
+        if let url = storage.databaseURL {
+            let version = try await PostgresStore.schemaVersion(of: url)
+            return (!version.unknown.isEmpty, !version.missing.isEmpty)
+        }
+        guard
+            FileManager.default.fileExists(atPath: storage.databaseFile),
+            let version = try SQLiteStore.schemaVersion(at: storage.databaseFile)
+        else { return (false, false) }
+        return (!version.unknown.isEmpty, !version.missing.isEmpty)
+    }
+}
+
+extension StorageConfiguration {
+    /// SQLite gives its log and its index the mode of the database.
+    fileprivate func makeDatabaseFile() throws {
+        // Another command may have made it a moment before.
+        do { try databaseFile.writePrivately(Data()) } catch Errno.fileExists {}
+    }
+
+    /// Takes the files that hold secrets from others, whatever mode they were made or restored with.
+    fileprivate func makeFilesPrivate(_ logger: Logger) {
+        let files =
+            ["", "-wal", "-shm"].map { databaseFile + $0 } + [keyRingFile, directory + "/" + FirstKey.fileName]
+        for file in files where !file.makePrivate() {
+            logger.warning("other users may be able to read a file that holds secrets", metadata: ["file": "\(file)"])
+        }
+    }
+
+    /// Whether the database has yet to be made.
+    fileprivate var isNew: Bool {
+        get async throws {
+            guard let databaseURL else { return !FileManager.default.fileExists(atPath: databaseFile) }
+            return try await PostgresStore.schemaVersion(of: databaseURL).applied.isEmpty
+        }
+    }
+}
+
+extension String {
+    fileprivate var parentDirectory: String {
+        let parent = (self as NSString).deletingLastPathComponent
+        return parent.isEmpty ? "." : parent
+    }
+}

@@ -1,0 +1,48 @@
+import Synchronization
+
+/// So many in each window of time, for each of many keys; a window begins with its first event.
+///
+/// Source: firebase.google.com, "Throttling and scaling": buckets are refilled each minute, and minutes are not those of
+/// the clock.
+final class Quota: Sendable {
+    private struct Window {
+        var began: Duration
+        var used: Int
+    }
+
+    private let most: Int
+    private let length: Duration
+    private let windows = Mutex<[String: Window]>([:])
+    /// More than this many are forgotten rather than kept.
+    private static let blocksMax = 100_000
+
+    init(_ most: Int, per length: Duration) {
+        self.most = most
+        self.length = length
+    }
+
+    /// Takes one; or tells how long to wait for the next.
+    func take(_ key: String, at now: Duration) -> Duration? {
+        windows.withLock { windows in
+            guard let window = windows[key], now < window.began + length else {
+                if windows.count >= Self.blocksMax {
+                    windows = windows.filter { now < $0.value.began + length }
+                    if windows.count >= Self.blocksMax { windows.removeAll() }
+                }
+                windows[key] = Window(began: now, used: 1)
+                return most > 0 ? nil : length
+            }
+            guard window.used < most else { return window.began + length - now }
+            windows[key]?.used += 1
+            return nil
+        }
+    }
+}
+
+extension Duration {
+    /// Whole seconds, the next above.
+    var secondsUp: Int64 {
+        let (seconds, attoseconds) = components
+        return attoseconds > 0 ? seconds + 1 : seconds
+    }
+}

@@ -1,0 +1,159 @@
+import Synchronization
+
+/// Holds the script of a simulated provider; connections look here for a newer one at each request.
+package final class ServiceCurrentScript: Sendable {
+    private let tokenText: Ledger.TokenText
+    private let held = Mutex(CompiledServiceScript())
+    private let rebuild = Atomic<Int>(0)
+    private let connectionsOpened: @Sendable () -> Int
+
+    init(tokenText: Ledger.TokenText, connectionsOpened: @escaping @Sendable () -> Int) {
+        self.tokenText = tokenText
+        self.connectionsOpened = connectionsOpened
+    }
+
+    package var script: ServiceScript { held.withLock { $0.script } }
+
+    /// How often each fault of the script has struck, in its order.
+    package var timesHappened: [Int] { held.withLock { $0.faults.map(\.timesHappened) } }
+
+    var faults: [ArmedServiceFault] { held.withLock { $0.faults } }
+
+    /// Replaces the script; all counters begin anew.
+    package func set(_ script: ServiceScript) {
+        let opened = connectionsOpened()
+        let armed = script.faults.map { ArmedServiceFault($0, tokenText, connectionsBefore: opened) }
+        publish { $0 = CompiledServiceScript(script, armed, tokenText) }
+    }
+
+    /// Adds a fault behind the others, whose counters go on.
+    package func add(_ fault: ServiceFault) {
+        let armed = ArmedServiceFault(fault, tokenText, connectionsBefore: connectionsOpened())
+        publish { currentScript in
+            var script = currentScript.script
+            script.faults.append(fault)
+            currentScript = CompiledServiceScript(script, currentScript.faults + [armed], tokenText)
+        }
+    }
+
+    /// Gives these tokens this answer, beside what the script already says.
+    package func answer(_ answer: ScriptedAnswer, for tokens: [String]) {
+        self.answer(Dictionary(tokens.map { ($0, answer) }) { first, _ in first })
+    }
+
+    /// Gives each of these tokens its answer, beside what the script already says.
+    package func answer(_ answers: [String: ScriptedAnswer]) {
+        publish { currentScript in
+            var script = currentScript.script
+            script.verdicts.merge(answers) { _, new in new }
+            currentScript = CompiledServiceScript(script, currentScript.faults, tokenText)
+        }
+    }
+
+    package func clear() { set(ServiceScript()) }
+
+    /// The current script if it is newer than the one the caller holds.
+    func compiled(newerThan known: inout Int) -> CompiledServiceScript? {
+        let current = rebuild.load(ordering: .acquiring)
+        guard current != known else { return nil }
+        known = current
+        return held.withLock { $0 }
+    }
+
+    private func publish(_ change: (inout CompiledServiceScript) -> Void) {
+        held.withLock { change(&$0) }
+        rebuild.add(1, ordering: .releasing)
+    }
+}
+
+/// A script made ready for use.
+struct CompiledServiceScript: Sendable {
+    let script: ServiceScript
+    let faults: [ArmedServiceFault]
+    /// Those that are asked once for each request.
+    let requestFaults: [ArmedServiceFault]
+    /// Those that are asked once for each device.
+    let tokenFaults: [ArmedServiceFault]
+    let latency: Int64
+    /// Whether a fault asks for the path of a request.
+    let asksForPath: Bool
+    private let verdicts: [[UInt8]: ScriptedAnswer]
+
+    init(
+        _ script: ServiceScript = ServiceScript(), _ faults: [ArmedServiceFault] = [],
+        _ tokenText: Ledger.TokenText = .plain
+    ) {
+        self.script = script
+        self.faults = faults
+        let forRequests = faults.filter { !$0.fault.then.isForHandshake }
+        self.requestFaults = forRequests.filter { !$0.fault.when.namesTokens }
+        self.tokenFaults = forRequests.filter { $0.fault.when.namesTokens }
+        self.latency = Int64(script.latencyMilliseconds)
+        self.asksForPath = faults.contains { $0.fault.when.path != nil }
+        var verdicts: [[UInt8]: ScriptedAnswer] = [:]
+        for (token, answer) in script.verdicts {
+            if let token = tokenText.bytes(of: token) { verdicts[token] = answer }
+        }
+        self.verdicts = verdicts
+    }
+
+    /// Whether it says anything of single devices.
+    var namesTokens: Bool { !tokenFaults.isEmpty || !verdicts.isEmpty }
+
+    func verdict(for token: UnsafeRawBufferPointer) -> ScriptedAnswer? {
+        verdicts.isEmpty ? nil : verdicts[Array(token)]
+    }
+}
+
+/// A rule of the script with its counters.
+final class ArmedServiceFault: Sendable {
+    let fault: ServiceFault
+    private let token: [UInt8]?
+    private let tokenPrefix: [UInt8]?
+    private let share: TokenShare?
+    /// How many connections had been opened when the rule was set.
+    private let connectionsBefore: Int
+    private let counter: StrikeCounter
+
+    init(_ fault: ServiceFault, _ tokenText: Ledger.TokenText, connectionsBefore: Int) {
+        self.fault = fault
+        self.token = fault.when.token.flatMap(tokenText.bytes)
+        self.tokenPrefix = fault.when.tokenPrefix.flatMap(tokenText.bytes)
+        self.share = fault.when.share.map { TokenShare($0, salt: fault.when.salt) }
+        self.connectionsBefore = connectionsBefore
+        self.counter = StrikeCounter(after: fault.when.after, every: fault.when.every, times: fault.times)
+    }
+
+    /// What a rule may ask about.
+    struct Occasion {
+        /// Counted from 1 since the simulator started.
+        var connection: Int
+        /// Counted from 1 on the connection; 0 when the connection has only just opened.
+        var request = 0
+        var path = ""
+        var topic: String?
+    }
+
+    var timesHappened: Int { counter.timesHappened }
+
+    /// Whether the rule strikes now. Counts the occasion.
+    func strikes(_ occasion: Occasion, token: UnsafeRawBufferPointer? = nil) -> Bool {
+        fits(occasion) && token.map(fitsToken) ?? true && counter.strikes()
+    }
+
+    private func fits(_ occasion: Occasion) -> Bool {
+        let when = fault.when
+        if let connection = when.connection, occasion.connection != connectionsBefore + connection { return false }
+        if let request = when.request, occasion.request != request { return false }
+        if let first = when.requestsFrom, occasion.request < first { return false }
+        if let path = when.path, !occasion.path.hasPrefix(path) { return false }
+        if let topic = when.topic, occasion.topic != topic { return false }
+        return true
+    }
+
+    private func fitsToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        if let token, !bytes.elementsEqual(token) { return false }
+        if let tokenPrefix, !bytes.starts(with: tokenPrefix) { return false }
+        return share?.contains(bytes) ?? true
+    }
+}

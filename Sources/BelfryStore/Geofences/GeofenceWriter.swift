@@ -1,0 +1,179 @@
+import BelfryCore
+
+/// Changes geofences of one application within a write, with the stamps and updates that follow.
+///
+/// Whoever uses it has locked the application's row (`WriteSession.lockMap`), so that stamps ascend as commits do.
+struct GeofenceWriter<Session: WriteSession> {
+    let session: Session
+    let application: Key<Application>
+
+    private var now: Instant { session.now }
+
+    func create(_ plan: GeofencePlan) throws -> Geofence {
+        let locations = try session.locations(plan.locations, of: application, field: "locations")
+        try checkLimit()
+        try session.check(.geofences, of: application)
+        let now = now
+        let phase = GeofencePhase(of: plan, at: now)
+        let (tags, data) = plan.columns
+        try session.check(.content, of: application, adding: data.utf8.count)
+        let key = try session.insert(
+            GeofenceStatements.insert, application, plan.trigger.rawValue, plan.platform.rawValue, tags, data,
+            plan.startsAt, plan.expiresAt,
+            phase.rawValue, phase.end(of: plan), phase == .active ? nextStamp() : nil, now)
+        session.note(1, .geofences, of: application)
+        session.note(data.utf8.count, .content, of: application)
+        try add(plan.locations, to: Key(key))
+        if phase == .active { try notify([plan.platform]) }
+        return Geofence(
+            key: Key(key), plan: plan, locations: locations, phase: phase, createdAt: now, updatedAt: now)
+    }
+
+    func update(_ old: Geofence, to plan: GeofencePlan) throws -> Geofence {
+        let locations = try session.locations(plan.locations, of: application, field: "locations")
+        let now = now
+        let phase = GeofencePhase(of: plan, at: now)
+        if old.phase == .over, phase != .over { try checkLimit() }
+        let isSeen = old.phase == .active || phase == .active
+        let (tags, data) = plan.columns
+        let bytes = try session.prepared(GeofenceStatements.bytes).first(old.key) { Int($0.integer(0)) } ?? 0
+        try session.check(.content, of: application, adding: data.utf8.count - bytes)
+        session.note(data.utf8.count - bytes, .content, of: application)
+        try session.prepared(GeofenceStatements.update).send(
+            plan.trigger.rawValue, plan.platform.rawValue, tags, data, plan.startsAt, plan.expiresAt, phase.rawValue,
+            phase.end(of: plan), isSeen ? nextStamp() : nil, now, old.key)
+        try session.prepared(GeofenceStatements.clearLocations).send(old.key)
+        try add(plan.locations, to: old.key)
+        if isSeen { try notify([old.plan.platform, plan.platform]) }
+        return Geofence(
+            key: old.key, plan: plan, locations: locations, phase: phase, createdAt: old.createdAt, updatedAt: now)
+    }
+
+    /// What some device may have got is remembered as deleted.
+    func delete(_ geofence: GeofenceHead) throws {
+        let wasShown = try session.prepared(GeofenceStatements.wasShown).first(geofence.key) { _ in true } ?? false
+        let bytes = try session.prepared(GeofenceStatements.bytes).first(geofence.key) { Int($0.integer(0)) } ?? 0
+        try session.prepared(GeofenceStatements.clearLocations).send(geofence.key)
+        try session.prepared(GeofenceStatements.delete).send(geofence.key)
+        session.note(-1, .geofences, of: application)
+        session.note(-bytes, .content, of: application)
+        guard wasShown else { return }
+        try session.prepared(DeletionStatements.insert).send(
+            application, nextStamp(), geofence.key, geofence.expiresAt)
+        if geofence.phase == .active { try notify([geofence.platform]) }
+    }
+
+    /// A location that moves changes all geofences around it.
+    func restampThose(using location: Key<Location>) throws {
+        let users = try session.prepared(GeofenceStatements.activeUsing).all(location) { row in
+            (key: Key<Geofence>(row.integer(0)), platform: GeofencePlatform(rawValue: row.text(1)))
+        }
+        guard !users.isEmpty else { return }
+        let restamp = try session.prepared(GeofenceStatements.restamp)
+        var stamp = try session.db.lastGeofenceStamp(of: application)
+        for user in users {
+            stamp = GeofenceStamp.next(after: stamp, now: now)
+            try restamp.send(stamp, user.key)
+        }
+        try session.prepared(StampStatements.set).send(application, stamp)
+        try notify(Set(users.compactMap(\.platform)))
+    }
+
+    /// Moves a geofence on to the phase that the time asks for. Devices are told of a start; an end they know beforehand.
+    func turn(_ geofence: GeofenceHead) throws {
+        let phase = geofence.phase.advanced(of: geofence, at: now)
+        let isSeen = geofence.phase == .active || phase == .active
+        try session.prepared(GeofenceStatements.turn).send(
+            phase.rawValue, phase.end(of: geofence), isSeen ? nextStamp() : nil, geofence.key)
+        if phase == .active { try notify([geofence.platform]) }
+    }
+
+    private func checkLimit() throws {
+        let count = try session.prepared(GeofenceStatements.liveCount).first(application) { $0.integer(0) } ?? 0
+        guard count < GeofenceLimits.liveMax else {
+            throw InvalidInput(
+                field: "geofence", "would be one too many: the application has \(count) that are not over, the limit")
+        }
+    }
+
+    private func add(_ locations: [Key<Location>], to geofence: Key<Geofence>) throws {
+        let add = try session.prepared(GeofenceStatements.addLocation)
+        for (position, location) in locations.enumerated() { try add.send(geofence, position, location) }
+    }
+
+    private func nextStamp() throws -> Instant {
+        let stamp = GeofenceStamp.next(after: try session.db.lastGeofenceStamp(of: application), now: now)
+        try session.prepared(StampStatements.set).send(application, stamp)
+        return stamp
+    }
+
+    private func notify(_ platforms: Set<GeofencePlatform>) throws {
+        let now = now
+        for kind in GeofenceUpdatePush.kinds where platforms.contains(where: { $0.includes(kind) }) {
+            try session.prepared(GeofenceUpdateStatements.note).send(
+                application, kind.rawValue, now, now + GeofenceUpdatePush.quiet, GeofenceUpdatePush.window.milliseconds)
+        }
+    }
+}
+
+extension SQLConnection {
+    /// `zero` while nothing has ever changed.
+    func lastGeofenceStamp(of application: Key<Application>) throws -> Instant {
+        try prepared(StampStatements.last).first(application) { Instant(milliseconds: $0.integer(0)) } ?? .zero
+    }
+}
+
+enum StampStatements {
+    static let last: SQLText = """
+        SELECT changed_at_ms /* geofence_stamps.last */ FROM geofence_stamp WHERE application_id = $1
+        """
+
+    static let set: SQLText = """
+        INSERT INTO geofence_stamp /* geofence_stamps.set */ (application_id, changed_at_ms) VALUES ($1, $2)
+            ON CONFLICT (application_id) DO UPDATE SET changed_at_ms = excluded.changed_at_ms
+        """
+}
+
+enum DeletionStatements {
+    static let insert: SQLText = """
+        INSERT INTO geofence_deletion /* geofence_deletions.insert */ (
+            application_id, changed_at_ms, geofence_id, expires_at_ms)
+        VALUES ($1, $2, $3, $4)
+        """
+
+    /// Scans the primary key.
+    static let since: SQLText = """
+        SELECT geofence_id /* geofence_deletions.since */
+          FROM geofence_deletion
+         WHERE application_id = $1 AND changed_at_ms > $2
+         ORDER BY changed_at_ms
+        """
+
+    /// Scans `geofence_deletion_expiry`.
+    static let forget: SQLText = """
+        DELETE FROM geofence_deletion /* geofence_deletions.forget */
+         WHERE (application_id, changed_at_ms) IN (
+            SELECT application_id, changed_at_ms FROM geofence_deletion WHERE expires_at_ms < $1 LIMIT $2)
+        """
+}
+
+enum GeofenceUpdateStatements {
+    /// Notes a change for each platform of the kind. More changes put the push off, but not beyond the window.
+    static let note: SQLText = """
+        INSERT INTO geofence_update /* geofence_updates.note */ (
+            platform_id, application_id, change_count, first_change_at_ms, due_at_ms)
+        SELECT id, application_id, 1, $3, $4 FROM platform WHERE application_id = $1 AND kind = $2 ORDER BY id
+            ON CONFLICT (platform_id) DO UPDATE
+           SET change_count = geofence_update.change_count + 1,
+               due_at_ms = \(SQLText.least)(excluded.due_at_ms, geofence_update.first_change_at_ms + $5)
+        """
+
+    static let settle: SQLText = """
+        DELETE FROM geofence_update /* geofence_updates.settle */ WHERE platform_id = $1 AND change_count = $2
+        """
+
+    static let postpone: SQLText = """
+        UPDATE geofence_update /* geofence_updates.postpone */ SET due_at_ms = $1, first_change_at_ms = $1
+         WHERE platform_id = $2
+        """
+}

@@ -1,0 +1,111 @@
+import BelfryCore
+import FoundationEssentials
+import PostgreSQL
+import Synchronization
+
+/// Registrations that wait together share a transaction, and so its trips and its wait for the disk.
+///
+/// While some are on their way, the next gather. Two of one device or one token are never in the same transaction.
+final class RegistrationQueue: Sendable {
+    fileprivate struct Waiting: Sendable {
+        let entry: RegistrationEntry
+        let answer: @Sendable (Result<Device, any Error>) -> Void
+    }
+
+    fileprivate struct State {
+        var waiting: [Waiting] = []
+        var running = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// While one transaction waits for the disk another is worked on.
+    private static let runningMax = 2
+    /// So many that wait are worth a second transaction: its trips cost the same for one.
+    private static let handful = 16
+    private static let entriesMax = 256
+    private static let waitingMax = 10_000
+
+    func register(_ entry: RegistrationEntry, in store: PostgresStore) async throws -> Device {
+        try await withCheckedThrowingContinuation { continuation in
+            let isIn = state.withLock { state in
+                guard state.waiting.count < Self.waitingMax else { return false }
+                state.waiting.append(Waiting(entry: entry) { continuation.resume(with: $0) })
+                return true
+            }
+            guard isIn else {
+                return continuation.resume(throwing: StoreError.overloaded(retryAfter: .seconds(1)))
+            }
+            runNext(in: store)
+        }
+    }
+
+    private func runNext(in store: PostgresStore) {
+        while let batch = state.withLock({
+            $0.next(Self.entriesMax, runningMax: Self.runningMax, handful: Self.handful)
+        }) {
+            run(batch, in: store)
+        }
+    }
+
+    private func run(_ batch: [Waiting], in store: PostgresStore) {
+        store.enqueueWrite { session in
+            var registrar = PostgresRegistrar(session: session, entries: batch.map(\.entry))
+            return try registrar.register()
+        } then: { [self] outcome in
+            switch outcome {
+            case .success(let results): for (waiting, result) in zip(batch, results) { waiting.answer(result) }
+            case .failure(let error) where batch.count == 1 || !error.mayBeOfOne:
+                for each in batch { each.answer(.failure(error.asStoreError)) }
+            // One of them cannot be written, and the others need not suffer for it.
+            case .failure: for each in batch { runAlone(each, in: store) }
+            }
+            state.withLock { $0.running -= 1 }
+            runNext(in: store)
+        }
+    }
+
+    private func runAlone(_ waiting: Waiting, in store: PostgresStore) {
+        store.enqueueWrite { session in
+            var registrar = PostgresRegistrar(session: session, entries: [waiting.entry])
+            return try registrar.register()
+        } then: { outcome in
+            waiting.answer(outcome.mapError { $0.asStoreError }.flatMap { $0[0] })
+        }
+    }
+}
+
+extension RegistrationQueue.State {
+    /// Those that are to share the next transaction; nil when there are none, or enough are under way.
+    fileprivate mutating func next(_ entriesMax: Int, runningMax: Int, handful: Int) -> [RegistrationQueue.Waiting]? {
+        guard running < runningMax, waiting.count >= (running == 0 ? 1 : handful) else { return nil }
+        var devices: Set<Key<Device>> = []
+        var tokens: Set<UUID> = []
+        var batch: [RegistrationQueue.Waiting] = []
+        var left: [RegistrationQueue.Waiting] = []
+        for each in waiting {
+            let entry = each.entry
+            let isFree =
+                batch.count < entriesMax && !tokens.contains(entry.tokenHash)
+                && !(entry.named.map { devices.contains($0) } ?? false)
+            guard isFree else {
+                left.append(each)
+                continue
+            }
+            batch.append(each)
+            tokens.insert(entry.tokenHash)
+            if let named = entry.named { devices.insert(named) }
+        }
+        waiting = left
+        running += 1
+        return batch
+    }
+}
+
+extension Error {
+    /// Whether it may be about one of many writes, and not about the database.
+    fileprivate var mayBeOfOne: Bool {
+        guard let error = self as? PostgresError else { return true }
+        return error.isOfValues
+    }
+}

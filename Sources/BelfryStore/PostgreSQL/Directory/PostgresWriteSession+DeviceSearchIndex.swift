@@ -1,0 +1,22 @@
+import BelfryCore
+import PostgreSQL
+
+extension PostgresWriteSession {
+    /// Nodes count devices in `SharedUse`.
+    func noteIndexed(_ counts: [Int64: Int], until device: Int64) {}
+
+    /// To be told of devices whose token, custom user id or alias changed.
+    func noteStaleDevices(_ devices: [Key<Device>]) throws {
+        guard !devices.isEmpty else { return }
+        try prepared(PostgresSearchIndexStatements.noteStaleDevices).send(PostgresArray(devices.sorted()))
+    }
+}
+
+enum PostgresSearchIndexStatements {
+    /// Those that are noted already are locked: they cannot be taken before this transaction has ended.
+    static let noteStaleDevices = """
+        INSERT INTO search_index_stale /* search_index.note_stale */ (device_id)
+        SELECT device_id FROM unnest($1) AS changed (device_id)
+            ON CONFLICT (device_id) DO UPDATE SET device_id = excluded.device_id
+        """
+}

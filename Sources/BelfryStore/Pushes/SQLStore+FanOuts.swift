@@ -1,0 +1,121 @@
+import BelfryCore
+
+extension SQLStore {
+    package func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut] {
+        let turn = nextTurn()
+        return try await write { session in
+            try Claims(session: session, turn: turn).claim(
+                .fanOuts, atMost: limit, lanes: lanes, room: { _ in limit }
+            ) { lane, platform, share in
+                try session.leaseFanOuts(in: lane, on: platform, atMost: share, until: session.now + lease)
+            }
+        }
+    }
+
+    package func devices(in fanOut: FanOut, after: Key<Device>?, limit: Int) async throws -> [Key<Device>] {
+        let now = clock.now
+        return try await read { db in
+            let platform = try db.prepared(PlatformStatements.byKey).first(fanOut.platformKey, as: Platform.init)
+            guard let platform else { return [] }
+            let postings = try db.postings(of: platform.key, application: platform.applicationKey, now: now)
+            return try AudienceScan(fanOut.audience, reader: postings).devices(after: after, limit: limit)
+        }
+    }
+
+    package func advance(_ step: FanOutStep) async throws -> Bool {
+        let batches = step.batches.filter { !$0.isEmpty }.map(BatchDraft.init)
+        return try await write { session in
+            guard try session.move(step, behind: batches.last?.last) else { return false }
+            try session.write(
+                batches, of: step.fanOut.pushKey, on: step.fanOut.platformKey, in: step.fanOut.lane, isLast: step.isLast
+            )
+            return true
+        }
+    }
+}
+
+/// A batch before it is written.
+struct BatchDraft: Sendable {
+    let first: Key<Device>
+    let last: Key<Device>
+    let devices: [UInt8]
+    let answers: [UInt8]
+
+    init(_ keys: [Key<Device>]) {
+        first = keys[0]
+        last = keys[keys.count - 1]
+        devices = DeviceList.encode(keys)
+        answers = [UInt8](repeating: Answer.pending.code, count: keys.count)
+    }
+}
+
+extension WriteSession {
+    /// Writes batches that are due at once, and counts them for their push.
+    ///
+    /// - Parameter isLast: whether the push's fan-out on this platform ends with them.
+    func write(
+        _ batches: [BatchDraft], of push: Key<Push>, on platform: Key<Platform>, in lane: Lane, isLast: Bool
+    ) throws {
+        let insert = try prepared(BatchStatements.insert)
+        for batch in batches {
+            try insert.send(
+                push, platform, lane.rawValue, batch.first, batch.last, now, batch.devices, batch.answers)
+        }
+        let devices = batches.reduce(0) { $0 + $1.answers.count }
+        try prepared(PushStatements.advance).send(isLast ? 1 : 0, batches.count, devices, now, push)
+        effects.fallsDue = true
+    }
+
+    /// Moves the fan-out's cursor and hands it back, or ends it; false when it was claimed by another since.
+    fileprivate func move(_ step: FanOutStep, behind last: Key<Device>?) throws -> Bool {
+        let fanOut = step.fanOut
+        return if step.isLast {
+            try prepared(FanOutStatements.end).run(fanOut.pushKey, fanOut.platformKey, fanOut.attempt) > 0
+        } else {
+            try prepared(FanOutStatements.advance).run(last, now, fanOut.pushKey, fanOut.platformKey, fanOut.attempt)
+                > 0
+        }
+    }
+}
+
+enum FanOutStatements {
+    static let insert: SQLText = """
+        INSERT INTO fan_out /* fan_outs.insert */ (push_id, platform_id, lane, due_at_ms) VALUES ($1, $2, $3, $4)
+        """
+
+    static let advance: SQLText = """
+        UPDATE fan_out /* fan_outs.advance */
+           SET cursor = coalesce($1, cursor), due_at_ms = $2, is_claimed = false
+         WHERE push_id = $3 AND platform_id = $4 AND attempt = $5 AND is_claimed = true
+        """
+
+    static let end: SQLText = """
+        DELETE FROM fan_out /* fan_outs.end */
+         WHERE push_id = $1 AND platform_id = $2 AND attempt = $3 AND is_claimed = true
+        """
+
+    /// SQLite goes through `fan_out_due` from platform to platform, PostgreSQL leaps from one that has something to the
+    /// next.
+    static let nextDue: SQLText = """
+        \(sqlite: """
+            SELECT min((SELECT min(due_at_ms) FROM fan_out
+                         WHERE fan_out.lane = lane.id AND platform_id = platform.id)) /* fan_outs.next_due */
+              FROM platform JOIN application ON application.id = application_id
+              JOIN (SELECT 0 AS id UNION ALL SELECT 1 UNION ALL SELECT 2) AS lane
+             WHERE parked_cause IS NULL AND is_deleted = 0 AND is_being_deleted = 0
+            """,
+            postgres: """
+            WITH RECURSIVE bidder /* fan_outs.next_due */ AS (
+                (SELECT lane, platform_id, due_at_ms FROM fan_out ORDER BY lane, platform_id, due_at_ms LIMIT 1)
+                UNION ALL
+                SELECT next.lane, next.platform_id, next.due_at_ms
+                  FROM bidder CROSS JOIN LATERAL (
+                    SELECT fan_out.lane, fan_out.platform_id, fan_out.due_at_ms FROM fan_out
+                     WHERE (fan_out.lane, fan_out.platform_id) > (bidder.lane, bidder.platform_id)
+                     ORDER BY fan_out.lane, fan_out.platform_id, fan_out.due_at_ms LIMIT 1) AS next)
+            SELECT min(due_at_ms)
+              FROM bidder JOIN platform ON platform.id = platform_id JOIN application ON application.id = application_id
+             WHERE parked_cause IS NULL AND NOT is_deleted AND NOT is_being_deleted
+            """)
+        """
+}

@@ -1,0 +1,137 @@
+import BelfryCore
+
+extension SQLStore {
+    /// Dooms the application first, which hides it at once, and clears it away in short steps, so that other writes go
+    /// on meanwhile. What a crash leaves behind is cleared by the watch of the next process.
+    package func delete(_ application: Key<Application>, force: Bool) async throws {
+        try await write { session in
+            guard try session.prepared(ApplicationStatements.seize).first(application, as: { _ in true }) != nil else {
+                throw StoreError.unknown("application \(application)")
+            }
+            let platforms = try session.prepared(ApplicationDeletionStatements.platformCount).first(application) {
+                $0.integer(0)
+            }
+            if let platforms, platforms > 0, !force {
+                throw StoreError.notEmpty(
+                    "the application has \(platforms) platforms, which only force deletes with it")
+            }
+            try session.prepared(ApplicationDeletionStatements.markDeleted).run(application)
+            try session.prepared(AdminKeyStatements.revokeOfApplication).run(session.now, application)
+            session.registryChanged()
+        }
+        while try await write({ try ApplicationDeletion(session: $0).step(application) }) {}
+    }
+}
+
+/// Clears away applications that are being deleted.
+struct ApplicationDeletion<Session: WriteSession> {
+    let session: Session
+
+    /// Rows of one kind deleted in one step.
+    private static var stride: Int { 200 }
+
+    func resume() throws {
+        let application = try session.prepared(ApplicationDeletionStatements.beingDeleted).first {
+            Key<Application>($0.integer(0))
+        }
+        if let application { _ = try step(application) }
+    }
+
+    /// Deletes some rows of the first kind that has any; false when nothing is left.
+    func step(_ application: Key<Application>) throws -> Bool {
+        try session.awaitMerge()
+        for sql in ApplicationDeletionStatements.inOrder(with: Session.clearedWithApplication) {
+            if try session.prepared(sql).run(application, Self.stride) > 0 {
+                session.registryChanged()
+                return true
+            }
+        }
+        return false
+    }
+}
+
+enum ApplicationDeletionStatements {
+    static let platformCount: SQLText = """
+        SELECT count(*) /* application_deletion.platform_count */ FROM platform WHERE application_id = $1
+        """
+
+    static let markDeleted: SQLText =
+        "UPDATE application /* application_deletion.mark */ SET is_being_deleted = true WHERE id = $1"
+
+    static let beingDeleted: SQLText =
+        "SELECT id /* application_deletion.being_deleted */ FROM application WHERE is_being_deleted LIMIT 1"
+
+    /// Those that are referred to come after those that refer to them, and devices before their posting lists, so that
+    /// no merge brings one back.
+    ///
+    /// - Parameter own: tables that only one engine has.
+    static func inOrder(with own: [OwnedTable]) -> [SQLText] {
+        (map + counts + sending + own + base).map(\.clear) + [application]
+    }
+
+    private static let map = [
+        OwnedTable("geofence_update", key: "platform_id"),
+        OwnedTable("geofence_deletion", key: "application_id", "changed_at_ms"),
+        OwnedTable("geofence_stamp", key: "application_id"),
+        OwnedTable("geofence_location", key: "geofence_id", "position", of: "geofence", by: "geofence_id"),
+        OwnedTable("geofence", key: "id"),
+        OwnedTable("location_group_member", key: "group_id", "position", of: "location_group", by: "group_id"),
+        OwnedTable("location_group", key: "id"),
+        OwnedTable("location", key: "id"),
+    ]
+
+    private static let counts = [
+        OwnedTable("push_count", key: "push_id", "platform_id", "kind", of: "push", by: "push_id"),
+        OwnedTable("platform_count", key: "platform_id", "hour", "kind", of: "platform", by: "platform_id"),
+        OwnedTable("geofence_count", key: "application_id", "geofence_id", "location_id", "platform_id"),
+        OwnedTable("heartbeat", key: "platform_id", "device_id", of: "platform", by: "platform_id"),
+    ]
+
+    private static let sending = [
+        OwnedTable("schedule", key: "id"),
+        OwnedTable("batch", key: "id", of: "push", by: "push_id"),
+        OwnedTable("fan_out", key: "push_id", "platform_id", of: "push", by: "push_id"),
+        OwnedTable("tally", key: "push_id", "answer", of: "push", by: "push_id"),
+        OwnedTable("push_progress", key: "push_id", of: "push", by: "push_id"),
+        OwnedTable("push", key: "id"),
+        OwnedTable("device", key: "id", of: "platform", by: "platform_id"),
+    ]
+
+    private static let base = [
+        OwnedTable("subscription", key: "topic_id", "platform_id", "device_id", of: "topic", by: "topic_id"),
+        OwnedTable("topic", key: "id"),
+        OwnedTable("platform", key: "id"),
+        OwnedTable("application_use", key: "application_id"),
+    ]
+
+    private static let application: SQLText = """
+        DELETE FROM application /* application_deletion.application */
+         WHERE id IN (SELECT id FROM application WHERE id = $1 AND is_being_deleted LIMIT $2)
+        """
+}
+
+/// A table with rows of applications.
+struct OwnedTable: Sendable {
+    private let name: String
+    private let key: [String]
+    /// The table that names the application, and the column that refers to that table; nil where the table itself does.
+    private let owner: (table: String, column: String)?
+
+    init(_ name: String, key: String...) { (self.name, self.key, owner) = (name, key, nil) }
+
+    init(_ name: String, key: String..., of owner: String, by column: String) {
+        (self.name, self.key, self.owner) = (name, key, (owner, column))
+    }
+
+    /// Deletes some rows of an application, up to `$2`. What tables there are is said once, and that is how each is cleared.
+    var clear: SQLText {
+        let places = key.map { "\(name).\($0)" }.joined(separator: ", ")
+        let source = owner.map { "\($0.table) JOIN \(name) ON \(name).\($0.column) = \($0.table).id" } ?? name
+        let application = "\(owner?.table ?? name).application_id"
+        return """
+            DELETE FROM \(name) /* deletion.\(name) */
+             WHERE (\(key.joined(separator: ", "))) IN (
+                SELECT \(places) FROM \(source) WHERE \(application) = $1 LIMIT $2)
+            """
+    }
+}

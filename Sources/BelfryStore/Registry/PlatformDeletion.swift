@@ -1,0 +1,137 @@
+import BelfryCore
+
+extension SQLStore {
+    /// Retires the platform first, which hides it at once, and clears it away in short steps, so that other writes go on
+    /// meanwhile. What a crash leaves behind is cleared by the watch of the next process.
+    package func delete(_ platform: Key<Platform>, force: Bool) async throws {
+        try await write { session in
+            let seized = try session.prepared(PlatformStatements.seize).first(platform) {
+                Key<Application>($0.integer(0))
+            }
+            guard let application = seized else { throw StoreError.unknown("platform \(platform)") }
+            let isInUse =
+                try session.prepared(PlatformDeletionStatements.anyActive).first(platform) { _ in true } ?? false
+            guard force || !isInUse else {
+                throw StoreError.notEmpty("the platform has active devices, which only force deletes with it")
+            }
+            try session.prepared(PlatformDeletionStatements.markDeleted).run(platform)
+            if !Session.countsDeleted { session.quotaCounts.forget(QuotaAccount(.devices, of: application)) }
+            session.registryChanged()
+        }
+        while try await write({ try PlatformDeletion(session: $0).step(platform) }) {}
+    }
+}
+
+/// Clears deleted platforms away. What pushes still wait for there is answered, so that their counters stay right.
+struct PlatformDeletion<Session: WriteSession> {
+    let session: Session
+
+    /// Rows of one kind deleted in one step.
+    private static var stride: Int { 200 }
+    /// Batches and fan-outs ended in one step.
+    private static var batchesAtOnce: Int { 50 }
+
+    func resume() throws {
+        let platform = try session.prepared(PlatformDeletionStatements.deleted).first { Key<Platform>($0.integer(0)) }
+        if let platform { _ = try step(platform) }
+    }
+
+    /// Ends or deletes some rows of the first kind that has any; false when nothing is left. Fan-outs come before the
+    /// batches they would write, and devices before their posting lists, so that no merge brings one back.
+    func step(_ platform: Key<Platform>) throws -> Bool {
+        try session.awaitMerge()
+        for lane in Lane.allCases where try endFanOuts(on: platform, in: lane) { return true }
+        for lane in Lane.allCases where try answerPages(on: platform, in: lane) { return true }
+        if try deleteDevices(of: platform) { return true }
+        for sql in Session.clearedWithPlatform + PlatformDeletionStatements.inOrder {
+            if try session.prepared(sql).run(platform, Self.stride) > 0 { return true }
+        }
+        return false
+    }
+
+    private func deleteDevices(of platform: Key<Platform>) throws -> Bool {
+        let deleted = try session.prepared(PlatformDeletionStatements.devices).all(platform, Self.stride) {
+            Key<Application>($0.integer(0))
+        }
+        if Session.countsDeleted, let application = deleted.first {
+            session.note(-deleted.count, .devices, of: application)
+        }
+        return !deleted.isEmpty
+    }
+
+    private func endFanOuts(on platform: Key<Platform>, in lane: Lane) throws -> Bool {
+        let pushes = try session.prepared(PlatformDeletionStatements.endFanOuts).all(
+            lane.rawValue, platform, Self.batchesAtOnce
+        ) { Key<Push>($0.integer(0)) }
+        for push in pushes { try session.write([], of: push, on: platform, in: lane, isLast: true) }
+        return !pushes.isEmpty
+    }
+
+    private func answerPages(on platform: Key<Platform>, in lane: Lane) throws -> Bool {
+        // The claim turns away the delivery worker that may be sending it.
+        let batches = try session.leaseBatches(
+            in: lane, on: platform, dueBy: .distantFuture, atMost: Self.batchesAtOnce, until: session.now, waiting: true
+        )
+        for batch in batches {
+            let answers = batch.answers.map { $0 == .pending ? .skipped(.missing) : $0 }
+            let settlement = Settlement(batch: batch, answers: answers, retryAt: nil)
+            _ = try Settling(session: session, settlement: settlement).settle()
+        }
+        return !batches.isEmpty
+    }
+}
+
+enum PlatformDeletionStatements {
+    /// Scans `device_reach`, which covers it.
+    static let anyActive: SQLText = """
+        SELECT 1 /* platform_deletion.any_active */ FROM device WHERE platform_id = $1 AND reach > 0 LIMIT 1
+        """
+
+    static let markDeleted: SQLText = "UPDATE platform /* platform_deletion.mark */ SET is_deleted = true WHERE id = $1"
+
+    static let deleted: SQLText = "SELECT id /* platform_deletion.deleted */ FROM platform WHERE is_deleted LIMIT 1"
+
+    /// Scans `fan_out_due`.
+    static let endFanOuts: SQLText = """
+        DELETE FROM fan_out /* platform_deletion.end_fan_outs */
+         WHERE platform_id = $2 AND push_id IN (
+            SELECT push_id FROM fan_out WHERE lane = $1 AND platform_id = $2 LIMIT $3)
+        RETURNING push_id
+        """
+
+    static let inOrder: [SQLText] = [subscriptions, eventCounts, heartbeats, platform]
+
+    static let devices: SQLText = """
+        DELETE FROM device /* platform_deletion.devices */
+         WHERE id IN (SELECT id FROM device WHERE platform_id = $1 LIMIT $2)
+        RETURNING (SELECT application_id FROM platform WHERE platform.id = $1)
+        """
+
+    static let eventCounts: SQLText = """
+        DELETE FROM platform_count /* platform_deletion.event_counts */
+         WHERE (platform_id, hour, kind) IN (
+            SELECT platform_id, hour, kind FROM platform_count WHERE platform_id = $1 LIMIT $2)
+        """
+
+    static let heartbeats: SQLText = """
+        DELETE FROM heartbeat /* platform_deletion.heartbeats */
+         WHERE (platform_id, device_id) IN (
+            SELECT platform_id, device_id FROM heartbeat WHERE platform_id = $1 LIMIT $2)
+        """
+
+    static let subscriptions: SQLText = """
+        DELETE FROM subscription /* platform_deletion.subscriptions */
+         WHERE (topic_id, platform_id, device_id) IN (
+            SELECT topic_id, platform_id, device_id
+              FROM topic JOIN subscription ON topic_id = topic.id AND platform_id = $1
+             WHERE application_id = (SELECT application_id FROM platform WHERE id = $1)
+             LIMIT $2)
+        """
+
+    static let platform: SQLText = """
+        DELETE FROM platform /* platform_deletion.platform */
+         WHERE id IN (SELECT id FROM platform WHERE id = $1 AND is_deleted LIMIT $2)
+           AND NOT EXISTS (SELECT 1 FROM batch WHERE is_open = true AND lane IN (0, 1, 2) AND platform_id = $1)
+           AND NOT EXISTS (SELECT 1 FROM fan_out WHERE lane IN (0, 1, 2) AND platform_id = $1)
+        """
+}

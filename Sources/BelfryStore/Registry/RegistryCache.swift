@@ -1,0 +1,108 @@
+import BelfryCore
+import FoundationEssentials
+import Synchronization
+
+/// All applications and platforms, in memory: there are few, and each request asks for one.
+///
+/// What other nodes change is heard of (`ChangeNotifier`), or at the latest seen when the entries are too old.
+final class RegistryCache: Sendable {
+    struct Entries: Sendable {
+        let applications: [Application]
+        let applicationByUUID: [UUID: Application]
+        let platforms: [Key<Platform>: Platform]
+        let platformByUUID: [UUID: Platform]
+        /// In the order they were made.
+        let platformsByApplication: [Key<Application>: [Platform]]
+    }
+
+    private struct State {
+        var entries: Entries?
+        var readAt = ContinuousClock.now
+        /// Raised by each `forget`, so that what was read before it is not kept.
+        var generation = 0
+    }
+
+    private let state = Mutex(State())
+
+    private let ageMax: Duration
+
+    /// - Parameter ageMax: entries older than this are read again.
+    init(ageMax: Duration) { self.ageMax = ageMax }
+
+    func forget() {
+        state.withLock { state in
+            state.entries = nil
+            state.generation += 1
+        }
+    }
+
+    func entries(readBy read: () async throws -> Entries) async throws -> Entries {
+        let now = ContinuousClock.now
+        let (known, generation) = state.withLock { state in
+            (state.readAt.duration(to: now) < ageMax ? state.entries : nil, state.generation)
+        }
+        if let known { return known }
+        let entries = try await read()
+        state.withLock { state in
+            guard state.generation == generation else { return }
+            state.entries = entries
+            state.readAt = now
+        }
+        return entries
+    }
+}
+
+extension RegistryCache.Entries {
+    /// Without those that cannot be read: the others need not suffer for them.
+    init(of db: some SQLConnection, _ damaged: DamagedRows) throws {
+        let applications = try db.prepared(ApplicationStatements.all).all { row in
+            try damaged.readable("application \(row.integer(0))") { try Application(row) }
+        }.compactMap(\.self)
+        let platforms = try db.prepared(PlatformStatements.all).all { row in
+            try damaged.readable("platform \(row.integer(0))") { try Platform(row) }
+        }.compactMap(\.self)
+        self.applications = applications
+        applicationByUUID = Dictionary(uniqueKeysWithValues: applications.map { ($0.uuid, $0) })
+        self.platforms = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
+        platformByUUID = Dictionary(uniqueKeysWithValues: platforms.map { ($0.uuid, $0) })
+        platformsByApplication = Dictionary(grouping: platforms, by: \.applicationKey)
+    }
+}
+
+extension Application {
+    /// From the columns of `ApplicationStatements.all`.
+    init(_ row: some SQLRow) throws {
+        guard let uuid = row.uuid(1) else {
+            throw StoreError.damaged("application \(row.integer(0))")
+        }
+        self.init(
+            key: Key(row.integer(0)), uuid: uuid, name: row.text(2), apiKeyHash: row.blob(3),
+            sharedSecret: Sealed(bytes: row.blob(4)), createdAt: Instant(milliseconds: row.integer(5)),
+            tenantKey: Key(row.integer(6)))
+    }
+}
+
+extension Platform {
+    /// From the columns of `PlatformStatements.all` and `byKey`.
+    init(_ row: some SQLRow) throws {
+        guard
+            let uuid = row.uuid(1),
+            let kind = PlatformKind(rawValue: row.text(3)),
+            let mode = Mode(rawValue: row.text(4))
+        else { throw StoreError.damaged("platform \(row.integer(0))") }
+        self.init(
+            key: Key(row.integer(0)), uuid: uuid, applicationKey: Key(row.integer(2)), kind: kind, mode: mode,
+            name: row.text(5), secretHash: row.blob(6), credentials: Sealed(bytes: row.blob(7)),
+            credentialsVersion: row.integer(8), parked: Parking(row, from: 9),
+            createdAt: Instant(milliseconds: row.integer(12)))
+    }
+}
+
+extension Parking {
+    /// From three columns; nil when the first holds no cause.
+    init?(_ row: some SQLRow, from first: Int32) {
+        guard let cause = row.textIfAny(first).flatMap(Cause.init(rawValue:)) else { return nil }
+        self.init(
+            cause: cause, detail: row.text(first + 1), since: Instant(milliseconds: row.integer(first + 2)))
+    }
+}

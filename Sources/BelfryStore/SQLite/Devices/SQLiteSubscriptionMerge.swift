@@ -1,0 +1,210 @@
+import BelfryCore
+import GRDB
+
+/// Brings new devices into the posting lists of their topics, many at a time and in the order of the lists.
+///
+/// A new device with ten topics belongs on ten random pages of `subscription`. Alone, each of them would be found,
+/// changed and logged for it; a merge touches each once for thousands of devices, with one row for all that a topic has
+/// gained. Devices beyond the mark are not in the lists yet: readers take their topics from their rows
+/// (`SQLitePostings`). Since ids ascend, those follow on all that are in the lists.
+///
+/// A merge costs by its lists, and all other writes wait for its transaction. One of many lists is therefore done in
+/// steps, with other writes between them; `PostingMark` tells how far each list has come.
+struct SQLiteSubscriptionMerge {
+    let session: SQLiteWriteSession
+
+    /// How many new devices make a merge due, and how many one takes. Readers look through as many rows.
+    /// See docs/decisions/0006-what-a-registration-costs.md.
+    static let stride: Int64 = 8_192
+    /// How many lists one step appends to.
+    var listsMax = 256
+
+    func noteNew(_ device: Key<Device>) throws {
+        session.newest = device.rawValue
+        if try isDue() { session.mergeIsDue = true }
+    }
+
+    /// Several writes may have asked for the same merge.
+    func stepIfDue() throws {
+        if try session.postingMark().merge != nil || isDue() { try step() }
+    }
+
+    /// A merge that is under way asks for its next step itself, unless what it appends was forgotten.
+    private func isDue() throws -> Bool {
+        guard let newest = session.newest else { return false }
+        let mark = try session.postingMark()
+        guard mark.merge == nil || session.gains == nil else { return false }
+        return newest - mark.device >= Self.stride
+    }
+
+    func stepIfBehind(_ last: Int64) throws {
+        if try session.postingMark().device < last { try step() }
+    }
+
+    /// Finds what a merge appends, which is a step of its own where it is to many lists; or appends to some lists.
+    func step() throws {
+        let mark = try session.postingMark()
+        if let merge = mark.merge, let gains = session.gains { return try append(gains, mark, until: merge.end) }
+        let (gains, last) = try gains(after: mark)
+        // The last devices of a merge may have gone since it began.
+        let end = mark.merge?.end ?? last
+        guard end > mark.device else { return }
+        guard gains.count > listsMax else { return try append(gains, mark, until: end) }
+        try goOn(gains, PostingMark(device: mark.device, merge: mark.merge ?? PostingMark.Merge(end: end, last: nil)))
+    }
+
+    /// What the lists gain that the merge has not come to, and its last device.
+    private func gains(after mark: PostingMark) throws -> (gains: PostingGains, last: Int64) {
+        var gains = PostingGains()
+        var last = mark.device
+        try session.prepared(SQLiteSubscriptionStatements.unmerged).each(
+            mark.device, mark.merge?.end ?? .max, Self.stride
+        ) { row in
+            last = row.integer(0)
+            guard row.integer(2) > 0 else { return }
+            let platform = Key<Platform>(row.integer(1))
+            for topic in try row.withBlob(3, { try TopicList.decode($0) }) {
+                let list = SubscriptionList(topic: topic, platform: platform)
+                if mark.last(of: list) < last { gains.append(last, to: list) }
+            }
+        }
+        return (gains, last)
+    }
+
+    private func append(_ gains: PostingGains, _ mark: PostingMark, until end: Int64) throws {
+        var gains = gains
+        let lists = gains.takeFirst(listsMax)
+        for (list, devices) in lists {
+            for start in Swift.stride(from: 0, to: devices.count, by: PostingBlock.countMax) {
+                let block = PostingBlock(Array(devices[start..<min(start + PostingBlock.countMax, devices.count)]))
+                try session.insert(block, into: list)
+            }
+        }
+        if gains.count == 0 {
+            session.gains = nil
+            try session.setPostingMark(PostingMark(device: end, merge: nil))
+        } else {
+            try goOn(
+                gains, PostingMark(device: mark.device, merge: PostingMark.Merge(end: end, last: lists.last?.list)))
+        }
+    }
+
+    /// Leaves the rest to the next step.
+    private func goOn(_ gains: PostingGains, _ mark: PostingMark) throws {
+        try session.setPostingMark(mark)
+        session.gains = gains
+        session.mergeIsDue = true
+    }
+}
+
+/// The posting list of a topic on a platform.
+struct SubscriptionList: Hashable, Comparable {
+    let topic: Int64
+    let platform: Key<Platform>
+
+    static func < (left: Self, right: Self) -> Bool {
+        (left.topic, left.platform) < (right.topic, right.platform)
+    }
+}
+
+/// How far the posting lists of topics have come: of devices beyond it the rows tell the topics.
+struct PostingMark: Hashable {
+    /// The last device that is in all of its lists.
+    let device: Int64
+    let merge: Merge?
+
+    /// A merge that is under way.
+    struct Merge: Hashable {
+        /// The last device that it brings into the lists.
+        let end: Int64
+        /// The last list that has its devices; nil for none yet.
+        let last: SubscriptionList?
+    }
+
+    /// The last device that is in any list.
+    var lastOfAny: Int64 { merge?.end ?? device }
+
+    /// The last device that is in this list, if it belongs there.
+    func last(of list: SubscriptionList) -> Int64 {
+        guard let merge, let last = merge.last, list <= last else { return device }
+        return merge.end
+    }
+}
+
+/// What posting lists gain by a merge: devices in ascending order.
+struct PostingGains {
+    private var devices: [SubscriptionList: [Int64]] = [:]
+
+    /// Of lists.
+    var count: Int { devices.count }
+
+    /// - Parameter device: follows all that the list gained before.
+    mutating func append(_ device: Int64, to list: SubscriptionList) { devices[list, default: []].append(device) }
+
+    mutating func insert(_ device: Int64, into list: SubscriptionList) {
+        let place = devices[list]?.firstIndex { $0 >= device } ?? devices[list]?.endIndex ?? 0
+        if let known = devices[list], place < known.endIndex, known[place] == device { return }
+        devices[list, default: []].insert(device, at: place)
+    }
+
+    mutating func remove(_ device: Int64, from list: SubscriptionList) {
+        devices[list]?.removeAll { $0 == device }
+        if devices[list]?.isEmpty == true { devices[list] = nil }
+    }
+
+    /// Takes out the first lists, in their order.
+    mutating func takeFirst(_ count: Int) -> [(list: SubscriptionList, devices: [Int64])] {
+        devices.keys.sorted().prefix(count).map { ($0, devices.removeValue(forKey: $0) ?? []) }
+    }
+}
+
+extension SQLiteWriteSession {
+    func postingMark() throws -> PostingMark {
+        if let mark { return mark }
+        let mark = try db.postingMark()
+        self.mark = mark
+        return mark
+    }
+
+    func setPostingMark(_ mark: PostingMark) throws {
+        try prepared(SQLiteSubscriptionStatements.setMark).run(
+            mark.device, mark.merge?.end, mark.merge?.last?.topic, mark.merge?.last?.platform)
+        self.mark = mark
+    }
+}
+
+extension Database {
+    func subscriptionMark() throws -> Int64 { try postingMark().device }
+
+    func postingMark() throws -> PostingMark {
+        try prepared(SQLiteSubscriptionStatements.mark).first { row in
+            let last = row.integerIfAny(2).map { SubscriptionList(topic: $0, platform: Key(row.integer(3))) }
+            return PostingMark(
+                device: row.integer(0), merge: row.integerIfAny(1).map { PostingMark.Merge(end: $0, last: last) })
+        } ?? PostingMark(device: 0, merge: nil)
+    }
+}
+
+enum SQLiteSubscriptionStatements {
+    static let mark = """
+        SELECT device_id, merge_device_id, merge_topic_id, merge_platform_id /* subscriptions.mark */
+          FROM subscription_mark
+         WHERE id = 1
+        """
+
+    static let setMark = """
+        UPDATE subscription_mark /* subscriptions.set_mark */
+           SET device_id = ?1, merge_device_id = ?2, merge_topic_id = ?3, merge_platform_id = ?4
+         WHERE id = 1
+        """
+
+    static let lastDevice = "SELECT max(id) /* subscriptions.last_device */ FROM device"
+
+    static let unmerged = """
+        SELECT id, platform_id, reach, topics /* subscriptions.unswept */
+          FROM device
+         WHERE id > ?1 AND id <= ?2
+         ORDER BY id
+         LIMIT ?3
+        """
+}

@@ -1,0 +1,118 @@
+package import BelfryCore
+import FoundationEssentials
+
+/// A store with a planted fault, to prove that somebody notices.
+package struct FaultyStore: WrappedStore {
+    package let base: any Store
+    private let memory: MemoryStore
+    private let planted: Fault
+
+    package enum Fault: String, Sendable, CaseIterable {
+        case settlesWithoutFence, forgetsSettlements, leasesNothing, forgetsLapses, losesDevices, writesBatchesTwice
+        case believesEveryDeadToken, deactivatesOnRefusedCredentials, skipsTheReachable, refusesToAdvance
+        case sendsSchedulesTwice, cancelsInVain, forgetsSchedules, forgetsRetryTimes, prolongsRetryTimes
+    }
+
+    package init(_ base: MemoryStore, _ planted: Fault) {
+        self.base = base
+        self.planted = planted
+        memory = base
+    }
+
+    package func claimBatches(_ claim: BatchClaim) async throws -> [Batch] {
+        switch planted {
+        case .leasesNothing:
+            let claim = BatchClaim(
+                batchesMax: claim.batchesMax, lanes: claim.lanes, room: claim.room, roomElsewhere: claim.roomElsewhere,
+                lease: .milliseconds(100))
+            return try await base.claimBatches(claim)
+        case .forgetsLapses:
+            return try await base.claimBatches(claim).map {
+                $0.with(answers: $0.answers, attempt: $0.attempt, isLapsed: false, retryTimes: $0.retryTimes)
+            }
+        case .forgetsRetryTimes:
+            return try await base.claimBatches(claim).map {
+                $0.with(answers: $0.answers, attempt: $0.attempt, isLapsed: $0.isLapsed)
+            }
+        case .prolongsRetryTimes:
+            return try await base.claimBatches(claim).map {
+                $0.with(
+                    answers: $0.answers, attempt: $0.attempt, isLapsed: $0.isLapsed,
+                    retryTimes: $0.isLapsed ? $0.retryTimes.mapValues { $0 + .seconds(60) } : $0.retryTimes)
+            }
+        default:
+            return try await base.claimBatches(claim)
+        }
+    }
+
+    package func load(_ batch: Batch) async throws -> BatchLoad? {
+        guard let load = try await base.load(batch), planted == .skipsTheReachable else {
+            return try await base.load(batch)
+        }
+        return BatchLoad(push: load.push, platform: load.platform, recipients: Array(load.recipients.dropLast()))
+    }
+
+    package func advance(_ step: FanOutStep) async throws -> Bool {
+        switch planted {
+        case .losesDevices:
+            let batches = step.batches.map { Array($0.dropFirst()) }
+            return try await base.advance(FanOutStep(fanOut: step.fanOut, batches: batches, isLast: step.isLast))
+        case .writesBatchesTwice:
+            return try await base.advance(
+                FanOutStep(fanOut: step.fanOut, batches: step.batches + step.batches, isLast: step.isLast))
+        case .refusesToAdvance:
+            return false
+        default:
+            return try await base.advance(step)
+        }
+    }
+
+    package func settle(_ settlement: Settlement) async throws -> Bool {
+        switch planted {
+        case .settlesWithoutFence: try await base.settle(forged(settlement))
+        case .forgetsSettlements: true
+        case .believesEveryDeadToken: try await base.settle(deadly(settlement) { $0 == .gone })
+        case .deactivatesOnRefusedCredentials:
+            try await base.settle(settlement.halt == nil ? settlement : deadly(settlement) { $0 == .pending })
+        default: try await base.settle(settlement)
+        }
+    }
+
+    package func release(_ schedule: Schedule, as push: NewPush) async throws -> Push? {
+        if planted == .sendsSchedulesTwice { _ = try await base.accept(twin(of: push)) }
+        return try await base.release(schedule, as: push)
+    }
+
+    package func cancel(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Bool {
+        guard planted == .cancelsInVain else { return try await base.cancel(key, of: application) }
+        return try await base.schedule(key, of: application)?.ending == nil
+    }
+
+    package func dueSchedules(atMost limit: Int) async throws -> [Schedule] {
+        planted == .forgetsSchedules ? [] : try await base.dueSchedules(atMost: limit)
+    }
+
+    /// The same push under another receipt: one of the same would be taken for a repeated request.
+    private func twin(of push: NewPush) -> NewPush {
+        NewPush(
+            receiptID: UUID(), applicationKey: push.applicationKey, content: push.content, audience: push.audience,
+            platformKeys: push.platformKeys, lane: push.lane, guarantee: push.guarantee, expiresAt: push.expiresAt)
+    }
+
+    /// The settlement, as if its batch had been claimed by its delivery worker last.
+    private func forged(_ settlement: Settlement) -> Settlement {
+        memory.tamper { $0.batches[settlement.batch.key]?.lease.isHeld = true }
+        guard let batch = memory.contents.batches[settlement.batch.key]?.batch else { return settlement }
+        return Settlement(
+            batch: batch, answers: settlement.answers, retryAt: settlement.retryAt, retryTimes: settlement.retryTimes,
+            deadTokens: settlement.deadTokens, moves: settlement.moves, halt: settlement.halt)
+    }
+
+    private func deadly(_ settlement: Settlement, where isDead: (Answer) -> Bool) -> Settlement {
+        let dead = zip(settlement.batch.devices, settlement.answers).filter { isDead($0.1) }.map(\.0)
+        return Settlement(
+            batch: settlement.batch, answers: settlement.answers, retryAt: settlement.retryAt,
+            retryTimes: settlement.retryTimes,
+            deadTokens: dead.map { Settlement.DeadToken(device: $0, since: .distantFuture) }, halt: settlement.halt)
+    }
+}

@@ -1,0 +1,139 @@
+package import BelfryCore
+import Synchronization
+
+/// The store as a simulated process sees it: others come between, calls stall and fail, and after its crash nothing
+/// happens.
+package final class CrashingStore: WrappedStore {
+    package let base: any Store
+    private let lifetime: ProcessLifetime
+    private let executor: SeededExecutor
+    private let clock: any WallClock
+    private let trouble: Trouble
+    private let onDoubt: @Sendable (Batch) -> Void
+    private let onClaim: @Sendable (Batch) -> Void
+    private let onSettle: @Sendable (Settlement) -> Void
+    private let onRelease: @Sendable (Schedule, Push, NewPush) -> Void
+    private let held = Mutex<[Key<Batch>: Batch]>([:])
+
+    /// What goes wrong with calls; each is drawn once before a call's effect and once after.
+    struct Trouble: Sendable {
+        let fails: @Sendable () -> Bool
+        /// How long the call hangs.
+        let stall: @Sendable () -> Duration
+        let isDeaf: Bool
+    }
+
+    /// - Parameters:
+    ///   - onDoubt: hears of each batch that another may come to send while this process does, or did.
+    ///   - onClaim: hears of each batch that is claimed, before anything else happens.
+    ///   - onSettle: hears of each settlement that counts.
+    ///   - onRelease: hears of each schedule that became a push.
+    init(
+        _ base: any Store, lifetime: ProcessLifetime, executor: SeededExecutor, clock: any WallClock, trouble: Trouble,
+        onDoubt: @escaping @Sendable (Batch) -> Void, onClaim: @escaping @Sendable (Batch) -> Void,
+        onSettle: @escaping @Sendable (Settlement) -> Void,
+        onRelease: @escaping @Sendable (Schedule, Push, NewPush) -> Void
+    ) {
+        self.base = base
+        self.lifetime = lifetime
+        self.executor = executor
+        self.clock = clock
+        self.trouble = trouble
+        self.onDoubt = onDoubt
+        self.onClaim = onClaim
+        self.onSettle = onSettle
+        self.onRelease = onRelease
+    }
+
+    /// The batches that this process has claimed and not settled.
+    var claimed: [Batch] { held.withLock { $0.values.sorted { $0.key < $1.key } } }
+
+    package func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut] {
+        try await call { try await base.claimFanOuts(atMost: limit, lanes: lanes, for: lease) }
+    }
+
+    package func devices(in fanOut: FanOut, after: Key<Device>?, limit: Int) async throws -> [Key<Device>] {
+        try await call { try await base.devices(in: fanOut, after: after, limit: limit) }
+    }
+
+    package func advance(_ step: FanOutStep) async throws -> Bool {
+        try await call { try await base.advance(step) }
+    }
+
+    package func claimBatches(_ claim: BatchClaim) async throws -> [Batch] {
+        try await pause()
+        let batches = try await base.claimBatches(claim)
+        batches.forEach(onClaim)
+        let isStalled = try await pause()
+        held.withLock { held in
+            for batch in batches { held[batch.key] = batch }
+        }
+        if isStalled { batches.forEach(onDoubt) }
+        return batches
+    }
+
+    package func load(_ batch: Batch) async throws -> BatchLoad? {
+        var isStalled = try await pause()
+        let load = try await base.load(batch)
+        if try await pause() { isStalled = true }
+        if isStalled { onDoubt(batch) }
+        return load
+    }
+
+    package func settle(_ settlement: Settlement) async throws -> Bool {
+        do {
+            if try await pause() { onDoubt(settlement.batch) }
+            let isDone = try await base.settle(settlement)
+            if isDone { onSettle(settlement) }
+            try await pause()
+            held.withLock { $0[settlement.batch.key] = nil }
+            return isDone
+        } catch {
+            if !lifetime.isOver { onDoubt(settlement.batch) }
+            throw error
+        }
+    }
+
+    package func dueSchedules(atMost limit: Int) async throws -> [Schedule] {
+        try await call { try await base.dueSchedules(atMost: limit) }
+    }
+
+    package func nextScheduleDue() async throws -> Instant? { try await call { try await base.nextScheduleDue() } }
+
+    package func release(_ schedule: Schedule, as push: NewPush) async throws -> Push? {
+        try await call {
+            let accepted = try await base.release(schedule, as: push)
+            if let accepted { onRelease(schedule, accepted, push) }
+            return accepted
+        }
+    }
+
+    package func end(_ schedule: Schedule, _ how: Schedule.How) async throws -> Bool {
+        try await call { try await base.end(schedule, how) }
+    }
+
+    package func nextDue() async throws -> Instant? { try await call { try await base.nextDue() } }
+
+    /// Hints may be missing.
+    package func hints() -> AsyncStream<Void> {
+        trouble.isDeaf ? AsyncStream { _ in } : base.hints()
+    }
+
+    /// A call may fail before it has an effect, or have its effect and never be heard of again.
+    private func call<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        try await pause()
+        let result = try await body()
+        try await pause()
+        return result
+    }
+
+    /// Whether the process stood still meanwhile.
+    @discardableResult private func pause() async throws -> Bool {
+        await executor.pause()
+        let stall = trouble.stall()
+        if stall > .zero { try await clock.sleep(for: stall) }
+        if lifetime.isOver { throw CancellationError() }
+        if trouble.fails() { throw StoreError.unavailable("drawn by the simulation") }
+        return stall > .zero
+    }
+}

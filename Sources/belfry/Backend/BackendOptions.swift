@@ -1,0 +1,57 @@
+import ArgumentParser
+import BelfryCore
+import BelfryServer
+import Foundation
+
+/// Which server a command works on: the one whose data is on this machine, unless `--server` names another.
+struct BackendOptions: ParsableArguments {
+    @OptionGroup var common: CommonOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "A server elsewhere, by its admin API. BELFRY_SERVER says it too. [default: the data on this machine]",
+            valueName: "url"))
+    var server: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file that holds the admin key for --server; - is standard input. [default: BELFRY_ADMIN_KEY]",
+            valueName: "file"))
+    var keyFile: String?
+
+    func validate() throws {
+        guard common.dataDirectory == nil || server == nil else {
+            throw ValidationError("give --server or --data-directory, not both")
+        }
+    }
+
+    func withBackend<Value>(
+        makingDatabase: Bool = false, _ body: (any AdminBackend) async throws -> Value
+    ) async throws -> Value {
+        let environment = ProcessInfo.processInfo.environment
+        let named = common.dataDirectory == nil ? environment["BELFRY_SERVER"] : nil
+        guard let server = server ?? named else {
+            return try await common.withOperatorService(makingDatabase: makingDatabase) {
+                try await body(LocalBackend(service: $0))
+            }
+        }
+        let client = try AdminClient(server: server, key: try adminKey(environment))
+        let result = await Swift.Result { try await body(RemoteBackend(client: client)) }
+        try await client.shutdown()
+        return try result.get()
+    }
+
+    private func adminKey(_ environment: [String: String]) throws -> String {
+        if let keyFile {
+            let data =
+                keyFile == "-"
+                ? try FileHandle.standardInput.readToEnd() : FileManager.default.contents(atPath: keyFile)
+            guard let data else { throw ValidationError("\(keyFile) cannot be read") }
+            return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        guard let key = environment["BELFRY_ADMIN_KEY"] else {
+            throw ValidationError("--server needs an admin key: --key-file or BELFRY_ADMIN_KEY")
+        }
+        return key
+    }
+}

@@ -1,0 +1,148 @@
+import BelfryCore
+import BelfryTesting
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Testing
+
+@testable import BelfryAPI
+
+/// The admin API on a store in memory, with an operator.
+struct TestAdminServer {
+    let store: MemoryStore
+    let clock = ManualClock()
+    let vault = PlaintextVault()
+    var routes: AdminRoutes
+    let admin: AdminService
+    let channels: ChannelService
+    /// Of what is made before a test begins; `audited` leaves its lines out.
+    static let author = AuditAuthor.local(systemUser: "test")
+    let `operator`: String
+
+    /// - Parameter credentialsEnd: of all platforms, from now on.
+    init(credentialsEnd: Duration? = nil, quotas: Quotas = Quotas()) async throws {
+        store = MemoryStore(clock: clock, quotas: quotas)
+        let credentials = PlaintextCredentials(vault: vault, end: credentialsEnd.map { [now = clock.now] in now + $0 })
+        routes = AdminRoutes(store: store, vault: vault, clock: clock, credentials: credentials)
+        admin = AdminService(
+            store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: clock)
+        channels = ChannelService(store: store, provider: credentials.channels)
+        `operator` = try await admin.createKey(
+            name: try Name("root"), scope: .operator, bounds: .everything, by: Self.author
+        ).text.text
+    }
+
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, as key: String? = nil, _ body: String? = nil
+    ) async throws -> TestAnswer {
+        try await exchange(method, path, authorization: "Bearer \(key ?? `operator`)", body)
+    }
+
+    /// Sends one request through the router, with whatever authorization.
+    func exchange(
+        _ method: HTTPRequest.Method, _ path: String, authorization: String?, _ body: String? = nil
+    ) async throws -> TestAnswer {
+        let router = ResponseMiddleware.router(clock: clock)
+        routes.add(to: router)
+        let app = Hummingbird.Application(
+            router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
+        return try await app.test(.router) { client in
+            var headers: HTTPFields = [:]
+            headers[.authorization] = authorization
+            let response = try await client.execute(
+                uri: "/admin/v1/\(path)", method: method, headers: headers, body: body.map(ByteBuffer.init(string:)))
+            return try TestAnswer(response)
+        }
+    }
+
+    func key(_ scope: AdminKey.Scope, _ bounds: AdminKey.Bounds) async throws -> String {
+        try await admin.createKey(
+            name: try Name("a \(scope.rawValue)"), scope: scope, bounds: bounds, by: Self.author
+        ).text.text
+    }
+
+    /// The actions in the audit log, the newest first.
+    func audited() async throws -> [String] {
+        try await store.auditLog(AuditQuery(bounds: .everything, limit: 200)).map(\.change)
+            .filter { $0.address != Self.author.address }.map(\.action)
+    }
+
+    func resources(_ name: String, of tenant: Key<Tenant> = Tenant.first) async throws -> TestResources {
+        try await TestResources(named: name, of: tenant, in: self)
+    }
+
+    /// One thing of every kind, all of one tenant.
+    struct TestResources {
+        let tenant: Tenant
+        let application: BelfryCore.Application
+        let platform: Platform
+        let device: Device
+        let push: Push
+        let key: AdminKey
+        let schedule: Schedule
+        let location: Location
+        let group: LocationGroup
+        let geofence: Geofence
+        let channel: BroadcastChannel
+
+        init(named name: String, of tenant: Key<Tenant>, in server: TestAdminServer) async throws {
+            let store = server.store
+            self.tenant = try #require(try await store.tenant(tenant))
+            application = try await server.admin.createApplication(
+                name: try Name(name), of: tenant, by: TestAdminServer.author
+            ).application
+            platform = try await server.admin.createPlatform(
+                of: application, kind: .ios, mode: .production, name: try Name(name),
+                credentials: ["topic": .string("org.example.\(name)")], by: TestAdminServer.author
+            ).platform
+            device = try await store.register(.sample(1, topics: ["news"]), as: nil, on: platform)
+            push = try await store.accept(.sample(UInt64(platform.key.rawValue), to: platform))
+            key = try await server.admin.createKey(
+                name: try Name("victim"), scope: .sender, bounds: .tenant(tenant), by: TestAdminServer.author
+            ).key
+            schedule = try await store.schedule(
+                PushRequest(content: .init(body: "later"), target: .everyone), at: server.clock.now + .seconds(3_600),
+                for: application.key)
+            location = try await store.create(
+                try Place(name: "shop", latitude: 1, longitude: 2, radius: 100), of: application.key)
+            group = try await store.create(
+                try LocationGroupPlan(name: "shops", summary: "", locations: [location.key]), of: application.key)
+            geofence = try await store.create(
+                try GeofencePlan(
+                    locations: [location.key], trigger: .enter, data: try GeofenceData([:]),
+                    expiresAt: server.clock.now + .seconds(3_600)), of: application.key)
+            channel = try await server.channels.create(
+                .latest, on: platform, of: application, by: TestAdminServer.author
+            ).channel
+        }
+
+        /// A path with this fixture's ids in the place of its parameters; throws on a parameter it does not know.
+        func fill(_ path: String) throws -> String {
+            try path.split(separator: "/").map { part -> String in
+                guard part.hasPrefix(":") else { return String(part) }
+                return try #require(ids[String(part.dropFirst())], "\(path): \(part) has to be tried too")
+            }.joined(separator: "/")
+        }
+
+        private var ids: [String: String] {
+            [
+                "tenant_uuid": tenant.uuid.lowercased, "app_uuid": application.uuid.lowercased,
+                "platform_uuid": platform.uuid.lowercased, "device_uuid": device.uuid.lowercased,
+                "receipt_id": push.receiptID.lowercased, "key_id": key.id, "topic": "news",
+                "schedule_id": schedule.key.id, "location_id": "\(location.key)", "group_id": "\(group.key)",
+                "geofence_id": "\(geofence.key)",
+                "channel_id": channel.id.replacing("/", with: "%2F").replacing("+", with: "%2B"),
+            ]
+        }
+
+        /// What nobody else may read.
+        var marks: [String] {
+            [
+                application.uuid.lowercased, platform.uuid.lowercased, device.uuid.lowercased,
+                push.receiptID.lowercased, key.id, schedule.key.id, tenant.uuid.lowercased,
+            ]
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import BelfryCore
+import BelfryTesting
+import Crypto
+import FoundationEssentials
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import Testing
+
+@testable import BelfryAPI
+
+/// The API over a store in memory and a real socket, with one application and a platform of each kind.
+struct RecordedServer {
+    let clock: ManualClock
+    let store: MemoryStore
+    let application: BelfryCore.Application
+    let platforms: [PlatformKind: BelfryCore.Platform]
+    let wire: Wire
+
+    static let apiKey = "8c18277b-1b41-453b-b1a2-9f600c9e0d8e"
+    static let secret = "b5bc2efd-1d7b-4f5e-b4d3-1c2f5e6a7b8c"
+    /// That of the worked example of the custom user id's page.
+    static let sharedSecret = "6173657630314C356B4161393134357A4A355A67336F303849384F494E4E384C"
+
+    static func open(
+        at now: Instant = Instant(milliseconds: 1_500_000_000_000), verifiesCustomUserIDs: Bool = true,
+        _ play: @escaping @Sendable (RecordedServer) async throws -> Void
+    ) async throws {
+        let clock = ManualClock(at: now)
+        let store = MemoryStore(clock: clock)
+        let vault = PlaintextVault()
+        let application = try await store.create(Self.application(vault))
+        var platforms: [PlatformKind: BelfryCore.Platform] = [:]
+        for kind in PlatformKind.allCases { platforms[kind] = try await store.create(platform(kind, of: application)) }
+        var options = PCFv1.Options()
+        options.verifiesCustomUserIDs = verifiesCustomUserIDs
+        let router = router(store, vault, clock, options)
+        let app = Hummingbird.Application(
+            router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
+        let cast = platforms
+        try await app.test(.live) { client in
+            let wire = try await Wire.open(port: try #require(client.port))
+            try await play(
+                RecordedServer(clock: clock, store: store, application: application, platforms: cast, wire: wire))
+            try await wire.close()
+        }
+    }
+
+    /// Every path of every API.
+    static func router(
+        _ store: any Store, _ vault: any Vault, _ clock: any WallClock, _ options: PCFv1.Options
+    ) -> Router<APIContext> {
+        let router = ResponseMiddleware.router(clock: clock)
+        let part = PCFv1.Health.Part(isHealthy: true, message: "well")
+        PCFRoutes(
+            store: store, vault: vault, clock: clock, options: options,
+            health: { PCFv1.Health(database: part, queue: part, scheduler: part) }
+        ).add(to: router)
+        AdminRoutes(
+            store: store, vault: vault, clock: clock, credentials: AnyCredentials(),
+            events: EventHub(store: store, clock: clock, logger: Logger(label: "events"))
+        ).add(to: router)
+        Contract().add(to: router)
+        HealthRoutes { [] }.add(to: router)
+        return router
+    }
+
+    private init(
+        clock: ManualClock, store: MemoryStore, application: BelfryCore.Application,
+        platforms: [PlatformKind: BelfryCore.Platform], wire: Wire
+    ) {
+        self.clock = clock
+        self.store = store
+        self.application = application
+        self.platforms = platforms
+        self.wire = wire
+    }
+
+    private static func application(_ vault: PlaintextVault) throws -> NewApplication {
+        let uuid = UUID()
+        let secret = try #require([UInt8](hex: sharedSecret.utf8))
+        return NewApplication(
+            uuid: uuid, name: "Bakery", apiKeyHash: Array(SHA256.hash(data: Data(apiKey.utf8))),
+            sharedSecret: try vault.seal(secret, for: VaultPurpose.sharedSecret(of: uuid)))
+    }
+
+    private static func platform(_ kind: PlatformKind, of application: BelfryCore.Application) -> NewPlatform {
+        NewPlatform(
+            uuid: UUID(), applicationKey: application.key, kind: kind, mode: .production, name: kind.rawValue,
+            secretHash: Array(SHA256.hash(data: Data(secret.utf8))), credentials: Sealed(bytes: []))
+    }
+
+    // MARK: Credentials as they go over the wire
+
+    var sender: String { Self.credentials(application.uuid, Self.apiKey) }
+
+    func device(_ kind: PlatformKind) throws -> String {
+        Self.credentials(try #require(platforms[kind]).uuid, Self.secret)
+    }
+
+    private static func credentials(_ uuid: UUID, _ secret: String) -> String {
+        Data("\(uuid.uuidString.lowercased()):\(secret)".utf8).base64EncodedString()
+    }
+
+    // MARK: Exchanges
+
+    /// Sends the bytes and holds the answer to its status and its shape; nil is no body at all.
+    @discardableResult
+    func exchange(
+        _ request: String, _ status: Int, _ shape: Shape?, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> StrictJSON? {
+        let answer = try await wire.exchange(request)
+        #expect(answer.status == status, "\(answer)", sourceLocation: sourceLocation)
+        #expect(answer.headers["location"] == nil, "SDKs fail at redirects", sourceLocation: sourceLocation)
+        guard answer.status == status else { return nil }
+        guard let shape else {
+            #expect(answer.body.isEmpty, "\(answer)", sourceLocation: sourceLocation)
+            return nil
+        }
+        #expect(answer.headers["content-type"]?.hasPrefix("application/json") == true, sourceLocation: sourceLocation)
+        let json = try StrictJSON(answer.body)
+        #expect(shape.faults(in: json) == [], sourceLocation: sourceLocation)
+        return json
+    }
+}
+
+/// Takes whatever a person enters.
+private struct AnyCredentials: ProviderCredentials {
+    func sealed(
+        _ entered: [String: JSONValue], kind: PlatformKind, mode: BelfryCore.Platform.Mode, platform: UUID,
+        by author: CredentialsAuthor
+    ) throws -> Sealed { Sealed(bytes: []) }
+    func parking(of kind: PlatformKind) -> Parking? { nil }
+    func test(_ platform: BelfryCore.Platform, devices: [DeviceToken]) async -> CredentialsTest { .works }
+    func expiry(of platform: BelfryCore.Platform) throws -> Instant? { nil }
+    func published(of platform: BelfryCore.Platform) throws -> [String: String] { [:] }
+}
+
+/// A request, line by line.
+func request(_ head: String..., body: String = "") -> String { head.joined(separator: "\r\n") + "\r\n\r\n" + body }
+
+/// A body as `HttpURLConnection` sends it when it is not told how long it is.
+func chunked(_ parts: String...) -> String {
+    parts.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined() + "0\r\n\r\n"
+}

@@ -1,0 +1,101 @@
+import BelfryCore
+import BelfryTesting
+import FoundationEssentials
+import HTTPTypes
+import HummingbirdTesting
+import Testing
+
+@testable import BelfryAPI
+
+/// Who is made to wait, and who is not.
+@Suite struct RequestLimiterTests {
+    private static let push = #"{"message":{"body":"Hi"},"target":{"platform":"all"}}"#
+
+    private func server(_ limits: [Principal.Kind: RateLimit], clock: ManualClock) async throws -> TestServer {
+        var server = try await TestServer()
+        server.requestLimiter = RequestLimiter(options: .init(limits: limits), clock: clock)
+        return server
+    }
+
+    @Test func `a sender over its limit gets a 429 that says when to come again, and is served then`() async throws {
+        let clock = ManualClock()
+        let server = try await server([.sender: RateLimit(perSecond: 1, burst: 2)], clock: clock)
+        for _ in 0..<2 { #expect(try await server.push(Self.push).status == 200) }
+        let refused = try await server.push(Self.push)
+        #expect(refused.status == 429)
+        #expect(refused.headers[.retryAfter] == "1")
+        #expect(refused.headers[.rateLimit] == #""sender";r=0;t=1"#)
+        #expect(refused.headers[.rateLimitPolicy] == #""sender";q=2;w=2"#)
+        #expect(await server.store.pushes.count == 2)
+        clock.advance(by: .seconds(1))
+        #expect(try await server.push(Self.push).status == 200)
+        #expect(try await server.push(Self.push).status == 429)
+    }
+
+    @Test func `where there are other nodes, a caller gets this one's part`() async throws {
+        let server = try await server([.sender: RateLimit(perSecond: 2, burst: 4)], clock: ManualClock())
+        server.requestLimiter?.take(NodeShare(nodes: 2))
+        for _ in 0..<2 { #expect(try await server.push(Self.push).status == 200) }
+        #expect(try await server.push(Self.push).headers[.rateLimitPolicy] == #""sender";q=2;w=2"#)
+        server.requestLimiter?.take(.whole)
+        #expect(try await server.push(Self.push).headers[.rateLimitPolicy] == #""sender";q=4;w=2"#)
+    }
+
+    @Test func `each caller has a share of its own`() async throws {
+        let limit = RateLimit(perSecond: 1, burst: 1)
+        let server = try await server([.devices: limit], clock: ManualClock())
+        for user in [TestServer.User.iPhone, .android] {
+            #expect(try await server.register(#"{"registration_token":"ab"}"#, on: user).status == 200)
+            #expect(try await server.register(#"{"registration_token":"ab"}"#, on: user).status == 429)
+        }
+        for _ in 0..<10 { #expect(try await server.push(Self.push).status == 200) }
+    }
+
+    @Test func `where there are other nodes, a guesser has this one's part of the tries`() async throws {
+        let server = try await server([:], clock: ManualClock())
+        server.requestLimiter?.take(NodeShare(nodes: 5))
+        let wrong: HTTPFields = [.authorization: TestServer.User.basic(server.ios.uuid.uuidString, "wrong")]
+        // Callers are known by their address, which takes a connection.
+        let statuses = try await server.app().test(.live) { client in
+            var statuses: [Int] = []
+            for _ in 0..<3 {
+                let response = try await client.execute(uri: "/v1/registration", method: .post, headers: wrong)
+                statuses.append(response.status.code)
+            }
+            return statuses
+        }
+        #expect(statuses == [401, 401, 429])
+    }
+
+    @Test func `a wrong secret takes nothing of the share`() async throws {
+        let server = try await server([.devices: RateLimit(perSecond: 1, burst: 1)], clock: ManualClock())
+        let wrong = TestServer.User.raw(TestServer.User.basic(server.ios.uuid.uuidString, "wrong"))
+        for _ in 0..<5 { #expect(try await server.register("{}", on: wrong).status == 401) }
+        #expect(try await server.register(#"{"registration_token":"ab"}"#).status == 200)
+    }
+}
+
+@Suite struct TrustedProxiesTests {
+    @Test(
+        arguments: [
+            ("10.0.0.1", [], "10.0.0.1"), ("192.0.2.1", ["198.51.100.7"], "192.0.2.1"),
+            ("10.0.0.1", ["198.51.100.7"], "198.51.100.7"), ("10.0.0.1", ["6.6.6.6, 198.51.100.7"], "198.51.100.7"),
+            ("10.0.0.1", ["6.6.6.6", "198.51.100.7, 10.9.9.9"], "198.51.100.7"), ("10.0.0.1", ["10.0.0.2"], "10.0.0.2"),
+            ("10.0.0.1", ["nonsense"], "10.0.0.1"), ("10.0.0.1", ["198.51.100.7, nonsense"], "10.0.0.1"),
+            ("10.0.0.1", ["198.51.100.7:4711"], "198.51.100.7"), ("10.0.0.1", ["[2001:db8::7]:4711"], "2001:db8::7"),
+            ("10.0.0.1", ["2001:db8::7"], "2001:db8::7"), ("10.0.0.1", [""], "10.0.0.1"),
+            ("::1", ["198.51.100.7"], "198.51.100.7"), ("::2", ["198.51.100.7"], "::2"),
+        ] as [(String, [String], String)])
+    func `the caller is the last hop that is no proxy of ours`(peer: String, hops: [String], caller: String) throws {
+        let proxies = TrustedProxies(try ["10.0.0.0/8", "::1"].map { try #require(NetworkBlock($0)) })
+        var headers = HTTPFields()
+        for hop in hops { headers.append(HTTPField(name: .xForwardedFor, value: hop)) }
+        let found = proxies.caller(from: try #require(NetworkAddress(peer)), headers)
+        #expect(found == NetworkAddress(caller))
+    }
+
+    @Test(arguments: ["", "x", "10.0.0.0/33", "10.0.0/8", "10.0.0.0/", "10.0.0.0/-1", "::/129", "localhost"])
+    func `what is no block is none`(text: String) {
+        #expect(NetworkBlock(text) == nil)
+    }
+}

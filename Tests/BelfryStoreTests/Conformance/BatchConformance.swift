@@ -1,0 +1,199 @@
+import BelfryCore
+import BelfryTesting
+import Foundation
+import Testing
+
+@Suite struct BatchConformance {
+    @Test(arguments: Engine.allCases)
+    func `a batch is claimed once, and again when its lease lapses`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let keys = try await fixture.registerMany(3)
+            let push = try await fixture.push()
+            try await fixture.fanOut()
+            let batch = try await fixture.claimOne()
+            #expect(batch.devices == keys && batch.answers == [.pending, .pending, .pending])
+            #expect(batch.pushKey == push.key && batch.platformKey == fixture.platform.key && batch.lane == .normal)
+            #expect(batch.attempt == 1 && !batch.isLapsed)
+            #expect(try await fixture.claim(5).isEmpty)
+            #expect(try await fixture.store.nextDue() == fixture.clock.now + .seconds(60))
+            fixture.clock.advance(by: .seconds(60))
+            let again = try await fixture.claimOne()
+            #expect(again.key == batch.key && again.attempt == 2 && again.isLapsed)
+            #expect(try await fixture.store.settle(Settlement(batch, all: .accepted)) == false)
+            #expect(try await fixture.counts(of: push) == [.pending: 3])
+            #expect(try await fixture.store.settle(Settlement(again, all: .accepted)))
+            #expect(try await fixture.counts(of: push) == [.accepted: 3])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a batch handed back is no lapsed one`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            _ = try await fixture.registerMany(1)
+            _ = try await fixture.push()
+            try await fixture.fanOut()
+            let batch = try await fixture.claimOne()
+            let retryAt = fixture.clock.now + .seconds(5)
+            #expect(try await fixture.store.settle(Settlement(handingBack: batch, at: retryAt)))
+            #expect(try await fixture.store.nextDue() == retryAt)
+            #expect(try await fixture.claim().isEmpty)
+            fixture.clock.advance(by: .seconds(5))
+            let again = try await fixture.claimOne()
+            #expect(again.attempt == 2 && !again.isLapsed)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `urgent batches go before normal ones, and those before bulk`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            _ = try await fixture.registerMany(4)
+            for lane in [Lane.bulk, .normal, .normal, .urgent] { _ = try await fixture.push(lane: lane) }
+            try await fixture.fanOut()
+            #expect(try await fixture.claim(2).map(\.lane) == [.urgent, .normal])
+            #expect(try await fixture.claim(9, lanes: [.bulk]).map(\.lane) == [.bulk])
+            #expect(try await fixture.claim(9).map(\.lane) == [.normal])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `batches of one platform are claimed in the order of their due times`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let keys = try await fixture.registerMany(4)
+            _ = try await fixture.push()
+            try await fixture.fanOut(batchesOf: 1)
+            let first = try await fixture.claimOne()
+            #expect(first.devices == [keys[0]])
+            #expect(try await fixture.store.settle(Settlement(handingBack: first, at: fixture.clock.now + .seconds(1))))
+            fixture.clock.advance(by: .seconds(1))
+            #expect(try await fixture.claim(4).map(\.devices) == [[keys[1]], [keys[2]], [keys[3]], [keys[0]]])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `within a lane each application has its turn`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let small = try await fixture.store.create(.named("small"))
+            let smallPlatform = try await fixture.store.create(.of(small))
+            _ = try await fixture.registerMany(20)
+            _ = try await fixture.registerMany(2, on: smallPlatform)
+            _ = try await fixture.push()
+            _ = try await fixture.push(on: [smallPlatform], of: small)
+            try await fixture.fanOut(batchesOf: 1)
+            let batches = try await fixture.claim(6)
+            #expect(batches.count { $0.platformKey == smallPlatform.key } == 2)
+            #expect(batches.count { $0.platformKey == fixture.platform.key } == 4)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `single claims of two applications alternate`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let other = try await fixture.store.create(.named("other"))
+            let otherPlatform = try await fixture.store.create(.of(other))
+            _ = try await fixture.registerMany(8)
+            _ = try await fixture.registerMany(8, on: otherPlatform)
+            _ = try await fixture.push()
+            _ = try await fixture.push(on: [otherPlatform], of: other)
+            try await fixture.fanOut(batchesOf: 1)
+            var claimed: [Key<Platform>: Int] = [:]
+            for _ in 0..<8 { claimed[try await fixture.claimOne().platformKey, default: 0] += 1 }
+            #expect(claimed == [fixture.platform.key: 4, otherPlatform.key: 4])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `no platform is given more than it has room for`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let other = try await fixture.store.create(.of(fixture.application))
+            _ = try await fixture.registerMany(9)
+            _ = try await fixture.registerMany(9, on: other)
+            _ = try await fixture.push(lane: .urgent, on: [fixture.platform, other])
+            _ = try await fixture.push(lane: .normal, on: [fixture.platform, other])
+            try await fixture.fanOut(batchesOf: 3)
+            let batches = try await fixture.claim(99, room: [fixture.platform.key: 4], elsewhere: 1)
+            #expect(batches.count { $0.platformKey == fixture.platform.key } == 4)
+            #expect(batches.count { $0.platformKey == other.key } == 1)
+            #expect(try await fixture.claim(99, room: [fixture.platform.key: 0], elsewhere: 0).isEmpty)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a load holds the push, the platform and whom to tell`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let keys = try await fixture.registerMany(5)
+            let push = try await fixture.push(body: "zażółć / \"gęślą\"")
+            try await fixture.fanOut()
+            let batch = try await fixture.claimOne()
+            let dead = try await fixture.register("3")
+            try await fixture.store.unregister(dead.uuid, on: fixture.platform.key)
+            let load = try #require(try await fixture.store.load(batch))
+            #expect(load.push == push)
+            #expect(load.platform == fixture.platform)
+            #expect(load.recipients.map(\.device) == keys.filter { $0 != dead.key })
+            for recipient in load.recipients {
+                let uuid = try await fixture.store.register(
+                    try Registration(token: recipient.token, about: .init(), customUserID: .keep, topics: .keep),
+                    as: nil, on: fixture.platform)
+                #expect(uuid.key == recipient.device)
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a load leaves out who is answered, also where devices stand far apart`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let keys = try await fixture.registerMany(200)
+            let few = [keys[3], keys[100], keys[199]]
+            _ = try await fixture.push(to: .list(.devices(few)))
+            try await fixture.fanOut()
+            let batch = try await fixture.claimOne()
+            let half = Settlement(
+                batch: batch, answers: [.pending, .accepted, .pending], retryAt: fixture.clock.now)
+            #expect(try await fixture.store.settle(half))
+            let again = try await fixture.claimOne()
+            #expect(again.answers == half.answers)
+            #expect(try await fixture.store.load(again)?.recipients.map(\.device) == [few[0], few[2]])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a parked platform's batches wait, and run in order and at once when it resumes`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let keys = try await fixture.registerMany(3)
+            let push = try await fixture.push()
+            try await fixture.fanOut(batchesOf: 1)
+            let batch = try await fixture.claimOne()
+            let parking = Parking(cause: .credentials, detail: "revoked", since: fixture.clock.now)
+            let later = fixture.clock.now + .seconds(3_600)
+            #expect(
+                try await fixture.store.settle(
+                    Settlement(handingBack: batch, at: later, halt: .init(parking, of: fixture.platform))))
+            #expect(try await fixture.store.platform(fixture.platform.key)?.parked == parking)
+            #expect(try await fixture.store.receipt(push.receiptID)?.parked == [parking])
+            #expect(try await fixture.store.receipt(push.receiptID)?.state == .parked)
+            #expect(try await fixture.claim(9).isEmpty)
+            #expect(try await fixture.store.nextDue() == nil)
+            fixture.clock.advance(by: .seconds(1))
+            try await fixture.store.resume(fixture.platform.key)
+            #expect(try await fixture.store.receipt(push.receiptID)?.state == .delivering)
+            let due = try #require(try await fixture.store.nextDue())
+            #expect(due <= fixture.clock.now)
+            #expect(try await fixture.claim(9).map(\.devices) == keys.map { [$0] })
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `resuming does not break a lease`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            _ = try await fixture.registerMany(1)
+            _ = try await fixture.push()
+            try await fixture.fanOut()
+            let batch = try await fixture.claimOne()
+            try await fixture.store.park(
+                fixture.platform.key, Parking(cause: .deadTokens, detail: "many", since: fixture.clock.now))
+            try await fixture.store.resume(fixture.platform.key)
+            #expect(try await fixture.claim(9).isEmpty)
+            #expect(try await fixture.store.settle(Settlement(batch, all: .accepted)))
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import BelfryCore
+import BelfryTesting
+import Foundation
+import Testing
+
+@Suite struct RegistrationConformance {
+    @Test(arguments: Engine.allCases)
+    func `a new token makes a device that keeps what it was told`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let device = try await fixture.register("a", topics: .replace(["b", "a"]), user: .set("Kim"), os: "17.1")
+            #expect(device.isActive)
+            #expect(device.topics == ["a", "b"])
+            #expect(device.customUserID == "Kim")
+            #expect(device.about.osVersion == "17.1")
+            #expect(device.registeredAt == fixture.clock.now)
+            #expect(device.platformKey == fixture.platform.key)
+            #expect(try await fixture.store.device(device.uuid, on: fixture.platform.key) == device)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `the same token again is the same device, with or without its UUID`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let first = try await fixture.register("a", user: .set("Kim"))
+            fixture.clock.advance(by: .seconds(5))
+            let second = try await fixture.register("a")
+            let third = try await fixture.register("a", as: first.uuid)
+            #expect(first.key == second.key && second.key == third.key)
+            #expect(second.customUserID == "Kim")
+            #expect(second.registeredAt == first.registeredAt + .seconds(5))
+            #expect(try await fixture.store.deviceCount(on: fixture.platform.key) == 1)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a known UUID with a new token changes the token`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let old = try await fixture.register("a")
+            let new = try await fixture.register("b", as: old.uuid)
+            #expect(new.key == old.key)
+            #expect(new.token == DeviceToken(bytes: Array("b".utf8)))
+            #expect(try await fixture.register("a").key != old.key)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a UUID takes the token from the device that had it`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let named = try await fixture.register("a", topics: .replace(["t"]))
+            let holder = try await fixture.register("b", topics: .replace(["t"]))
+            #expect(try await fixture.register("b", as: named.uuid).key == named.key)
+            let evicted = try #require(try await fixture.store.device(holder.uuid, on: fixture.platform.key))
+            #expect(evicted.token == nil)
+            #expect(!evicted.isActive)
+            #expect(try await fixture.devices(.active) == [named.key])
+            #expect(try await fixture.devices(.topic("t")) == [named.key])
+            #expect(try await fixture.devices(.registered) == [named.key, holder.key].sorted())
+            let back = try await fixture.register("c", as: holder.uuid)
+            #expect(back.key == holder.key && back.isActive)
+            #expect(try await fixture.devices(.topic("t")) == [named.key, holder.key].sorted())
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `an unknown UUID, or one of another platform, is left to the token`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let other = try await fixture.store.create(.of(fixture.application))
+            let stranger = try await fixture.register("a", on: other)
+            let device = try await fixture.register("a", as: stranger.uuid)
+            #expect(device.key != stranger.key)
+            #expect(try await fixture.register("a", as: UUID()).key == device.key)
+            #expect(try await fixture.store.device(stranger.uuid, on: fixture.platform.key) == nil)
+            #expect(try await fixture.store.device(stranger.uuid, on: other.key) == stranger)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a device that unregisters keeps its UUID and comes back with its topics`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let device = try await fixture.register("a", topics: .replace(["t"]), user: .set("Kim"))
+            try await fixture.store.unregister(device.uuid, on: fixture.platform.key)
+            try await fixture.store.unregister(device.uuid, on: fixture.platform.key)
+            try await fixture.store.unregister(UUID(), on: fixture.platform.key)
+            #expect(try await fixture.store.device(device.uuid, on: fixture.platform.key)?.isActive == false)
+            for list in [PostingList.active, .topic("t"), .customUser("Kim")] {
+                #expect(try await fixture.devices(list).isEmpty)
+            }
+            let back = try await fixture.register("a")
+            #expect(back.key == device.key && back.isActive)
+            for list in [PostingList.active, .topic("t"), .customUser("Kim")] {
+                #expect(try await fixture.devices(list) == [device.key])
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `what an update leaves out stays, and what it clears goes`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let device = try await fixture.register("a", user: .set("Kim"), os: "7.0")
+            #expect(try await fixture.devices(.interactive).isEmpty)
+            let kept = try await fixture.register("a")
+            #expect(kept.customUserID == "Kim" && kept.about.osVersion == "7.0")
+            let changed = try await fixture.register("a", user: .set("kim"), os: "8.0")
+            #expect(changed.customUserID == "kim")
+            #expect(try await fixture.devices(.interactive) == [device.key])
+            #expect(try await fixture.devices(.customUser("Kim")).isEmpty)
+            #expect(try await fixture.devices(.customUser("kim")) == [device.key])
+            #expect(try await fixture.register("a", user: .clear).customUserID == nil)
+            #expect(try await fixture.devices(.customUser("kim")).isEmpty)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `topics are replaced, added and taken away`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            try await fixture.register("a", topics: .replace(["a", "b"]))
+            let changed = try await fixture.register(
+                "a", topics: .change(subscribe: ["c", "d"], unsubscribe: ["a", "d", "x"]))
+            #expect(changed.topics == ["b", "c", "d"])
+            #expect(try await fixture.devices(.topic("a")).isEmpty)
+            #expect(try await fixture.devices(.topic("d")) == [changed.key])
+            #expect(try await fixture.register("a", topics: .replace([])).topics.isEmpty)
+            #expect(try await fixture.devices(.topic("d")).isEmpty)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `more than 1,024 topics in sum are refused and change nothing`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let all = Set((1...1_024).map { "t\($0)" })
+            let device = try await fixture.register("a", topics: .replace(all))
+            await #expect(throws: InvalidInput.self) {
+                try await fixture.register("a", topics: .change(subscribe: ["more"], unsubscribe: []))
+            }
+            #expect(try await fixture.store.device(device.uuid, on: fixture.platform.key)?.topics.count == 1_024)
+            #expect(try await fixture.devices(.topic("more")).isEmpty)
+            let swapped = try await fixture.register("a", topics: .change(subscribe: ["more"], unsubscribe: ["t1"]))
+            #expect(swapped.topics.count == 1_024)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `UUIDs lead to the devices of the platforms asked for`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let other = try await fixture.store.create(.of(fixture.application))
+            let here = try await fixture.register("a")
+            let there = try await fixture.register("a", on: other)
+            let uuids = [here.uuid, UUID(), there.uuid]
+            let store = fixture.store
+            #expect(try await store.deviceKeys(uuids, on: [fixture.platform.key]) == [here.key])
+            let both = try await store.deviceKeys(uuids, on: [fixture.platform.key, other.key])
+            #expect(Set(both) == [here.key, there.key])
+            #expect(try await store.deviceKeys(uuids, on: []).isEmpty)
+            #expect(try await store.deviceCount(on: other.key) == 1)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `nobody registers on a platform that is not there`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let nowhere = try await fixture.store.create(.of(try await fixture.store.create(.named("gone"))))
+            try await fixture.store.delete(nowhere.applicationKey, force: true)
+            await #expect(throws: StoreError.self) { try await fixture.register("a", on: nowhere) }
+        }
+    }
+}

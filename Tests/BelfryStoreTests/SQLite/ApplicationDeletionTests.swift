@@ -1,0 +1,95 @@
+import BelfryCore
+import BelfryTesting
+import GRDB
+import Testing
+
+@testable import BelfryStore
+
+@Suite struct ApplicationDeletionTests {
+    private static let tables = [
+        "application", "platform", "device", "topic", "subscription", "push", "push_progress", "tally", "fan_out",
+        "batch",
+        "schedule",
+        "location", "location_group", "location_group_member", "geofence", "geofence_location", "geofence_deletion",
+        "geofence_stamp", "geofence_update", "push_count", "platform_count", "geofence_count", "heartbeat",
+    ]
+
+    /// An application with something in each table, some of its devices merged and some not.
+    private func furnish(_ store: SQLiteStore) async throws -> TestStore {
+        let fixture = try await TestStore(store: store, clock: ManualClock())
+        for number in 0..<40 {
+            try await fixture.register("\(number)", topics: .replace(["a", "b"]), user: .set("Kim"))
+            if number == 20 { try await store.writer.write { try SQLiteSubscriptionMerge(session: $0).step() } }
+        }
+        _ = try await fixture.push()
+        try await fixture.fanOut(batchesOf: 10)
+        _ = try await store.settle(Settlement(try await fixture.claimOne(), all: .accepted))
+        _ = try await fixture.push(lane: .bulk)
+        _ = try await fixture.schedule(in: .zero)
+        try await fixture.drawMap()
+        return fixture
+    }
+
+    private func rows(in store: SQLiteStore) async throws -> [String: Int] {
+        try await store.pool.read { db in
+            var counts: [String: Int] = [:]
+            for table in Self.tables {
+                let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
+                if count > 0 { counts[table] = count }
+            }
+            return counts
+        }
+    }
+
+    @Test func `nothing of a deleted application is left, and nothing of another is gone`() async throws {
+        try await withSQLiteStore { store, _ in
+            _ = try await furnish(store)
+            try await store.writer.write { try SQLiteSubscriptionMerge(session: $0).step() }
+            let before = try await rows(in: store)
+            #expect(before.count == Self.tables.count)
+            // Its pushes are not fanned out: a claim would take the batches of both.
+            let beingDeleted = try await TestStore(store: store, clock: ManualClock())
+            for number in 0..<40 { try await beingDeleted.register("\(number)", topics: .replace(["a"])) }
+            _ = try await beingDeleted.push()
+            let sent = try await beingDeleted.schedule(in: .zero)
+            _ = try await store.release(sent, as: .sample(to: beingDeleted.platform))
+            _ = try await beingDeleted.schedule(in: .seconds(900))
+            try await beingDeleted.drawMap()
+            try await store.delete(beingDeleted.application.key, force: true)
+            #expect(try await rows(in: store) == before)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `what a crash left is cleared by the next process`() async throws {
+        try await withDirectory { directory in
+            let path = directory + "/belfry.sqlite"
+            let store = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true)
+            let fixture = try await furnish(store)
+            try await store.pool.write { db in
+                _ = try db.prepared(ApplicationDeletionStatements.markDeleted).run(fixture.application.key)
+            }
+            try await store.close()
+            let next = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: false)
+            #expect(try await next.applications().isEmpty)
+            while try await !rows(in: next).isEmpty { await Task.yield() }
+            try await next.close()
+        }
+    }
+}
+
+extension TestStore {
+    /// Something in each table of locations, geofences and counts but `push_count`, which a settled batch fills.
+    fileprivate func drawMap() async throws {
+        let shop = try await locate()
+        _ = try await store.create(
+            LocationGroupPlan(name: "shops", summary: "", locations: [shop.key]), of: application.key)
+        _ = try await store.delete(try await fence([shop]).key, of: application.key)
+        let geofence = try await fence([shop])
+        let device = try await register("beating")
+        let events = [
+            AnalyticsEvent(kind: .heartbeat, time: clock.now, device: device.uuid),
+            AnalyticsEvent(kind: .geofenceTriggered, time: clock.now, device: device.uuid, geofence: geofence.key),
+        ]
+        _ = try await store.record(events, on: platform, lateMax: .seconds(3_600))
+    }
+}

@@ -1,0 +1,133 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOPosix
+import Outbound
+import Synchronization
+import Testing
+
+/// A stranger learns nothing of ports that it may not speak to.
+@Suite struct HostPolicyTests {
+    /// Listens on the loopback and counts who came; and has a port where nobody listens.
+    private final class Listener: Sendable {
+        private let accepted = Mutex(0)
+        private let channel = Mutex<(any Channel)?>(nil)
+
+        var count: Int { accepted.withLock { $0 } }
+
+        func open() async throws -> Int {
+            let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .childChannelInitializer { [weak self] channel in
+                    self?.accepted.withLock { $0 += 1 }
+                    return channel.eventLoop.makeSucceededVoidFuture()
+                }.bind(host: "127.0.0.1", port: 0).get()
+            self.channel.withLock { $0 = channel }
+            return channel.localAddress?.port ?? 0
+        }
+
+        func close() async throws { try await channel.withLock { $0 }?.close() }
+    }
+
+    private func request(_ url: String) -> OutboundRequest { OutboundRequest(url: url, body: ByteBuffer(string: "x")) }
+
+    private func withClient(
+        resolve: (@Sendable (String) async -> [SocketAddress])? = nil, _ body: (Outbound) async throws -> Void
+    ) async throws {
+        var configuration = HTTPClient.Configuration()
+        AddressGuard().stand(before: &configuration)
+        let client = HTTPClient(
+            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await body(Outbound(client, hostsBy: HostPolicy(AddressGuard(), resolve: resolve))))
+        } catch {
+            outcome = .failure(error)
+        }
+        try await client.shutdown()
+        try outcome.get()
+    }
+
+    /// A port of the loopback where nobody listens.
+    private func closedPort() async throws -> Int {
+        let listener = Listener()
+        let port = try await listener.open()
+        try await listener.close()
+        return port
+    }
+
+    @Test(arguments: ["127.0.0.1", "localhost", "127.1", "2130706433", "[::ffff:127.0.0.1]"])
+    func `a forbidden address is not connected to, and open ports answer as closed ones do`(host: String) async throws {
+        let listener = Listener()
+        let (open, closed) = (try await listener.open(), try await closedPort())
+        try await withClient { outbound in
+            let atOpen = await outbound.post(request("http://\(host):\(open)/x"), deadline: .seconds(30))
+            let atClosed = await outbound.post(request("http://\(host):\(closed)/x"), deadline: .seconds(30))
+            #expect(atOpen == atClosed)
+            guard case .unprocessed(let fault) = atOpen else {
+                Issue.record("\(atOpen)")
+                return
+            }
+            #expect(fault.code == .addressRefused)
+        }
+        #expect(listener.count == 0)
+        try await listener.close()
+    }
+
+    @Test func `a name that leads elsewhere when it is connected to is answered alike, open or closed`() async throws {
+        let listener = Listener()
+        let (open, closed) = (try await listener.open(), try await closedPort())
+        // As if it had been public a moment before.
+        let lie: @Sendable (String) async -> [SocketAddress] = { _ in
+            [try? SocketAddress(ipAddress: "93.184.216.34", port: 0)].compactMap(\.self)
+        }
+        try await withClient(resolve: lie) { outbound in
+            let atOpen = await outbound.post(request("http://127.0.0.1:\(open)/x"), deadline: .seconds(30))
+            let atClosed = await outbound.post(request("http://127.0.0.1:\(closed)/x"), deadline: .seconds(30))
+            #expect(atOpen == atClosed)
+            guard case .unprocessed(let fault) = atOpen else {
+                Issue.record("\(atOpen)")
+                return
+            }
+            #expect(fault.code == .connect)
+        }
+        try await listener.close()
+    }
+
+    @Test func `one forbidden address among others is enough, and no address is no connection`() async throws {
+        let addresses: [String: [String]] = ["mixed": ["93.184.216.34", "10.0.0.1"], "fine": ["93.184.216.34"]]
+        let judge = HostPolicy(AddressGuard()) { host in
+            (addresses[host] ?? []).compactMap { try? SocketAddress(ipAddress: $0, port: 0) }
+        }
+        #expect(await judge.verdict(on: "https://mixed/x") == .refused)
+        #expect(await judge.verdict(on: "https://FINE:8443/x") == .permitted)
+        #expect(await judge.verdict(on: "https://nobody/x") == .unresolved)
+        #expect(await judge.verdict(on: "no url at all") == .unresolved)
+    }
+
+    @Test func `a verdict is remembered for a while`() async throws {
+        let (asked, ask) = AsyncStream.makeStream(of: String.self)
+        let judge = HostPolicy(AddressGuard()) { host in
+            ask.yield(host)
+            return []
+        }
+        for _ in 0..<5 { _ = await judge.verdict(on: "https://example.org/x") }
+        ask.finish()
+        #expect(await asked.reduce(into: []) { $0.append($1) } == ["example.org"])
+    }
+
+    @Test(arguments: ["0", "65536", "99999", "4294967377", "9223372036854775807"])
+    func `a port that is none makes no request and harms nobody`(port: String) async throws {
+        var configuration = HTTPClient.Configuration()
+        configuration.redirectConfiguration = .disallow
+        let client = HTTPClient(
+            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+        for host in ["93.184.216.34", "[2606:2800:220:1::1]"] {
+            let answer = await Outbound(client).post(request("https://\(host):\(port)/x"), deadline: .seconds(5))
+            guard case .unprocessed(let fault) = answer else {
+                Issue.record("\(answer)")
+                continue
+            }
+            #expect(fault.code == .url)
+        }
+        try await client.shutdown()
+    }
+}
