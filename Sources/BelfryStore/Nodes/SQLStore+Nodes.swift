@@ -16,8 +16,10 @@ extension SQLStore {
 
     package func nodes() async throws -> [Node] {
         let now = clock.now
-        return try await glance { db in
-            try db.prepared(NodeStatements.all).all { try Node($0, now: now) }
+        return try await glance { [damagedRows] db in
+            try db.prepared(NodeStatements.all).all { row in
+                try damagedRows.readable("node \(row.text(1))") { try Node(row, now: now) }
+            }.compactMap(\.self)
         }
     }
 }

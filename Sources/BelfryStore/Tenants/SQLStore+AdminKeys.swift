@@ -21,14 +21,9 @@ extension SQLStore {
     package func adminKeys(
         within bounds: AdminKey.Bounds, after: Key<AdminKey>?, limit: Int
     ) async throws -> [AdminKey] {
-        let after = after ?? Key(0)
-        return try await read { db in
-            switch bounds {
-            case .everything: try db.prepared(AdminKeyStatements.all).all(after, limit, as: AdminKey.init)
-            case .tenant(let tenant):
-                try db.prepared(AdminKeyStatements.ofTenant).all(after, limit, tenant, as: AdminKey.init)
-            case .application(let application, _):
-                try db.prepared(AdminKeyStatements.ofApplication).all(after, limit, application, as: AdminKey.init)
+        try await read { [damagedRows] db in
+            try DamagedRows.slice(of: limit, after: after ?? Key(0)) { after, limit in
+                try db.adminKeys(within: bounds, after: after, limit: limit, damagedRows)
             }
         }
     }
@@ -50,6 +45,23 @@ extension SQLStore {
     package func noteUse(of key: Key<AdminKey>, at now: Instant) async throws {
         try await write { session in
             try session.prepared(AdminKeyStatements.noteUse).send(now, key)
+        }
+    }
+}
+
+extension SQLConnection {
+    fileprivate func adminKeys(
+        within bounds: AdminKey.Bounds, after: Key<AdminKey>, limit: Int, _ damaged: DamagedRows
+    ) throws -> [(position: Key<AdminKey>, value: AdminKey?)] {
+        func key(_ row: some SQLRow) throws -> (position: Key<AdminKey>, value: AdminKey?) {
+            let key = Key<AdminKey>(row.integer(0))
+            return (key, try damaged.readable("admin key \(key)") { try AdminKey(row) })
+        }
+        return switch bounds {
+        case .everything: try prepared(AdminKeyStatements.all).all(after, limit, as: key)
+        case .tenant(let tenant): try prepared(AdminKeyStatements.ofTenant).all(after, limit, tenant, as: key)
+        case .application(let application, _):
+            try prepared(AdminKeyStatements.ofApplication).all(after, limit, application, as: key)
         }
     }
 }

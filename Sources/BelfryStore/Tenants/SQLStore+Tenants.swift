@@ -12,8 +12,13 @@ extension SQLStore {
     }
 
     package func tenants(after: Key<Tenant>?, limit: Int) async throws -> [Tenant] {
-        try await read { db in
-            try db.prepared(TenantStatements.list).all(after ?? Key(0), limit, as: Tenant.init)
+        try await read { [damagedRows] db in
+            try DamagedRows.slice(of: limit, after: after ?? Key(0)) { after, limit in
+                try db.prepared(TenantStatements.list).all(after, limit) { row in
+                    let key = Key<Tenant>(row.integer(0))
+                    return (key, try damagedRows.readable("tenant \(key)") { try Tenant(row) })
+                }
+            }
         }
     }
 

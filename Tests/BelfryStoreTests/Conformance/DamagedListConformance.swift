@@ -181,6 +181,53 @@ import Testing
     }
 
     @Test(arguments: DamageableEngine.allCases)
+    func `a damaged admin key is left out of the list, which goes on behind it`(
+        damageableEngine: DamageableEngine
+    ) async throws {
+        try await damageableEngine.damageable { damageable in
+            let store = damageable.store
+            for number in 1...4 {
+                _ = try await store.create(
+                    NewAdminKey(
+                        id: "\(number)", name: try Name("key"), scope: .operator, bounds: .everything, secretHash: [1]))
+            }
+            let update = "UPDATE admin_key SET scope = 'nonsense' WHERE public_id IN ('1', '3')"
+            switch damageableEngine {
+            case .sqlite: try await damageable.run("PRAGMA ignore_check_constraints = ON; \(update)")
+            case .postgres:
+                try await damageable.run(
+                    """
+                    ALTER TABLE admin_key DROP CONSTRAINT admin_key_scope_check, DROP CONSTRAINT admin_key_check; \(update)
+                    """)
+            }
+            let keys = try await store.adminKeys(within: .everything, after: nil, limit: 2)
+            #expect(keys.map(\.id) == ["2", "4"])
+            #expect(damageable.complaints == 2)
+        }
+    }
+
+    /// PostgreSQL keeps nothing in these columns but UUIDs.
+    @Test func `a damaged tenant and a damaged node are left out of the lists`() async throws {
+        try await DamageableEngine.sqlite.damageable { damageable in
+            let store = damageable.store
+            let tenants = [
+                try await store.create(NewTenant(uuid: UUID(), name: try Name("a"))),
+                try await store.create(NewTenant(uuid: UUID(), name: try Name("b"))),
+            ]
+            for host in ["one", "two"] { try await store.beat(NodeReport(uuid: UUID(), host: host, version: "1")) }
+            try await damageable.run(
+                """
+                PRAGMA ignore_check_constraints = ON;
+                UPDATE tenant SET uuid = x'00' WHERE id = \(tenants[0].key);
+                UPDATE node SET uuid = x'00' WHERE host = 'one';
+                """)
+            #expect(try await store.tenants(after: Tenant.first, limit: 1) == [tenants[1]])
+            #expect(try await store.nodes().map(\.host) == ["two"])
+            #expect(damageable.complaints == 2)
+        }
+    }
+
+    @Test(arguments: DamageableEngine.allCases)
     func `a push whose counts make no sense is left out of lists of receipts`(damageableEngine: DamageableEngine)
         async throws
     {
