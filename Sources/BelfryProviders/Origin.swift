@@ -8,7 +8,7 @@ struct Origin {
 
     init(_ text: String, field: String) throws(InvalidInput) {
         guard let url = URL(string: text), url.scheme == "https", let host = url.host(), url.path().count <= 1,
-            url.query() == nil
+            url.query() == nil, 1...65_535 ~= url.port ?? 443
         else { throw InvalidInput(field: field, "is `\(text)`, it has to be https://host or https://host:port") }
         self.host = host
         port = url.port ?? 443

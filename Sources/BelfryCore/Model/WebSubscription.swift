@@ -21,6 +21,7 @@ package struct WebSubscription: Sendable, Hashable {
         }
         guard let endpoint = members["endpoint"]?.stringValue, endpoint.hasPrefix("https://"),
             endpoint.utf8.allSatisfy({ 0x21...0x7E ~= $0 }), let url = URL(string: endpoint), url.host != nil,
+            1...65_535 ~= url.port ?? 443,
             endpoint.utf8.count <= Self.endpointBytesMax
         else {
             throw InvalidInput(

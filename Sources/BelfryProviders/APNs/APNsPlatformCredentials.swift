@@ -105,11 +105,8 @@ package struct APNsPlatformCredentials: PlatformCredentials {
     ) throws(InvalidInput) -> APNsEndpoint {
         var address = standard
         if let entered {
-            guard let url = URL(string: entered), url.scheme == "https", let host = url.host(), url.path().count <= 1
-            else {
-                throw InvalidInput(field: field, "is `\(entered)`, it has to be https://host or https://host:port")
-            }
-            address = APNsEndpoint(host: host, port: url.port ?? 443)
+            let origin = try Origin(entered, field: field)
+            address = APNsEndpoint(host: origin.host, port: origin.port)
         }
         address.trustRoots = trustRootsPEM.map { Array($0.utf8) }
         return address

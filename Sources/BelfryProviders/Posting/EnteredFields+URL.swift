@@ -8,7 +8,7 @@ extension EnteredFields {
     func urlIfAny(_ field: String, schemes: Set<String> = ["https"]) throws(InvalidInput) -> String? {
         guard let text = try textIfAny(field) else { return nil }
         guard let url = URL(string: text), let scheme = url.scheme, schemes.contains(scheme),
-            url.host()?.isEmpty == false, url.user() == nil
+            url.host()?.isEmpty == false, url.user() == nil, 1...65_535 ~= url.port ?? 443
         else {
             throw InvalidInput(
                 field: field,
