@@ -46,10 +46,10 @@ struct SQLiteStatement: SQLStatement {
     }
 
     /// Whether there is any use in another row.
-    enum Appetite { case next, stop }
+    enum ScanStep { case next, stop }
 
     /// Calls `body` with each row in turn, as long as it wants more.
-    func fanOut<each Value: SQLiteValue>(_ values: repeat each Value, do body: (SQLiteRow) throws -> Appetite) throws {
+    func scan<each Value: SQLiteValue>(_ values: repeat each Value, do body: (SQLiteRow) throws -> ScanStep) throws {
         try bind(repeat each values)
         defer { reset() }
         while try step(), try body(SQLiteRow(handle: handle)) == .next {}

@@ -58,7 +58,7 @@ final class SQLitePostings: SQLPostings {
 
     private func merged(_ topic: Int64, after: Int64, limit: Int) throws -> [Int64] {
         var devices: [Int64] = []
-        try db.prepared(SQLitePostingStatements.topic).fanOut(topic, platform, after) { row in
+        try db.prepared(SQLitePostingStatements.topic).scan(topic, platform, after) { row in
             for device in try PostingBlock(row).devices where device > after && devices.count < limit {
                 devices.append(device)
             }
