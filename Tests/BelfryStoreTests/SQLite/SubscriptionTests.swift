@@ -42,6 +42,21 @@ import Testing
         }
     }
 
+    @Test func `a merge takes so many postings, and the next one goes on behind them`() async throws {
+        try await withSQLiteStore(use: .copyingFrom) { store, _ in
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            for device in 0..<6 { try await fixture.register("\(device)", topics: .replace(["a", "b", "c"])) }
+            var merged: [Int64] = []
+            for _ in 0..<3 {
+                try await store.writer.write { try SQLiteSubscriptionMerge(session: $0, postingsMax: 6).step() }
+                merged.append(try await store.read { try $0.postingMark() }.device)
+            }
+            let devices = try await store.read { db in try db.prepared("SELECT id FROM device").all { $0.integer(0) } }
+            #expect(merged == [devices[1], devices[3], devices[5]])
+            try await fixture.expectListsEqualRows()
+        }
+    }
+
     @Test func `a deleted platform leaves nothing in the lists when it goes in the middle of a merge`() async throws {
         try await withSQLiteStore(use: .copyingFrom) { store, _ in
             let fixture = try await TestStore(store: store, clock: ManualClock())

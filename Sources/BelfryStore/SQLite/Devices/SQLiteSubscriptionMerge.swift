@@ -16,6 +16,8 @@ struct SQLiteSubscriptionMerge {
     /// How many new devices make a merge due, and how many one takes. Readers look through as many rows.
     /// See docs/decisions/0006-what-a-registration-costs.md.
     static let stride: Int64 = 8_192
+    /// How many postings one merge takes, as many as devices of ten topics each have: a device may have many more.
+    var postingsMax = 81_920
     /// How many lists one step appends to.
     var listsMax = 256
 
@@ -44,7 +46,11 @@ struct SQLiteSubscriptionMerge {
     /// Finds what a merge appends, which is a step of its own where it is to many lists; or appends to some lists.
     func step() throws {
         let mark = try session.postingMark()
-        if let merge = mark.merge, let gains = session.gains { return try append(gains, mark, until: merge.end) }
+        if let merge = mark.merge, let gains = session.gains {
+            // Held by nobody else, so that it is not copied.
+            session.gains = nil
+            return try append(gains, mark, until: merge.end)
+        }
         let (gains, last) = try gains(after: mark)
         // The last devices of a merge may have gone since it began.
         let end = mark.merge?.end ?? last
@@ -55,24 +61,26 @@ struct SQLiteSubscriptionMerge {
 
     /// What the lists gain that the merge has not come to, and its last device.
     private func gains(after mark: PostingMark) throws -> (gains: PostingGains, last: Int64) {
-        var gains = PostingGains()
+        var devices: [SubscriptionList: [Int64]] = [:]
         var last = mark.device
-        try session.prepared(SQLiteSubscriptionStatements.unmerged).each(
+        var count = 0
+        try session.prepared(SQLiteSubscriptionStatements.unmerged).scan(
             mark.device, mark.merge?.end ?? .max, Self.stride
         ) { row in
             last = row.integer(0)
-            guard row.integer(2) > 0 else { return }
+            guard row.integer(2) > 0 else { return .next }
             let platform = Key<Platform>(row.integer(1))
             for topic in try row.withBlob(3, { try TopicList.decode($0) }) {
                 let list = SubscriptionList(topic: topic, platform: platform)
-                if mark.last(of: list) < last { gains.append(last, to: list) }
+                if mark.last(of: list) < last { devices[list, default: []].append(last) }
+                count += 1
             }
+            return count < postingsMax || mark.merge != nil ? .next : .stop
         }
-        return (gains, last)
+        return (PostingGains(devices), last)
     }
 
-    private func append(_ gains: PostingGains, _ mark: PostingMark, until end: Int64) throws {
-        var gains = gains
+    private func append(_ gains: consuming PostingGains, _ mark: PostingMark, until end: Int64) throws {
         let lists = gains.takeFirst(listsMax)
         for (list, devices) in lists {
             for start in Swift.stride(from: 0, to: devices.count, by: PostingBlock.countMax) {
@@ -81,7 +89,6 @@ struct SQLiteSubscriptionMerge {
             }
         }
         if gains.count == 0 {
-            session.gains = nil
             try session.setPostingMark(PostingMark(device: end, merge: nil))
         } else {
             try goOn(
@@ -133,28 +140,48 @@ struct PostingMark: Hashable {
 
 /// What posting lists gain by a merge: devices in ascending order.
 struct PostingGains {
-    private var devices: [SubscriptionList: [Int64]] = [:]
+    /// The first list stands last, so that it is taken without moving the others.
+    private var gains: [(list: SubscriptionList, devices: [Int64])]
+
+    /// - Parameter devices: ascending.
+    init(_ devices: [SubscriptionList: [Int64]]) {
+        gains = devices.map { ($0.key, $0.value) }.sorted { $0.list > $1.list }
+    }
 
     /// Of lists.
-    var count: Int { devices.count }
-
-    /// - Parameter device: follows all that the list gained before.
-    mutating func append(_ device: Int64, to list: SubscriptionList) { devices[list, default: []].append(device) }
+    var count: Int { gains.count }
 
     mutating func insert(_ device: Int64, into list: SubscriptionList) {
-        let place = devices[list]?.firstIndex { $0 >= device } ?? devices[list]?.endIndex ?? 0
-        if let known = devices[list], place < known.endIndex, known[place] == device { return }
-        devices[list, default: []].insert(device, at: place)
+        let place = place(of: list)
+        guard place < gains.endIndex, gains[place].list == list else {
+            return gains.insert((list, [device]), at: place)
+        }
+        let devices = gains[place].devices
+        let at = devices.firstIndex { $0 >= device } ?? devices.endIndex
+        if at == devices.endIndex || devices[at] != device { gains[place].devices.insert(device, at: at) }
     }
 
     mutating func remove(_ device: Int64, from list: SubscriptionList) {
-        devices[list]?.removeAll { $0 == device }
-        if devices[list]?.isEmpty == true { devices[list] = nil }
+        let place = place(of: list)
+        guard place < gains.endIndex, gains[place].list == list else { return }
+        gains[place].devices.removeAll { $0 == device }
+        if gains[place].devices.isEmpty { gains.remove(at: place) }
     }
 
     /// Takes out the first lists, in their order.
     mutating func takeFirst(_ count: Int) -> [(list: SubscriptionList, devices: [Int64])] {
-        devices.keys.sorted().prefix(count).map { ($0, devices.removeValue(forKey: $0) ?? []) }
+        defer { gains.removeLast(min(count, gains.count)) }
+        return gains.suffix(count).reversed()
+    }
+
+    /// Where the list stands, or would.
+    private func place(of list: SubscriptionList) -> Int {
+        var (low, high) = (0, gains.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if gains[middle].list > list { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }
 
