@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// Runs `body` with some nodes, and with a scene of the first.
+    /// Runs `body` with some nodes, and with a `TestStore` of the first.
     private func withNodes(_ count: Int, _ body: ([PostgresStore], TestStore) async throws -> Void) async throws {
         let clock = ManualClock()
         try await withPostgresStore(clock: clock) { first, connection in

@@ -87,7 +87,7 @@ struct DamageableStore {
     let run: (String) async throws -> Void
 
     var store: any Store { fixture.store }
-    /// The scene by the eyes of the neighbour.
+    /// The test store as the neighbour sees it.
     var blank: TestStore { fixture.seen(by: neighbour) }
 
     /// Sets the column in all rows.
