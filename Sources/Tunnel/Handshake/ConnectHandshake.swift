@@ -32,8 +32,10 @@ struct ConnectHandshake: Handshake {
         while let byte = bytes.popFirst() {
             head.append(byte)
             guard head.count <= Self.headBytesMax else { throw garbled("its answer has no end") }
-            guard zip(head, Self.version).allSatisfy({ $0 == $1 }) else { throw garbled("its answer is no HTTP/1.1") }
-            guard isComplete else { continue }
+            guard head.count > Self.version.count || byte == Self.version[head.count - 1] else {
+                throw garbled("its answer is no HTTP/1.1")
+            }
+            guard byte == UInt8(ascii: "\n"), isComplete else { continue }
             let status = try status()
             if 200..<300 ~= status { return .open(Array(bytes)) }
             guard status < 200 else { throw refusal(status) }
