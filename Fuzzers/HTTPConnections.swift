@@ -6,6 +6,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOEmbedded
+import Synchronization
 
 @testable import BelfryServer
 
@@ -28,9 +29,9 @@ func httpConnections(_ bytes: [UInt8]) {
         precondition(answers.count <= said.count { $0 == 0x0A } + 2, "there are \(answers.count - 1) answers")
         channel.close(promise: nil)
         channel.embeddedEventLoop.run()
-        var isOver = false
-        connection.isOver.whenComplete { _ in isOver = true }
-        precondition(isOver, "somebody works for a connection that is closed")
+        let isOver = Mutex(false)
+        connection.isOver.whenComplete { _ in isOver.withLock { $0 = true } }
+        precondition(isOver.withLock { $0 }, "a handler works for a connection that is closed")
     } catch {
         preconditionFailure("\(error)")
     }
