@@ -133,6 +133,8 @@ package final class PostgresStore: SQLStore {
     /// Finishes what waits and lets go of the connections.
     package func close() async {
         watch?.stop()
+        // A command ends before a watch could tell the nodes what it changed.
+        changeNotifier.speak()
         changeNotifier.close()
         signals.close()
         await searches.close()

@@ -2,6 +2,7 @@ import BelfryCore
 import BelfryTesting
 import Foundation
 import PostgreSQL
+import Synchronization
 import Testing
 
 @testable import BelfryStore
@@ -73,6 +74,30 @@ import Testing
             #expect(try await other.platform(fixture.platform.key)?.credentialsVersion == 1)
             try await nodes[0].replaceCredentials(of: fixture.platform.key, with: Sealed(bytes: [1]))
             while try await other.platform(fixture.platform.key)?.credentialsVersion != 2 { await Task.yield() }
+        }
+    }
+
+    @Test func `what a command changes last is told when it closes the database`() async throws {
+        let clock = ManualClock()
+        try await withPostgresStore(clock: clock) { first, connection in
+            let fixture = try await TestStore(store: first, clock: clock)
+            let heard = Mutex<[String]>([])
+            let isListening = Atomic(false)
+            let listener = try Listener(ConnectionOptions(connection), channels: ["belfry"]) { event in
+                switch event {
+                case .listening: isListening.store(true, ordering: .releasing)
+                case .heard(_, let payload): heard.withLock { $0.append(payload) }
+                case .lost: break
+                }
+            }
+            defer { listener.close() }
+            while !isListening.load(ordering: .acquiring) { await Task.yield() }
+            let command = try await PostgresStore.open(
+                .init(connection: connection, connectionsMax: 2, clock: clock, use: .copyingFrom), logger: .strict,
+                migrate: false)
+            try await command.replaceCredentials(of: fixture.platform.key, with: Sealed(bytes: [1]))
+            await command.close()
+            while !heard.withLock({ $0.contains { $0.hasPrefix("registryCache") } }) { await Task.yield() }
         }
     }
 
