@@ -8,21 +8,24 @@ import Testing
 /// `belfry migrate`, ended by `kill -9` while it makes a database.
 extension ServerTests {
     @Suite struct MigrationKillTests {
-        private static let rounds = 6
+        private static let kills = 6
 
         @Test(.timeLimit(.minutes(3)))
         func `a migration of a file that is killed leaves all or nothing, and the next one ends it`() async throws {
             try await Scratch.with { scratch in
                 let file = DatabaseFile(directory: scratch.file("data"))
                 // For the key ring, and to see how many bytes the log has at most.
-                let logBytes = try await file.migrate(in: scratch, killedAt: nil)
+                let (logBytes, _) = try await file.migrate(in: scratch, killedAt: nil)
                 #expect(logBytes > 0 && file.version?.isCurrent == true)
                 var dice = SplitMix64(seed: .random(in: 0..<1_000_000))
-                for round in 0..<Self.rounds {
+                var kills = 0
+                // A migration that ends before it is killed shows nothing, and is tried again.
+                while kills < Self.kills {
                     try file.remove()
-                    // Somewhere in its part of the way.
-                    let share = (Double(round) + Double(dice.next() % 100) / 100) / Double(Self.rounds)
-                    try await file.migrate(in: scratch, killedAt: Int(share * Double(logBytes)))
+                    let share = (Double(kills) + Double(dice.next() % 100) / 100) / Double(Self.kills)
+                    let (_, wasKilled) = try await file.migrate(in: scratch, killedAt: Int(share * Double(logBytes)))
+                    guard wasKilled else { continue }
+                    kills += 1
                     let applied = file.version?.applied ?? []
                     #expect(applied.isEmpty || applied == SQLiteSchema.migrator.migrations)
                     let ended = try await Program.run(["migrate", "--data-directory", file.directory], in: scratch)
@@ -49,9 +52,9 @@ private struct DatabaseFile {
         }
     }
 
-    /// Has the program make it, and ends that once its log has so many bytes; returns how many it had at most.
-    @discardableResult
-    func migrate(in scratch: Scratch, killedAt end: Int?) async throws -> Int {
+    /// Has the program make it, and kills that once its log has so many bytes; returns how many it had at most, and whether the
+    /// program was killed before its end.
+    func migrate(in scratch: Scratch, killedAt end: Int?) async throws -> (logBytes: Int, wasKilled: Bool) {
         let migration = try Program.start(
             ["migrate", "--data-directory", directory], [:], log: scratch.file("log-\(UUID().uuidString)"))
         var most = 0
@@ -60,7 +63,7 @@ private struct DatabaseFile {
             if let end, FileManager.default.fileExists(atPath: path), most >= end { migration.endAtOnce() }
             return !migration.isRunning
         }
-        return most
+        return (most, migration.ending == SIGKILL)
     }
 
     private var logBytes: Int {
