@@ -14,29 +14,11 @@ struct DeviceSearchIndex<Session: WriteSession> {
 
     /// Does the most urgent of what there is to do, if there is any.
     func step() throws {
-        guard let state = try session.db.searchIndexState() else { return }
-        if try state.isSegmentDue(sizes) || staleCount() < sizes.staleDevices,
-            let segment = try session.db.prepareSegment(sizes, naming: session.secrets.naming)
-        {
+        if let segment = try session.db.prepareSegment(sizes, naming: session.secrets.naming) {
             try take(segment)
         } else {
-            try stepWithoutSegments()
+            try clearStep()
         }
-    }
-
-    /// Does what is left where segments of new devices are put together beside the writer.
-    func stepWithoutSegments() throws {
-        guard let state = try session.db.searchIndexState() else { return }
-        if try staleCount() >= sizes.staleDevices {
-            try indexStaleDevices()
-            if state.rebuild == nil { try session.prepared(SearchIndexStatements.beginRebuild).run(sizes.segment) }
-        } else if let rebuild = state.rebuild, rebuild.device >= state.mark {
-            try clear(rebuild)
-        }
-    }
-
-    private func staleCount() throws -> Int {
-        try session.prepared(SearchIndexStatements.staleCount).first(sizes.staleDevices) { Int($0.integer(0)) } ?? 0
     }
 
     /// Writes a segment down, unless the search index has gone on since it was put together.
@@ -54,6 +36,12 @@ struct DeviceSearchIndex<Session: WriteSession> {
             guard state.rebuild?.device == device else { return }
             try write(segment)
             try session.prepared(SearchIndexStatements.setRebuild).run(segment.last)
+        case .stale(let devices, let newest):
+            guard state.newestSegment == newest else { return }
+            let delete = try session.prepared(SearchIndexStatements.deleteStale)
+            for device in devices { try delete.send(device.key, device.changes) }
+            try write(segment)
+            if state.rebuild == nil { try session.prepared(SearchIndexStatements.beginRebuild).run(sizes.segment) }
         }
     }
 
@@ -64,16 +52,11 @@ struct DeviceSearchIndex<Session: WriteSession> {
         for (block, places) in segment.postings { try insert.send(SearchIndexState.posting(key, block), places) }
     }
 
-    /// Stale devices are taken away first: what changes from here on is one again.
-    private func indexStaleDevices() throws {
-        let devices = try session.prepared(SearchIndexStatements.takeStaleDevices).all(sizes.segment) { $0.integer(0) }
-        var draft = PreparedSegment.Draft(kinds: try session.db.platformKinds(), naming: session.secrets.naming)
-        try session.prepared(SearchIndexStatements.named).each(SQLKeys(devices)) { draft.add($0) }
-        try write(draft.segment(at: .mark(0), until: 0))
-    }
-
-    /// Takes one segment of the old index away.
-    private func clear(_ rebuild: SearchIndexState.Rebuild) throws {
+    /// Takes one segment of the old index away, once the new one is whole.
+    func clearStep() throws {
+        guard let state = try session.db.searchIndexState(), let rebuild = state.rebuild,
+            rebuild.device >= state.mark
+        else { return }
         let oldest = try session.prepared(SearchIndexStatements.oldestSegment).first(rebuild.oldSegment) {
             $0.integer(0)
         }
@@ -102,6 +85,8 @@ struct SearchIndexState {
     let rebuild: Rebuild?
     /// No device comes any more up to this one.
     let settled: Int64
+    /// 0 while there is none.
+    let newestSegment: Int64
 
     /// The search index written anew: how far it has come, and the last segment that goes when it is there.
     struct Rebuild {
@@ -113,6 +98,7 @@ struct SearchIndexState {
         mark = row.integer(0)
         rebuild = row.integerIfAny(1).map { Rebuild(device: $0, oldSegment: row.integer(2)) }
         settled = row.integer(3)
+        newestSegment = row.integer(4)
     }
 
     fileprivate func isSegmentDue(_ sizes: SearchIndexSizes) -> Bool { settled - mark >= Int64(sizes.segment) }
@@ -125,7 +111,7 @@ struct SearchIndexState {
 /// A segment of the search index, put together from a snapshot.
 ///
 /// To read thousands of devices and sort their grams takes tens of milliseconds, which would be everybody's if SQLite's
-/// writer did it. What changes between the snapshot and the writing is a stale device by then.
+/// writer did it. What changes between the snapshot and the writing is a stale device by then, or stays one.
 struct PreparedSegment: Sendable {
     /// What the segment continues: it is of no use when the search index has gone on meanwhile.
     enum Place: Sendable, Hashable {
@@ -133,6 +119,14 @@ struct PreparedSegment: Sendable {
         case mark(Int64)
         /// The rebuild has come to this device.
         case rebuild(Int64)
+        /// The search index has so many segments; these devices are stale no more, unless they change again.
+        case stale([StaleDevice], after: Int64)
+    }
+
+    /// A device, and how often its text changed since it was indexed.
+    struct StaleDevice: Sendable, Hashable {
+        let key: Int64
+        let changes: Int64
     }
 
     let place: Place
@@ -183,6 +177,10 @@ extension SQLConnection {
         if state.isSegmentDue(sizes) {
             return try segment(of: sizes, after: state.mark, until: state.settled, at: .mark(state.mark), naming)
         }
+        let stale = try prepared(SearchIndexStatements.staleCount).first(sizes.staleDevices) { Int($0.integer(0)) }
+        if stale ?? 0 >= sizes.staleDevices {
+            return try segmentOfStaleDevices(sizes, after: state.newestSegment, naming)
+        }
         guard let rebuild = state.rebuild, rebuild.device < state.mark else { return nil }
         return try segment(of: sizes, after: rebuild.device, until: state.mark, at: .rebuild(rebuild.device), naming)
     }
@@ -197,6 +195,18 @@ extension SQLConnection {
         let devices = draft.segment.devices
         let end = devices.count == sizes.segment ? devices.last?.rawValue ?? last : last
         return draft.segment(at: place, until: end)
+    }
+
+    /// Those that are stale are read before their texts: what changes in between counts once more.
+    private func segmentOfStaleDevices(
+        _ sizes: SearchIndexSizes, after newest: Int64, _ naming: DeviceNaming
+    ) throws -> PreparedSegment {
+        let stale = try prepared(SearchIndexStatements.stale).all(sizes.segment) {
+            PreparedSegment.StaleDevice(key: $0.integer(0), changes: $0.integer(1))
+        }
+        var draft = PreparedSegment.Draft(kinds: try platformKinds(), naming: naming)
+        try prepared(SearchIndexStatements.named).each(SQLKeys(stale.map(\.key))) { draft.add($0) }
+        return draft.segment(at: .stale(stale, after: newest), until: 0)
     }
 
     fileprivate func platformKinds() throws -> [Int64: PlatformKind] {
@@ -223,7 +233,8 @@ enum SearchIndexStatements {
     static let state: SQLText = """
         SELECT device_id, rebuild_device_id, rebuild_segment_id, \(
             sqlite: "(SELECT coalesce(max(id), 0) FROM device)",
-            postgres: "(SELECT settled_device_id FROM device_horizon WHERE id = 1)") /* search_index.state */
+            postgres: "(SELECT settled_device_id FROM device_horizon WHERE id = 1)"),
+               (SELECT coalesce(max(id), 0) FROM search_index_segment) /* search_index.state */
           FROM search_index
          WHERE id = 1
         """
@@ -250,12 +261,16 @@ enum SearchIndexStatements {
         SELECT count(*) /* search_index.stale_count */ FROM (SELECT 1 FROM search_index_stale LIMIT $1) AS few
         """
 
-    /// Scans the primary key. Passes over those that are being noted.
-    static let takeStaleDevices: SQLText = """
-        DELETE FROM search_index_stale /* search_index.take_stale */
-         WHERE device_id IN (SELECT device_id FROM search_index_stale ORDER BY device_id LIMIT $1
-                                \(SQLText.forUpdateSkipLocked))
-        RETURNING device_id
+    /// Scans the primary key.
+    static let stale: SQLText = """
+        SELECT device_id, changes /* search_index.stale */ FROM search_index_stale ORDER BY device_id LIMIT $1
+        """
+
+    /// Passes over a device that is being changed, and one that was changed meanwhile: it stays stale.
+    static let deleteStale: SQLText = """
+        DELETE FROM search_index_stale /* search_index.delete_stale */
+         WHERE device_id = (SELECT device_id FROM search_index_stale WHERE device_id = $1 AND changes = $2
+                               \(SQLText.forUpdateSkipLocked))
         """
 
     static let setMark: SQLText = "UPDATE search_index /* search_index.set_mark */ SET device_id = $1 WHERE id = 1"

@@ -80,7 +80,7 @@ enum Schema {
         """
 
     private static let searchIndex: SQLText = """
-        -- How far the search_index has come; see `Catalogue`. While it is written anew, `rebuild_device_id` says how far that has
+        -- How far the search_index has come; see `DeviceSearchIndex`. While it is written anew, `rebuild_device_id` says how far that has
         -- come, and `rebuild_segment_id` which segments go afterwards.
         CREATE TABLE search_index (
             id \(.bigint) PRIMARY KEY CHECK (id = 1),
@@ -98,16 +98,17 @@ enum Schema {
             devices \(.bytes) NOT NULL CHECK (length(devices) > 0)
         ) \(.byID);
 
-        -- In which places of a volume devices stand whose text has a gram of a block. The id is that of the volume and the
+        -- In which places of a segment devices stand whose text has a gram of a block. The id is that of the segment and the
         -- block's number.
         CREATE TABLE search_index_posting (
             id \(.bigint) PRIMARY KEY,
             places \(.bytes) NOT NULL CHECK (length(places) > 0)
         ) \(.byID);
 
-        -- Devices whose text is no longer what the search_index says.
+        -- Devices whose text is no longer what the search_index says, and how often it changed.
         CREATE TABLE search_index_stale (
-            device_id \(.bigint) PRIMARY KEY
+            device_id \(.bigint) PRIMARY KEY,
+            changes \(.bigint) NOT NULL DEFAULT 1
         ) \(.byID);
         """
 

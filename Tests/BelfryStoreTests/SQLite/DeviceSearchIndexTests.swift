@@ -32,7 +32,7 @@ import Testing
                     try await store.writer.write { session in
                         let searchIndex = DeviceSearchIndex(session: session, sizes: Self.sizes)
                         try searchIndex.take(segment)
-                        try searchIndex.stepWithoutSegments()
+                        try searchIndex.clearStep()
                     }
                 }
                 guard dice.chance(0.6) else { continue }
@@ -69,6 +69,30 @@ import Testing
             }
             #expect(count == 16)
             #expect(try await store.pool.read { try $0.prepareSegment(Self.sizes, naming: naming) == nil })
+        }
+    }
+
+    @Test func `a device that changes while it is indexed again stays stale`() async throws {
+        try await withSQLiteStore { store, _ in
+            let sizes = SearchIndexSizes(segment: 1, staleDevices: 1)
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            try await fixture.register("a", user: .set("first"))
+            try await store.writer.write { try DeviceSearchIndex(session: $0, sizes: sizes).step() }
+            for user in ["second", "third"] {
+                try await fixture.register("a", user: .set(user))
+                let segment = try await store.pool.read { [naming = store.secrets.naming] db in
+                    try db.prepareSegment(sizes, naming: naming)
+                }
+                let prepared = try #require(segment)
+                try await fixture.register("a", user: .set(user + " again"))
+                try await store.writer.write { try DeviceSearchIndex(session: $0, sizes: sizes).take(prepared) }
+                let search = DeviceSearch(platforms: [fixture.platform.key], text: user + " again")
+                #expect(try await store.deviceCount(search) == 1)
+                let stale = try await store.pool.read { db in
+                    try Int.fetchOne(db, sql: "SELECT count(*) FROM search_index_stale")
+                }
+                #expect(stale == 1)
+            }
         }
     }
 

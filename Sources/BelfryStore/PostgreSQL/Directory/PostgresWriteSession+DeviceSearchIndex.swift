@@ -13,10 +13,10 @@ extension PostgresWriteSession {
 }
 
 enum PostgresSearchIndexStatements {
-    /// Those that are noted already are locked: they cannot be taken before this transaction has ended.
+    /// Those that are noted already are locked: they stay stale until this transaction has ended.
     static let noteStaleDevices = """
         INSERT INTO search_index_stale /* search_index.note_stale */ (device_id)
         SELECT device_id FROM unnest($1) AS changed (device_id)
-            ON CONFLICT (device_id) DO UPDATE SET device_id = excluded.device_id
+            ON CONFLICT (device_id) DO UPDATE SET changes = search_index_stale.changes + 1
         """
 }

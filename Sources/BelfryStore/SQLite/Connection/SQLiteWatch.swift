@@ -20,7 +20,7 @@ final class SQLiteWatch: Sendable {
                 try ApplicationDeletion(session: session).resume()
                 try PlatformDeletion(session: session).resume()
                 try TopicDeletion(session: session).step()
-                try DeviceSearchIndex(session: session).stepWithoutSegments()
+                try DeviceSearchIndex(session: session).clearStep()
                 try session.writeDownContentUse()
             }
             do {

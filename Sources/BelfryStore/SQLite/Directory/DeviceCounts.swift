@@ -41,7 +41,8 @@ enum DeviceCountStatements {
         """
 
     static let noteStaleDevice = """
-        INSERT INTO search_index_stale /* search_index.note_stale */ (device_id) VALUES (?1) ON CONFLICT DO NOTHING
+        INSERT INTO search_index_stale /* search_index.note_stale */ (device_id) VALUES (?1)
+            ON CONFLICT (device_id) DO UPDATE SET changes = changes + 1
         """
 
     /// Scans the primary key.
