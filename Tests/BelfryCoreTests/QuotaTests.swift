@@ -84,6 +84,25 @@ import Testing
         #expect(book.use(Self.topics) == nil)
     }
 
+    @Test func `what changes while it is counted is not learned`() {
+        let counts = QuotaCounts(.standard)
+        let disturbances: [(QuotaCounts) -> Void] = [
+            { $0.apply(self.changes(1)) }, { $0.forget(Self.topics) }, { $0.forgetAll() },
+        ]
+        for disturb in disturbances {
+            counts.beginCounting(Self.topics)
+            disturb(counts)
+            counts.endCounting(Self.topics, 10)
+            #expect(counts.use(Self.topics) == nil)
+        }
+        counts.beginCounting(Self.topics)
+        var others = QuotaChanges()
+        others.add(1, to: QuotaAccount(.topics, of: Key<Application>(8)))
+        counts.apply(others)
+        counts.endCounting(Self.topics, 10)
+        #expect(counts.use(Self.topics) == 10)
+    }
+
     @Test func `what is near its limit is counted again sooner`() {
         let book = QuotaCounts(Quotas([.topics: 10]))
         let now = ContinuousClock.now

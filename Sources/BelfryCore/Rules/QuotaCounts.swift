@@ -42,37 +42,66 @@ package final class QuotaCounts: Sendable {
         var countedAt: ContinuousClock.Instant
     }
 
+    private struct State {
+        var entries: [QuotaAccount: Entry] = [:]
+        /// Those that are being counted, and have not changed since that began.
+        var countings: Set<QuotaAccount> = []
+
+        mutating func learn(_ use: Int, of account: QuotaAccount) {
+            entries[account] = Entry(use: max(0, use), countedAt: .now)
+        }
+    }
+
     package let quotas: Quotas
-    private let entries = Mutex<[QuotaAccount: Entry]>([:])
+    private let state = Mutex(State())
 
     package init(_ quotas: Quotas) { self.quotas = quotas }
 
     /// nil while it was not counted.
-    package func use(_ account: QuotaAccount) -> Int? { entries.withLock { $0[account]?.use } }
+    package func use(_ account: QuotaAccount) -> Int? { state.withLock { $0.entries[account]?.use } }
 
     package func learn(_ use: Int, of account: QuotaAccount) {
-        entries.withLock { $0[account] = Entry(use: max(0, use), countedAt: .now) }
+        state.withLock { $0.learn(use, of: account) }
+    }
+
+    /// To be called before the rows are counted that the use is learned from, where transactions go on meanwhile.
+    package func beginCounting(_ account: QuotaAccount) {
+        state.withLock { _ = $0.countings.insert(account) }
+    }
+
+    /// To be called when all transactions that the rows may show were told of. What was counted is dropped when it may
+    /// have changed in between.
+    package func endCounting(_ account: QuotaAccount, _ use: Int) {
+        state.withLock { state in
+            if state.countings.remove(account) != nil { state.learn(use, of: account) }
+        }
     }
 
     /// To be told of what a transaction changed once it is committed.
     package func apply(_ changes: QuotaChanges) {
         guard !changes.deltas.isEmpty else { return }
-        entries.withLock { entries in
+        state.withLock { state in
             for (account, delta) in changes.deltas {
-                guard let entry = entries[account] else { continue }
-                entries[account]?.use = max(0, entry.use + delta)
+                state.countings.remove(account)
+                guard let entry = state.entries[account] else { continue }
+                state.entries[account]?.use = max(0, entry.use + delta)
             }
         }
     }
 
-    package func forget(_ account: QuotaAccount) { entries.withLock { $0[account] = nil } }
+    package func forget(_ account: QuotaAccount) {
+        state.withLock { state in
+            state.entries[account] = nil
+            state.countings.remove(account)
+        }
+    }
 
-    package func forgetAll() { entries.withLock { $0 = [:] } }
+    package func forgetAll() { state.withLock { $0 = State() } }
 
     /// Those to be counted again where others share the database: those that use half of their limit often, the others seldom.
     package func stale(at now: ContinuousClock.Instant = .now) -> [QuotaAccount] {
-        entries.withLock { entries in
-            entries.filter { account, entry in
+        state.withLock { state in
+            state.entries.filter { account, entry in
                 let limit = quotas[account.quota] ?? .max
                 let ageMax = entry.use >= limit / 2 ? Self.ageNearLimit : Self.age
                 return entry.countedAt.duration(to: now) >= ageMax

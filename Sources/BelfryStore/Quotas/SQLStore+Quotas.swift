@@ -39,7 +39,7 @@ extension WriteSession {
     func use(_ account: QuotaAccount) throws -> Int {
         let changed = effects.quotas[account]
         if let known = quotaCounts.use(account) { return known + changed }
-        var counted = try db.quotaUse(account)
+        var counted = try countUse(account)
         if let unwritten = unwrittenUse(account) { counted += unwritten + changed }
         quotaCounts.learn(counted - changed, of: account)
         return counted
@@ -48,26 +48,34 @@ extension WriteSession {
 
 extension SQLConnection {
     /// As the rows have it; see `SQLStore.unwrittenUse`.
-    func quotaUse(_ account: QuotaAccount) throws -> Int {
+    func quotaUse(_ account: QuotaAccount) throws -> Int { try quotaUse(account, below: .max) ?? .max }
+
+    /// nil when so many rows were counted, and not all.
+    func quotaUse(_ account: QuotaAccount, below limit: Int) throws -> Int? {
         let owner = account.owner
         return switch account.quota {
-        case .devices: try count(QuotaStatements.devices, owner.id)
-        case .topics: try count(QuotaStatements.topics, owner.id)
-        case .geofences: try count(QuotaStatements.geofences, owner.id)
-        case .locations: try count(QuotaStatements.locations, owner.id)
-        case .locationGroups: try count(QuotaStatements.locationGroups, owner.id)
-        case .schedules: try count(QuotaStatements.schedules, owner.id)
+        case .devices: try sum(QuotaStatements.devices, owner.id)
+        case .topics: try count(QuotaStatements.topics, owner.id, below: limit)
+        case .geofences: try count(QuotaStatements.geofences, owner.id, below: limit)
+        case .locations: try count(QuotaStatements.locations, owner.id, below: limit)
+        case .locationGroups: try count(QuotaStatements.locationGroups, owner.id, below: limit)
+        case .schedules: try count(QuotaStatements.schedules, owner.id, below: limit)
         case .idempotencyKeys:
-            try prepared(QuotaStatements.idempotencyKeys).first(Int64(owner.kind.rawValue), owner.id) {
-                Int($0.integer(0))
-            } ?? 0
-        case .content: try count(QuotaStatements.content, owner.id)
+            try count(QuotaStatements.idempotencyKeys, Int64(owner.kind.rawValue), owner.id, below: limit)
+        case .content: try sum(QuotaStatements.content, owner.id)
         case .userDevices: 0
         }
     }
 
-    private func count(_ sql: SQLText, _ application: Int64) throws -> Int {
+    private func sum(_ sql: SQLText, _ application: Int64) throws -> Int {
         try prepared(sql).first(application) { Int($0.integer(0)) } ?? 0
+    }
+
+    private func count<each Value: SQLValue>(
+        _ sql: SQLText, _ owner: repeat each Value, below limit: Int
+    ) throws -> Int? {
+        let count = try prepared(sql).first(repeat each owner, limit) { Int($0.integer(0)) } ?? 0
+        return count < limit ? count : nil
     }
 }
 
@@ -87,32 +95,36 @@ enum QuotaStatements {
         """
 
     /// Scans the index of application and name.
-    static let topics: SQLText = "SELECT count(*) /* quotas.topics */ FROM topic WHERE application_id = $1"
+    static let topics = count("SELECT 1 /* quotas.topics */ FROM topic WHERE application_id = $1 LIMIT $2")
 
     /// Scans `geofence_application`.
-    static let geofences: SQLText = "SELECT count(*) /* quotas.geofences */ FROM geofence WHERE application_id = $1"
+    static let geofences = count("SELECT 1 /* quotas.geofences */ FROM geofence WHERE application_id = $1 LIMIT $2")
 
     /// Scans `location_application`.
-    static let locations: SQLText = "SELECT count(*) /* quotas.locations */ FROM location WHERE application_id = $1"
+    static let locations = count("SELECT 1 /* quotas.locations */ FROM location WHERE application_id = $1 LIMIT $2")
 
     /// Scans `location_group_application`.
-    static let locationGroups: SQLText = """
-        SELECT count(*) /* quotas.location_groups */ FROM location_group WHERE application_id = $1
-        """
+    static let locationGroups = count(
+        "SELECT 1 /* quotas.location_groups */ FROM location_group WHERE application_id = $1 LIMIT $2")
 
     /// Scans `schedule_application`. Said plainly, the condition would have PostgreSQL's planner look at the schedules
     /// of all applications, along `schedule_due`.
-    static let schedules: SQLText = """
-        SELECT count(*) /* quotas.schedules */ FROM schedule
-         WHERE application_id = $1 AND \(sqlite: "ended_at_ms IS NULL", postgres: "coalesce(ended_at_ms, 0) = 0")
+    static let schedules = count(
         """
+        SELECT 1 /* quotas.schedules */ FROM schedule
+         WHERE application_id = $1 AND \(sqlite: "ended_at_ms IS NULL", postgres: "coalesce(ended_at_ms, 0) = 0")
+         LIMIT $2
+        """)
 
     /// Scans `idempotency_caller`.
-    static let idempotencyKeys: SQLText = """
-        SELECT count(*) /* quotas.idempotency_keys */ FROM idempotency WHERE caller_kind = $1 AND caller_id = $2
+    static let idempotencyKeys = count(
         """
+        SELECT 1 /* quotas.idempotency_keys */ FROM idempotency WHERE caller_kind = $1 AND caller_id = $2 LIMIT $3
+        """)
 
     static let content: SQLText = """
         SELECT content_bytes /* quotas.content */ FROM application_use WHERE application_id = $1
         """
+
+    private static func count(_ rows: SQLText) -> SQLText { "SELECT count(*) FROM (\(rows)) AS rows" }
 }

@@ -18,6 +18,9 @@ protocol WriteSession: AnyObject, SendableMetatype {
     /// What rows do not have of the use of a quota yet; nil where they have all.
     func unwrittenUse(_ account: QuotaAccount) -> Int?
 
+    /// The use of a quota as the rows have it. An embedded database throws where that takes too long for its writer.
+    func countUse(_ account: QuotaAccount) throws -> Int
+
     // MARK: Platforms
 
     /// Those of the platforms that are there, and stay until the transaction ends.

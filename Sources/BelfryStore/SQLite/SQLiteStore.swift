@@ -17,6 +17,7 @@ package final class SQLiteStore: SQLStore {
     let signals: WorkHints
     let damagedRows: DamagedRows
     let quotaCounts: QuotaCounts
+    private let useCounter: UseCounter
     private let watch: SQLiteWatch?
     private let checkpoints: Checkpoints
     private let searches: SQLiteSearchConnection
@@ -97,6 +98,7 @@ package final class SQLiteStore: SQLStore {
         self.pushes = pushes
         self.quotaCounts = quotaCounts
         self.writer = writer
+        useCounter = UseCounter(pool: pool, writer: writer, quotaCounts: quotaCounts)
         self.checkpoints = checkpoints
         watch = isWatched ? SQLiteWatch(writer: writer, pool: pool, naming: secrets.naming, logger: logger) : nil
     }
@@ -116,14 +118,26 @@ package final class SQLiteStore: SQLStore {
         }
     }
 
+    /// How often a use that changes while it is counted beside the writer is counted again, before the writer does it.
+    private static let countingsMax = 3
+
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Value
-    ) async throws -> Value { try await writer.write(body) }
+    ) async throws -> Value {
+        for _ in 0..<Self.countingsMax {
+            do {
+                return try await writer.write(body)
+            } catch let uncounted as UncountedUse {
+                do { try await useCounter.count(uncounted.account) } catch { throw error.asStoreError }
+            }
+        }
+        return try await writer.write { try $0.countingAllRows(body) }
+    }
 
     /// The database is a file of this machine: there is nothing to wait for.
     func insist<Value: Sendable>(
         _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Value
-    ) async throws -> Value { try await writer.write(body) }
+    ) async throws -> Value { try await write(body) }
 
     /// All reads of a snapshot are the same.
     func glance<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {

@@ -66,7 +66,8 @@ import Testing
         Plan(TextSearchStatements.devices, "bigint[]", "using search_index_segment_pkey"),
         Plan(TextSearchStatements.unindexed, "bigint", "Index Only Scan using device_pkey"),
         Plan(SearchIndexStatements.behind, "bigint, bigint, bigint", "using device_pkey"),
-        Plan(SearchIndexStatements.takeStaleDevices, "bigint", "using search_index_stale_pkey"),
+        Plan(SearchIndexStatements.stale, "bigint", "using search_index_stale_pkey"),
+        Plan(SearchIndexStatements.deleteStale, "bigint, bigint", "using search_index_stale_pkey"),
         Plan(SearchIndexStatements.deletePostings, "bigint, bigint", "using search_index_posting_pkey"),
         Plan(PostgresClaimStatements.fanOutBids, "bigint, bigint[]", "Index Only Scan using fan_out_due", sorts: true),
         Plan(PostgresClaimStatements.fanOuts, "bigint, bigint, bigint, bigint, bigint", "using fan_out_due"),
@@ -135,12 +136,12 @@ import Testing
         Plan(IdempotencyStatements.byName, "bytea", "using idempotency_pkey"),
         Plan(IdempotencyStatements.clear, "bigint, bigint, bytea", "using idempotency_created"),
         Plan(PostgresQuotaStatements.userDevices, "bigint[], text[], bigint", "using device_custom_user"),
-        Plan(QuotaStatements.topics, "bigint", "using topic_name"),
-        Plan(QuotaStatements.geofences, "bigint", "using geofence_"),
-        Plan(QuotaStatements.locations, "bigint", "using location_application"),
-        Plan(QuotaStatements.locationGroups, "bigint", "using location_group_application"),
-        Plan(QuotaStatements.schedules, "bigint", "using schedule_application"),
-        Plan(QuotaStatements.idempotencyKeys, "bigint, bigint", "using idempotency_caller"),
+        Plan(QuotaStatements.topics, "bigint, bigint", "using topic_name"),
+        Plan(QuotaStatements.geofences, "bigint, bigint", "using geofence_"),
+        Plan(QuotaStatements.locations, "bigint, bigint", "using location_application"),
+        Plan(QuotaStatements.locationGroups, "bigint, bigint", "using location_group_application"),
+        Plan(QuotaStatements.schedules, "bigint, bigint", "using schedule_application"),
+        Plan(QuotaStatements.idempotencyKeys, "bigint, bigint, bigint", "using idempotency_caller"),
     ]
 
     @Test func `hot statements scan their indexes`() async throws {

@@ -52,6 +52,31 @@ import Testing
         }
     }
 
+    @Test func `rows that are many are counted beside the writer, once for all who wait`() async throws {
+        try await withSQLiteStore(quotas: Quotas([.topics: SQLiteWriteSession.rowsCountedMax + 2])) { store, _ in
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            let account = QuotaAccount(.topics, of: fixture.application.key)
+            try await store.writer.write { session in
+                let insert = try session.prepared(SQLiteTopicStatements.insert)
+                for number in 0..<SQLiteWriteSession.rowsCountedMax {
+                    try insert.run(fixture.application.key, "topic \(number)", Instant?.none)
+                }
+            }
+            await #expect(throws: UncountedUse.self) { try await store.writer.write { try $0.use(account) } }
+            #expect(store.quotaCounts.use(account) == nil)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for name in ["a", "b"] {
+                    group.addTask { _ = try await fixture.register(name, topics: .replace([name])) }
+                }
+                try await group.waitForAll()
+            }
+            #expect(store.quotaCounts.use(account) == SQLiteWriteSession.rowsCountedMax + 2)
+            await #expect(throws: StoreError.self) { try await fixture.register("c", topics: .replace(["c"])) }
+            store.quotaCounts.forgetAll()
+            await #expect(throws: StoreError.self) { try await fixture.register("c", topics: .replace(["c"])) }
+        }
+    }
+
     @Test func `what another process writes is counted`() async throws {
         try await withSQLiteStore { store, path in
             let fixture = try await TestStore(store: store, clock: ManualClock())

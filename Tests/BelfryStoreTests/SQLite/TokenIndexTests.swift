@@ -65,7 +65,10 @@ import Testing
     @Test func `two tokens of one hash are told apart`() async throws {
         try await withSQLiteStore { store, _ in
             let fixture = try await TestStore(store: store, clock: ManualClock())
-            let devices = try await fixture.registerMany(3)
+            let devices = [
+                try await fixture.register("1").key, try await fixture.register("2").key,
+                try await fixture.register("3").key,
+            ]
             let platform = fixture.platform.key
             for isForgotten in [true, false] {
                 try await store.writer.write { session in

@@ -40,6 +40,8 @@ final class PostgresWriteSession: WriteSession {
     func noteAccepted(_ push: Push) {}
 
     func unwrittenUse(_ account: QuotaAccount) -> Int? { sharedUse.unwrittenUse(account) }
+
+    func countUse(_ account: QuotaAccount) throws -> Int { try db.quotaUse(account) }
 }
 
 enum PostgresSessionStatements {

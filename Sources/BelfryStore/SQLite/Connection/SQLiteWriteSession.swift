@@ -33,6 +33,10 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     /// Enough tokens of new devices wait to be brought into their index.
     var tokensAreDue = false
 
+    /// How many rows are counted while all writes wait: they take about a millisecond.
+    static let rowsCountedMax = 8_192
+    private var countsAllRows = false
+
     /// How many were begun.
     private(set) var transactions = 0
     private var connection: Database?
@@ -118,6 +122,22 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
 
     func unwrittenUse(_ account: QuotaAccount) -> Int? {
         account.quota == .content ? account.application.map(contentUse.unwritten) : nil
+    }
+
+    /// Throws `UncountedUse` where there are many rows.
+    func countUse(_ account: QuotaAccount) throws -> Int {
+        if countsAllRows { return try db.quotaUse(account) }
+        guard let use = try db.quotaUse(account, below: Self.rowsCountedMax) else {
+            throw UncountedUse(account: account)
+        }
+        return use
+    }
+
+    /// Has `body` count rows however many there are.
+    func countingAllRows<Value>(_ body: (SQLiteWriteSession) throws -> Value) throws -> Value {
+        countsAllRows = true
+        defer { countsAllRows = false }
+        return try body(self)
     }
 
     func registryChanged() {

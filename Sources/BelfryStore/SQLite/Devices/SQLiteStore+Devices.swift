@@ -5,7 +5,7 @@ extension SQLiteStore {
     package func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device {
         let named = uuid.flatMap(secrets.naming.device(of:))
         let tokenHash = secrets.hash(ofToken: registration.token.bytes)
-        return try await writer.write { session in
+        return try await write { session in
             try SQLiteRegistrar(
                 session: session, platform: platform, registration: registration, named: named, tokenHash: tokenHash
             ).register()
