@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The targets and who may import whom: docs/Architecture.md. `ImportTests` holds the imports to it.
+// What each target holds: docs/Architecture.md. Who may import whom stands here: `ImportTests` holds the imports to it.
 
 /// Set by Scripts/fuzz: our code is built to report its coverage to libFuzzer.
 let isFuzzing = Context.environment["BELFRY_FUZZING"] != nil
@@ -15,13 +15,17 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     ] + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 
-let nio: [Target.Dependency] = [
-    .product(name: "NIOCore", package: "swift-nio"),
-    .product(name: "NIOPosix", package: "swift-nio"),
-    .product(name: "NIOSSL", package: "swift-nio-ssl"),
-]
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
@@ -31,7 +35,7 @@ let x509: Target.Dependency = .product(name: "X509", package: "swift-certificate
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
 /// What a provider client needs that speaks plain HTTP.
-let outbound: [Target.Dependency] = nio + ["Outbound", .product(name: "NIOHTTP1", package: "swift-nio")]
+let outbound: [Target.Dependency] = ["Outbound", nioCore, nioHTTP1, nioSSL]
 
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
@@ -64,6 +68,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.20.0"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.0"),
@@ -89,53 +94,44 @@ let package = Package(
 
         // Layer 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         module("BelfryCore"),
-        module("Tunnel", nio),
-        module("HTTP2Client", nio + ["CNghttp2", "Tunnel", logging]),
-        module("APNs", nio + ["HTTP2Client", logging, crypto, x509, asn1]),
-        module("Outbound", nio + [asyncHTTP, .product(name: "NIOHTTP1", package: "swift-nio")]),
+        module("Tunnel", [nioCore, nioPosix]),
+        module("HTTP2Client", ["CNghttp2", "Tunnel", nioCore, nioPosix, nioSSL, logging]),
+        module("APNs", ["HTTP2Client", nioCore, nioSSL, logging, crypto, x509, asn1]),
+        module("Outbound", [nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP]),
         module("WebPush", outbound + [crypto]),
         module("WNS", outbound),
         module("MPNS", outbound),
         module("ADM", outbound),
         module("PAP", outbound),
         module("Webhook", outbound + [crypto]),
-        module("FCM", outbound + ["HTTP2Client", logging, crypto, cryptoExtras]),
+        module("FCM", ["HTTP2Client", "Outbound", nioCore, nioSSL, logging, cryptoExtras]),
         module("GCM", outbound),
-        module("HMS", outbound + [crypto, cryptoExtras]),
+        module("HMS", outbound + [cryptoExtras]),
         module("PostgreSQL", ["CPostgreSQL"]),
 
         // Layer 2: what fills the ports.
         module(
             "BelfryStore",
-            [
-                "BelfryCore", "PostgreSQL", logging,
-                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ]),
+            ["BelfryCore", "PostgreSQL", logging, grdb, .product(name: "GRDBSQLite", package: "GRDB.swift")]),
         module(
             "BelfryProviders",
-            nio + [
-                "BelfryCore", "HTTP2Client", "Tunnel", asyncHTTP, logging,
-                "APNs",
-                "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
-                "FCM",
-                "GCM",
-                "HMS",
+            [
+                "BelfryCore", "HTTP2Client", "Tunnel", "APNs", "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP",
+                "Webhook", "FCM", "GCM", "HMS", nioCore, nioSSL, asyncHTTP, logging,
             ]),
 
         // Layer 3: the flows and the HTTP APIs.
         module("BelfryDelivery", ["BelfryCore", logging, metrics, lifecycle]),
-        module("BelfryAPI", ["BelfryCore", "CContract", hummingbird, logging, metrics, crypto]),
+        module("BelfryAPI", ["BelfryCore", "CContract", nioCore, httpTypes, hummingbird, logging, metrics, crypto]),
 
         // Layer 4: the only target that imports all others.
         module(
             "BelfryServer",
-            nio + [
-                "BelfryCore", "BelfryStore", "BelfryProviders", "BelfryDelivery",
-                "BelfryAPI", "Tunnel",
-                hummingbird, asyncHTTP, logging, metrics, crypto, lifecycle,
+            [
+                "BelfryCore", "BelfryStore", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Tunnel",
+                nioCore, nioPosix, nioHTTP1, nioSSL, httpTypes, nioHTTPTypes, hummingbird, logging, metrics,
+                coreMetrics, crypto, lifecycle,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -145,60 +141,51 @@ let package = Package(
         // Layer 5.
         .executableTarget(
             name: "belfry",
-            dependencies: nio + [
+            dependencies: [
                 "BelfryServer", "BelfryAPI", "BelfryProviders", "BelfrySimulators", "BelfryCore",
-                logging, metrics,
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                nioCore, nioPosix, nioHTTP1, asyncHTTP, logging, metrics,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                asyncHTTP,
             ],
             swiftSettings: settings),
 
         // Beside the server.
         module(
             "BelfrySimulators",
-            nio + [
-                "CNghttp2", logging, crypto, x509,
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOTLS", package: "swift-nio"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
+            [
+                "CNghttp2", nioCore, nioPosix, nioHTTP1, nioSSL, .product(name: "NIOTLS", package: "swift-nio"), crypto,
+                cryptoExtras, x509, asn1,
             ]),
         module("BelfryTesting", ["BelfryCore", logging]),
 
-        tests("TunnelTests", nio + ["Tunnel", .product(name: "NIOEmbedded", package: "swift-nio")]),
+        tests("TunnelTests", ["Tunnel", nioCore, nioPosix, nioEmbedded]),
         tests(
             "HTTP2ClientTests",
-            nio + [
-                "HTTP2Client", "Tunnel", "BelfrySimulators", "CNghttp2", logging,
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-            ]),
-        tests("APNsTests", nio + ["APNs", "BelfrySimulators", crypto, x509, logging]),
+            ["HTTP2Client", "Tunnel", "CNghttp2", nioCore, nioPosix, nioEmbedded, nioSSL, logging]),
+        tests("APNsTests", ["APNs", "HTTP2Client", "BelfrySimulators", nioPosix, crypto, logging]),
         tests(
             "OutboundTests",
-            outbound + [
-                "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", asyncHTTP, crypto, logging,
+            [
+                "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", nioCore, nioPosix, nioHTTP1, asyncHTTP,
+                crypto,
             ]),
-        tests("FCMTests", outbound + ["FCM", "HTTP2Client", crypto, cryptoExtras]),
-        tests("GCMTests", outbound + ["GCM"]),
-        tests("HMSTests", outbound + ["HMS", crypto, cryptoExtras]),
+        tests("FCMTests", ["FCM", "HTTP2Client", cryptoExtras]),
+        tests("GCMTests", ["GCM", "Outbound", nioHTTP1]),
+        tests("HMSTests", ["HMS", "Outbound", cryptoExtras]),
         tests(
             "BelfryProvidersTests",
-            outbound + [
-                "BelfryProviders", "BelfryCore", "APNs", "FCM", "GCM", "HMS", "HTTP2Client", "Tunnel",
-                "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", "BelfryTesting", asyncHTTP,
-                logging,
+            [
+                "BelfryProviders", "BelfryCore", "APNs", "FCM", "GCM", "HMS", "HTTP2Client", "Tunnel", "Outbound",
+                "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", "BelfryTesting", nioPosix,
+                nioHTTP1, logging,
             ]),
-        tests("BelfrySimulatorsTests", nio + ["BelfrySimulators", "BelfryTesting", "CNghttp2", crypto]),
+        tests(
+            "BelfrySimulatorsTests",
+            ["BelfrySimulators", "BelfryTesting", "CNghttp2", nioCore, nioPosix, nioSSL, crypto]),
         tests("ArchitectureTests", []),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests(
             "BelfryStoreTests",
-            [
-                "BelfryCore", "BelfryStore", "PostgreSQL", "PostgresRig", "BelfryTesting",
-                logging,
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ]),
+            ["BelfryCore", "BelfryStore", "PostgreSQL", "PostgresRig", "BelfryTesting", logging, grdb]),
         // A PostgreSQL of the tests' own, which those of several targets use.
         .target(
             name: "PostgresRig", dependencies: ["BelfryTesting"], path: "Tests/PostgresRig", swiftSettings: settings),
@@ -207,21 +194,18 @@ let package = Package(
         tests(
             "BelfryAPITests",
             [
-                "BelfryCore", "BelfryAPI", "BelfryStore", "BelfryTesting", logging,
-                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                "BelfryCore", "BelfryAPI", "BelfryStore", "BelfryTesting", nioCore, nioPosix, httpTypes, hummingbird,
+                .product(name: "HummingbirdTesting", package: "hummingbird"), logging, crypto,
             ], resources: [.copy("Recorded/Examples")]),
         tests(
             "BelfryServerTests",
-            nio + [
-                "BelfryCore", "BelfryStore", "PostgreSQL", "BelfryProviders",
-                "BelfryDelivery", "BelfryAPI", "BelfryServer", "Tunnel", "BelfrySimulators", "BelfryTesting",
-                "PostgresRig", logging,
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                asyncHTTP,
+            [
+                "BelfryCore", "BelfryStore", "PostgreSQL", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
+                "BelfryServer", "Tunnel", "BelfrySimulators", "BelfryTesting", "PostgresRig", nioCore, nioPosix,
+                nioHTTP1, nioEmbedded, nioSSL, httpTypes, nioHTTPTypes, asyncHTTP, logging, coreMetrics, grdb,
             ]),
         // Knows the program from outside alone, and shares no code with it but the way to start it.
-        tests("HostileTests", ["PostgresRig", "BelfryTesting", .product(name: "GRDB", package: "GRDB.swift")]),
+        tests("HostileTests", ["PostgresRig", "BelfryTesting", grdb]),
     ]
 )
 
@@ -230,12 +214,12 @@ if isFuzzing {
     package.targets.append(
         .executableTarget(
             name: "Fuzzer",
-            dependencies: outbound + [
+            dependencies: [
                 "Allocations",
-                "BelfryServer", "BelfryAPI", "BelfryCore", "BelfryTesting", "APNs", "WebPush", "WNS", "MPNS", "ADM",
-                "PAP", "Webhook", "FCM", "GCM", "HMS", "Tunnel", hummingbird, logging, crypto,
+                "BelfryServer", "BelfryAPI", "BelfryCore", "BelfryTesting", "APNs", "Outbound", "WebPush", "WNS",
+                "MPNS", "ADM", "PAP", "Webhook", "FCM", "GCM", "HMS", "Tunnel", nioCore, nioHTTP1, nioEmbedded,
+                httpTypes, hummingbird, logging, crypto,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
             path: "Fuzzers", exclude: ["Corpus", "Allocations"], swiftSettings: settings,

@@ -1,70 +1,32 @@
 import Foundation
 import Testing
 
-/// The table of docs/Architecture.md, "Who may import whom", held against the imports in Sources.
+/// The dependencies of each target in Package.swift, held against what its files import.
 @Suite struct ImportTests {
-    private static let foundation: Set = ["Foundation", "FoundationEssentials", "Synchronization", "Dispatch"]
-    private static let nio: Set = [
-        "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "NIOConcurrencyHelpers", "NIOHTTP1", "NIOFoundationCompat",
+    /// What comes with the compiler.
+    private static let standard: Set = [
+        "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization", "Testing",
     ]
+    /// Modules that are no product of their package; see docs/decisions/0025-p12-files-are-looked-into-before-they-are-opened.md.
+    private static let undeclarable: [String: Set<String>] = ["APNs": ["CNIOBoringSSL"]]
 
-    private static let outbound: Set = ["Outbound", "NIOCore", "NIOHTTP1", "NIOSSL"]
-
-    private static let allowed: [String: Set<String>] = [
-        "Tunnel": nio,
-        "HTTP2Client": nio.union(["CNghttp2", "Tunnel", "Logging"]),
-        "APNs": nio.union(["HTTP2Client", "Logging", "Crypto", "X509", "SwiftASN1", "CNIOBoringSSL"]),
-        "Outbound": nio.union(["AsyncHTTPClient"]),
-        "WebPush": outbound.union(["Crypto"]),
-        "WNS": outbound,
-        "MPNS": outbound,
-        "ADM": outbound,
-        "PAP": outbound,
-        "Webhook": outbound.union(["Crypto"]),
-        "FCM": outbound.union(["HTTP2Client", "Logging", "CryptoExtras"]),
-        "GCM": outbound,
-        "HMS": outbound.union(["CryptoExtras"]),
-        "BelfryCore": [],
-        "PostgreSQL": ["CPostgreSQL"],
-        "BelfryStore": ["BelfryCore", "GRDB", "GRDBSQLite", "PostgreSQL", "Logging"],
-        "BelfryProviders": nio.union([
-            "BelfryCore", "HTTP2Client", "Tunnel", "AsyncHTTPClient", "Logging",
-            "APNs",
-            "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
-            "FCM",
-            "GCM",
-            "HMS",
-        ]),
-        "BelfryDelivery": ["BelfryCore", "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle"],
-        "BelfryAPI": nio.union([
-            "BelfryCore", "CContract", "Hummingbird", "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto",
-        ]),
-        "BelfryServer": nio.union([
-            "BelfryCore", "BelfryStore", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
-            "Hummingbird",
-            "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "Crypto", "ServiceLifecycle", "Configuration",
-            "SystemPackage", "UnixSignals", "AsyncHTTPClient", "Tunnel", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
-            "HummingbirdCore",
-        ]),
-        "BelfrySimulators": nio.union(["CNghttp2", "Logging", "Crypto", "CryptoExtras", "X509", "SwiftASN1"]),
-        "BelfryTesting": ["BelfryCore", "Logging"],
-    ]
-
-    @Test(arguments: allowed.keys.sorted())
-    func `a target imports only what its layer allows`(target: String) throws {
-        let allowed = try #require(Self.allowed[target]).union(Self.foundation)
-        let files = try Self.swiftFiles(below: "Sources/\(target)")
-        #expect(!files.isEmpty)
-        for file in files {
-            let strangers = try Self.imports(of: file).subtracting(allowed)
-            #expect(strangers.isEmpty, "\(file.lastPathComponent) imports \(strangers.sorted())")
+    @Test func `a target imports what the manifest says it depends on, and depends on what it imports`() throws {
+        let targets = try Manifest.targets().filter { $0.type != "system" && !$0.files.isEmpty }
+        #expect(targets.contains { $0.name == "BelfryCore" } && targets.contains { $0.name == "HostileTests" })
+        for target in targets {
+            let imports = try target.files.reduce(into: Set<String>()) { $0.formUnion(try Self.imports(of: $1)) }
+            let foreign = imports.subtracting(Self.standard).subtracting(Self.undeclarable[target.name] ?? [])
+            let undeclared = foreign.subtracting(target.dependencies).sorted()
+            #expect(undeclared.isEmpty, "\(target.name) imports \(undeclared), which Package.swift does not declare")
+            let unused = target.dependencies.subtracting(foreign).sorted()
+            #expect(unused.isEmpty, "Package.swift has \(target.name) depend on \(unused), which no file imports")
         }
     }
 
-    @Test func `only the stores speak SQL`() throws {
+    @Test func `only the store speaks SQL`() throws {
         let statements = #/"""\s*(SELECT|INSERT|UPDATE|DELETE|CREATE)\b/#
-        for target in Self.allowed.keys where !target.hasPrefix("BelfryStore") {
-            for file in try Self.swiftFiles(below: "Sources/\(target)") {
+        for target in try Manifest.targets() where target.type == "regular" && target.name != "BelfryStore" {
+            for file in target.files {
                 let text = try String(contentsOf: file, encoding: .utf8)
                 #expect(text.firstMatch(of: statements) == nil, "\(file.lastPathComponent)")
             }
@@ -76,10 +38,60 @@ import Testing
         let text = try String(contentsOf: file, encoding: .utf8)
         return Set(text.split(separator: "\n").compactMap { $0.firstMatch(of: line).map { String($0.1) } })
     }
+}
 
-    private static func swiftFiles(below folder: String) throws -> [URL] {
-        let root = URL(filePath: #filePath).appending(path: "../../..").standardized
-        let files = FileManager.default.enumerator(at: root.appending(path: folder), includingPropertiesForKeys: nil)
-        return (files?.allObjects as? [URL] ?? []).filter { $0.pathExtension == "swift" }
+/// Package.swift, as SwiftPM reads it.
+private enum Manifest {
+    struct Target: Decodable {
+        let name: String
+        /// `regular`, `executable`, `test` or `system`.
+        let type: String
+        let path: String?
+        private let declared: [[String: [Word?]]]
+
+        private enum CodingKeys: String, CodingKey {
+            case name, type, path
+            case declared = "dependencies"
+        }
+
+        /// A dependency is its name and what else there is to say of it.
+        private struct Word: Decodable {
+            let text: String?
+
+            init(from decoder: any Decoder) throws {
+                text = try? decoder.singleValueContainer().decode(String.self)
+            }
+        }
+
+        var dependencies: Set<String> { Set(declared.flatMap(\.values).compactMap { $0.first??.text }) }
+
+        var files: [URL] {
+            let folder = path ?? "\(type == "test" ? "Tests" : "Sources")/\(name)"
+            let files = FileManager.default.enumerator(
+                at: Manifest.root.appending(path: folder), includingPropertiesForKeys: nil)
+            return (files?.allObjects as? [URL] ?? []).filter { $0.pathExtension == "swift" }
+        }
+    }
+
+    private struct Package: Decodable {
+        let targets: [Target]
+    }
+
+    private static let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+
+    /// SwiftPM is given a folder of its own: that of the running tests is locked.
+    static func targets() throws -> [Target] {
+        let scratch = FileManager.default.temporaryDirectory.appending(path: "belfry-manifest-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: scratch) }
+        let (swift, output) = (Process(), Pipe())
+        swift.executableURL = URL(filePath: "/usr/bin/env")
+        swift.arguments = [
+            "swift", "package", "--package-path", root.path, "--scratch-path", scratch.path, "dump-package",
+        ]
+        swift.standardOutput = output
+        try swift.run()
+        let json = try output.fileHandleForReading.readToEnd() ?? Data()
+        swift.waitUntilExit()
+        return try JSONDecoder().decode(Package.self, from: json).targets
     }
 }
