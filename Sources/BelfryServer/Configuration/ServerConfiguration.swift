@@ -3,7 +3,7 @@ package import BelfryCore
 package import BelfryDelivery
 package import BelfryProviders
 import Configuration
-import Foundation
+import FoundationEssentials
 package import Logging
 import SystemPackage
 

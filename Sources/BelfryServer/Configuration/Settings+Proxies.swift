@@ -1,5 +1,5 @@
 import BelfryProviders
-import Foundation
+import FoundationEssentials
 import Tunnel
 
 extension ProxyPlan {

@@ -1,6 +1,6 @@
 package import BelfryCore
 import Crypto
-import Foundation
+import FoundationEssentials
 
 /// Seals secrets with AES-256-GCM. The newest key seals; every key of the ring opens what it sealed.
 ///

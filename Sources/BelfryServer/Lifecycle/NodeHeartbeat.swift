@@ -1,6 +1,6 @@
 import BelfryAPI
 import BelfryCore
-import Foundation
+import FoundationEssentials
 import Logging
 import Metrics
 import ServiceLifecycle

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 package import Logging
 
 /// Writes each log entry as one JSON object on a line of standard error.

@@ -1,6 +1,6 @@
 package import BelfryCore
 import BelfryStore
-import Foundation
+import FoundationEssentials
 package import Logging
 
 /// Where a database is: `sqlite:` and a path, or `postgres://…` as libpq takes it.

@@ -1,5 +1,5 @@
 package import BelfryCore
-import Foundation
+import FoundationEssentials
 
 /// The operator key of a server that has none yet, left in a file that its owner alone can read.
 package enum FirstKey {

@@ -1,6 +1,6 @@
 package import BelfryCore
 import Crypto
-import Foundation
+import FoundationEssentials
 import NIOSSL
 
 /// The files of a listener's certificate, in PEM: the chain, its own first, and the private key.

@@ -1,5 +1,5 @@
 import BelfryCore
-import Foundation
+import FoundationEssentials
 
 /// What the commands need of a server: of the one whose data is on this machine, or of another through its admin API.
 ///

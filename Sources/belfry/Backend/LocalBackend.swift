@@ -1,7 +1,7 @@
 import BelfryAPI
 import BelfryCore
 import BelfryServer
-import Foundation
+import FoundationEssentials
 
 /// Works on the database of this machine, beside a running server.
 struct LocalBackend: AdminBackend {

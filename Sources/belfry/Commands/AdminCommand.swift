@@ -2,7 +2,7 @@ import ArgumentParser
 import BelfryAPI
 import BelfryCore
 import BelfryServer
-import Foundation
+import FoundationEssentials
 
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

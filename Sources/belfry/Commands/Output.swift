@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Prints values for people as aligned lines or tables, and for scripts as JSON.
 enum Output {

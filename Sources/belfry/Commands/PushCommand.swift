@@ -1,6 +1,6 @@
 import ArgumentParser
 import BelfryCore
-import Foundation
+import FoundationEssentials
 
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
 import BelfrySimulators
-import Foundation
+import FoundationEssentials
 import NIOPosix
 
 struct Simulate: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BelfryCore
 import BelfryServer
-import Foundation
+import FoundationEssentials
 
 struct TenantCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

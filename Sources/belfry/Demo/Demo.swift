@@ -1,7 +1,7 @@
 import ArgumentParser
 import BelfryCore
 import BelfryServer
-import Foundation
+import FoundationEssentials
 import Logging
 import Metrics
 import Synchronization

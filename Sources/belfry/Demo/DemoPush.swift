@@ -1,5 +1,5 @@
 import BelfryCore
-import Foundation
+import FoundationEssentials
 
 /// One of the example pushes of the PCF Push documentation, and what must become of it.
 struct DemoPush: Sendable {

@@ -1,6 +1,6 @@
 import BelfryCore
 import BelfryServer
-import Foundation
+import FoundationEssentials
 
 /// Plays the demo against a running server: registers devices, sends the example pushes, and compares.
 struct DemoRun: Sendable {
