@@ -22,11 +22,7 @@ struct LoadResponse: Sendable {
 
 enum WallClock {
     /// Milliseconds since 1970.
-    static var now: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Double(time.tv_sec) * 1_000 + Double(time.tv_nsec) / 1_000_000
-    }
+    static var now: Double { Date().timeIntervalSince1970 * 1_000 }
 }
 
 /// Reads the answers of a keep-alive connection, each with a Content-Length, and hands them on.
