@@ -38,7 +38,7 @@ extension ServerTests.RemoteTests {
                 ["app", "list"], ["app", "list", "--json"], ["app", "show", installation.application],
                 ["app", "show", installation.application, "--json"], ["platform", "show", installation.platform],
                 ["platform", "list", "--app", installation.application, "--json"], ["receipt", receipt.receipt_id],
-                ["receipt", receipt.receipt_id, "--json"],
+                ["receipt", receipt.receipt_id, "--json"], ["write-off", receipt.receipt_id],
             ] {
                 let here = try await installation.run(arguments)
                 let there = try await Program.run(

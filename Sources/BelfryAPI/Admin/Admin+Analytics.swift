@@ -33,32 +33,20 @@ extension Admin {
                 throw InvalidInput(field: "from", "to until is \(count) steps, the limit is \(Self.bucketsMax)")
             }
             let buckets = try await factory.store.counts(on: platform.key, from: from, until: until, by: width)
-            var json = JSONWriter()
-            json.object { json in
-                json.string("by", (width == .hour ? Width.hour : .day).rawValue)
-                json.array("buckets", buckets) { json, bucket in
-                    json.object { json in
-                        json.string("start", bucket.start.text)
-                        json.integers("counts", bucket.counts.named)
-                    }
-                }
-            }
-            return Response(json: json.buffer)
+            return try Response(
+                AnalyticsReply(
+                    by: (width == .hour ? Width.hour : .day).rawValue,
+                    buckets: buckets.map { .init(start: $0.start.text, counts: $0.counts.named) }))
         }
 
         private func push(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let counts = try await factory.store.counts(of: receipt.push.key)
             let platforms = try await factory.store.platforms(of: application.key).filter { counts[$0.key] != nil }
-            var json = JSONWriter()
-            json.object { json in
-                json.array("platforms", platforms) { json, platform in
-                    json.object { json in
-                        json.uuid("platform_uuid", platform.uuid)
-                        json.integers("counts", counts[platform.key]?.named ?? [])
-                    }
-                }
-            }
-            return Response(json: json.buffer)
+            return try Response(
+                PushAnalyticsReply(
+                    platforms: platforms.map {
+                        .init(platform_uuid: $0.uuid.lowercased, counts: counts[$0.key]?.named ?? [:])
+                    }))
         }
 
         private func triggers(_ call: Call, _ application: Application) async throws -> Response {
@@ -72,20 +60,10 @@ extension Admin {
             let found = try await factory.store.geofenceTriggers(of: application.key, after: after, limit: limit)
             let platforms = try await factory.store.platforms(of: application.key)
             let uuids = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.uuid) })
-            var json = JSONWriter()
-            json.object { json in
-                json.array("triggers", found) { json, triggers in
-                    json.object { json in
-                        json.integer("geofence_id", triggers.spot.geofence.rawValue)
-                        json.integer("location_id", triggers.spot.location?.rawValue)
-                        json.string("platform_uuid", uuids[triggers.spot.platform]?.lowercased)
-                        json.integer("count", triggers.count)
-                        json.string("last_at", triggers.lastAt.text)
-                    }
-                }
-                json.next(found.count == limit ? found.last.map { Cursor($0.spot) } : nil)
-            }
-            return Response(json: json.buffer)
+            return try Response(
+                GeofenceTriggersReply(
+                    triggers: found.map { .init($0, on: uuids[$0.spot.platform]) },
+                    next_cursor: found.count == limit ? found.last.map { Cursor($0.spot).text } : nil))
         }
     }
 }
@@ -98,7 +76,9 @@ extension Admin.Cursor {
 
 extension AnalyticsCounts {
     /// As callers know the kinds.
-    fileprivate var named: [(String, Int64)] { sorted { $0.key < $1.key }.map { ($0.key.name, $0.value) } }
+    fileprivate var named: [String: Int64] {
+        [String: Int64](uniqueKeysWithValues: map { ($0.key.name, $0.value) })
+    }
 }
 
 extension AnalyticsKind {

@@ -31,14 +31,10 @@ extension Admin {
             let rest = visible.drop { application in after.map { application.key.rawValue <= $0 } ?? false }
             let found = Array(rest.prefix(limit))
             let tenants = try await tenants(of: found)
-            var json = JSONWriter()
-            json.object { json in
-                json.array("apps", found) { json, application in
-                    json.object { $0.application(application, tenant: tenants[application.tenantKey]) }
-                }
-                json.next(rest.count > limit ? found.last.map { Cursor($0.key.rawValue) } : nil)
-            }
-            return Response(json: json.buffer)
+            return try Response(
+                ApplicationsReply(
+                    apps: found.map { ApplicationReply($0, tenant: tenants[$0.tenantKey]) },
+                    next_cursor: rest.count > limit ? found.last.map { Cursor($0.key.rawValue).text } : nil))
         }
 
         private func create(_ call: Call) async throws -> Response {
@@ -47,14 +43,12 @@ extension Admin {
             let tenant = try await tenant(body.tenant, call)
             try call.require(.change, on: .tenant(tenant), called: "tenant")
             let created = try await factory.admin.createApplication(name: name, of: tenant, by: call.author)
-            return .created(
-                try await json(
-                    created.application,
-                    [("api_key", created.apiKey), ("shared_secret", created.sharedSecret)]))
+            return try .created(
+                try await reply(created.application, apiKey: created.apiKey, sharedSecret: created.sharedSecret))
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
-            Response(json: try await json(application))
+            try Response(try await reply(application))
         }
 
         private func update(_ call: Call, _ application: Application) async throws -> Response {
@@ -63,7 +57,7 @@ extension Admin {
             guard let renamed = try await factory.store.application(application.key) else {
                 throw APIError.missing("app")
             }
-            return Response(json: try await json(renamed))
+            return try Response(try await reply(renamed))
         }
 
         /// For those who may change its tenant: an application's admin cannot take away the ground it stands on.
@@ -76,12 +70,12 @@ extension Admin {
 
         private func replaceAPIKey(_ call: Call, _ application: Application) async throws -> Response {
             let apiKey = try await factory.admin.replaceAPIKey(of: application, by: call.author)
-            return Response(json: try await json(application, [("api_key", apiKey)]))
+            return try Response(try await reply(application, apiKey: apiKey))
         }
 
         private func replaceSharedSecret(_ call: Call, _ application: Application) async throws -> Response {
             let secret = try await factory.admin.replaceSharedSecret(of: application, by: call.author)
-            return Response(json: try await json(application, [("shared_secret", secret)]))
+            return try Response(try await reply(application, sharedSecret: secret))
         }
 
         /// The tenant that the body names, or the caller's own; the first one for an operator.
@@ -102,16 +96,12 @@ extension Admin {
             return found
         }
 
-        private func json(
-            _ application: Application, _ secrets: [(name: StaticString, secret: String)] = []
-        ) async throws -> ByteBuffer {
-            let tenant = try await factory.store.tenant(application.tenantKey)?.uuid
-            var json = JSONWriter()
-            json.object { json in
-                json.application(application, tenant: tenant)
-                for (name, secret) in secrets { json.string(name, secret) }
-            }
-            return json.buffer
+        private func reply(
+            _ application: Application, apiKey: String? = nil, sharedSecret: String? = nil
+        ) async throws -> ApplicationReply {
+            ApplicationReply(
+                application, tenant: try await factory.store.tenant(application.tenantKey)?.uuid, apiKey: apiKey,
+                sharedSecret: sharedSecret)
         }
     }
 
@@ -131,14 +121,5 @@ extension Admin {
             guard let name else { throw InvalidInput.missing("name") }
             return try Name(name)
         }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func application(_ application: Application, tenant: UUID?) {
-        uuid("app_uuid", application.uuid)
-        string("name", application.name)
-        string("tenant_uuid", tenant?.lowercased)
-        string("created_at", application.createdAt.text)
     }
 }

@@ -13,12 +13,11 @@ extension Admin {
             try call.require(.govern, on: Permission.Subject(call.key.bounds), called: "audit log")
             let asked = try await query(call)
             let entries = try await factory.store.auditLog(asked)
-            var json = JSONWriter()
-            json.object { json in
-                json.array("entries", entries) { json, entry in json.object { $0.entry(entry) } }
-                json.next(entries.count == asked.limit ? entries.last.map { Cursor($0.key.rawValue) } : nil)
-            }
-            return Response(json: json.buffer)
+            return try Response(
+                AuditReply(
+                    entries: entries.map(AuditReply.Entry.init),
+                    next_cursor: entries.count == asked.limit
+                        ? entries.last.map { Cursor($0.key.rawValue).text } : nil))
         }
 
         private func query(_ call: Call) async throws -> AuditQuery {
@@ -38,16 +37,5 @@ extension Admin {
             try call.require(.govern, on: Permission.Subject(application), called: "app")
             return .application(application.key, of: application.tenantKey)
         }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func entry(_ entry: AuditEntry) {
-        string("at", entry.at.text)
-        string("key_id", entry.change.keyID)
-        string("address", entry.change.address)
-        string("action", entry.change.action)
-        string("subject", entry.change.subject)
-        strings("details", entry.change.details.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
     }
 }

@@ -19,10 +19,7 @@ extension Admin {
 
         /// All that the provider has, whoever made them.
         private func list(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            let channels = try await factory.channels.channels(on: platform)
-            var json = JSONWriter()
-            json.object { $0.strings("channels", channels) }
-            return Response(json: json.buffer)
+            try Response(ChannelsReply(channels: try await factory.channels.channels(on: platform)))
         }
 
         private func create(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
@@ -31,19 +28,11 @@ extension Admin {
             }
             let (channel, device) = try await factory.channels.create(
                 storage, on: platform, of: application, by: call.author)
-            var json = JSONWriter()
-            json.object { json in
-                json.channel(channel)
-                json.uuid("device_uuid", device.uuid)
-            }
-            return .created(json.buffer)
+            return try .created(ChannelReply(channel, device: device.uuid))
         }
 
         private func show(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            let channel = try await factory.channels.channel(try id(call), on: platform)
-            var json = JSONWriter()
-            json.object { $0.channel(channel) }
-            return Response(json: json.buffer)
+            try Response(ChannelReply(try await factory.channels.channel(try id(call), on: platform)))
         }
 
         private func delete(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
@@ -64,12 +53,5 @@ extension Admin {
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             storage = try reader.choice(field)
         }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func channel(_ channel: BroadcastChannel) {
-        string("channel_id", channel.id)
-        string("storage", channel.storage.rawValue)
     }
 }

@@ -77,7 +77,7 @@ extension Admin {
             let change = AuditedChange(
                 by: call.author, "device.test_push", device.uuid.lowercased, of: Permission.Subject(application))
             return try await factory.shares.holding(.tests, for: ShareHolder(call.key, application)) {
-                factory.accepted(
+                try factory.accepted(
                     try await factory.store.audited(change) {
                         try await factory.pushes.send(pushRequest, for: application.key)
                     },

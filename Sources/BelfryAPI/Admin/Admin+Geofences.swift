@@ -22,7 +22,10 @@ extension Admin {
             let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await factory.store.geofences(of: application.key, query.query)
             }
-            return query.response("geofences", found.elements, total: found.total) { $0.geofence($1) }
+            return try Response(
+                GeofencesReply(
+                    total: found.total, geofences: found.elements.map(GeofenceReply.init),
+                    next_cursor: query.next(after: found.elements.count, of: found.total)))
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
@@ -33,11 +36,11 @@ extension Admin {
             let geofence = try await factory.store.audited(change) {
                 try await factory.store.create(plan, of: application.key)
             }
-            return .created(Self.json(geofence))
+            return try .created(GeofenceReply(geofence))
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
-            Response(json: Self.json(try await found(call, application)))
+            try Response(GeofenceReply(try await found(call, application)))
         }
 
         /// Fields that are left out stay as they are.
@@ -52,7 +55,7 @@ extension Admin {
                 else { throw APIError.missing("geofence") }
                 return geofence
             }
-            return Response(json: Self.json(geofence))
+            return try Response(GeofenceReply(geofence))
         }
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
@@ -68,12 +71,6 @@ extension Admin {
                 let geofence = try await factory.store.geofence(key, of: application.key)
             else { throw APIError.missing("geofence") }
             return geofence
-        }
-
-        private static func json(_ geofence: Geofence) -> ByteBuffer {
-            var json = JSONWriter()
-            json.object { $0.geofence(geofence) }
-            return json.buffer
         }
     }
 
@@ -118,21 +115,5 @@ extension Admin {
                 ])
             }
         }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func geofence(_ geofence: Geofence) {
-        integer("geofence_id", geofence.key.rawValue)
-        array("locations", geofence.locations) { json, location in json.object { $0.spot(location) } }
-        string("trigger", geofence.plan.trigger.rawValue)
-        string("platform", geofence.plan.platform.rawValue)
-        strings("topics", geofence.plan.tags)
-        value("data", .object(geofence.plan.data.parts))
-        string("phase", "\(geofence.phase)")
-        string("starts_at", geofence.plan.startsAt == .zero ? nil : geofence.plan.startsAt.text)
-        string("expires_at", geofence.plan.expiresAt.text)
-        string("created_at", geofence.createdAt.text)
-        string("updated_at", geofence.updatedAt.text)
     }
 }

@@ -25,14 +25,10 @@ extension Admin {
             let keys = try await factory.store.adminKeys(
                 within: call.key.bounds, after: try query.cursor().map { Key($0[0]) }, limit: limit)
             let places = try await places(of: keys)
-            var json = JSONWriter()
-            json.object { json in
-                json.array("keys", Array(zip(keys, places))) { json, pair in
-                    json.object { $0.adminKey(pair.0, pair.1) }
-                }
-                json.next(keys.count == limit ? keys.last.map { Cursor($0.key.rawValue) } : nil)
-            }
-            return Response(json: json.buffer)
+            return try Response(
+                KeysReply(
+                    keys: zip(keys, places).map { KeyReply($0, tenant: $1.tenant, application: $1.application) },
+                    next_cursor: keys.count == limit ? keys.last.map { Cursor($0.key.rawValue).text } : nil))
         }
 
         private func create(_ call: Call) async throws -> Response {
@@ -41,18 +37,18 @@ extension Admin {
             let bounds = try await bounds(body, call)
             try call.require(.govern, on: Permission.Subject(bounds), called: "tenant or app")
             let created = try await factory.admin.createKey(name: name, scope: scope, bounds: bounds, by: call.author)
-            return .created(try await json(created.key, secret: created.text))
+            return try .created(try await reply(created.key, text: created.text))
         }
 
         private func show(_ call: Call, _ key: AdminKey) async throws -> Response {
-            Response(json: try await json(key, secret: nil))
+            try Response(try await reply(key))
         }
 
         private func rotate(_ call: Call, _ key: AdminKey) async throws -> Response {
             guard key.revokedAt == nil else { throw APIError(.conflict, "The key is revoked") }
             let grace = try await call.bodyIfAny(as: Grace.self).duration
             let text = try await factory.admin.rotate(key, grace: grace, by: call.author)
-            return Response(json: try await json(key, secret: text))
+            return try Response(try await reply(key, text: text))
         }
 
         private func revoke(_ call: Call, _ key: AdminKey) async throws -> Response {
@@ -74,7 +70,7 @@ extension Admin {
         }
 
         /// The tenant and application that a key is bound to, by the ids that callers know.
-        fileprivate struct Place: Sendable {
+        private struct Place: Sendable {
             var tenant: UUID?
             var application: UUID?
         }
@@ -95,14 +91,9 @@ extension Admin {
             return places
         }
 
-        private func json(_ key: AdminKey, secret: AdminKey.Text?) async throws -> ByteBuffer {
+        private func reply(_ key: AdminKey, text: AdminKey.Text? = nil) async throws -> KeyReply {
             let place = try await places(of: [key]).first ?? Place()
-            var json = JSONWriter()
-            json.object { json in
-                json.adminKey(key, place)
-                if let secret { json.string("key", secret.text) }
-            }
-            return json.buffer
+            return KeyReply(key, tenant: place.tenant, application: place.application, text: text)
         }
     }
 
@@ -145,19 +136,5 @@ extension Admin {
             }
             duration = .seconds(seconds)
         }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func adminKey(_ key: AdminKey, _ place: Admin.Keys.Place) {
-        string("key_id", key.id)
-        string("name", key.name)
-        string("scope", key.scope.rawValue)
-        string("tenant_uuid", place.tenant?.lowercased)
-        string("app_uuid", place.application?.lowercased)
-        string("created_at", key.createdAt.text)
-        string("last_used_at", key.lastUsedAt?.text)
-        string("previous_secret_until", key.previous?.validUntil.text)
-        string("revoked_at", key.revokedAt?.text)
     }
 }

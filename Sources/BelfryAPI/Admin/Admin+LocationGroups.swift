@@ -22,7 +22,10 @@ extension Admin {
             let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await factory.store.locationGroups(of: application.key, query.query)
             }
-            return query.response("location_groups", found.elements, total: found.total) { $0.group($1) }
+            return try Response(
+                LocationGroupsReply(
+                    total: found.total, location_groups: found.elements.map(LocationGroupReply.init),
+                    next_cursor: query.next(after: found.elements.count, of: found.total)))
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
@@ -31,11 +34,11 @@ extension Admin {
             let group = try await factory.store.audited(change) {
                 try await factory.store.create(plan, of: application.key)
             }
-            return .created(Self.json(group))
+            return try .created(LocationGroupReply(group))
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
-            Response(json: Self.json(try await found(call, application)))
+            try Response(LocationGroupReply(try await found(call, application)))
         }
 
         /// Fields that are left out stay as they are.
@@ -50,7 +53,7 @@ extension Admin {
                 else { throw APIError.missing("location group") }
                 return group
             }
-            return Response(json: Self.json(group))
+            return try Response(LocationGroupReply(group))
         }
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
@@ -66,12 +69,6 @@ extension Admin {
                 let group = try await factory.store.locationGroup(key, of: application.key)
             else { throw APIError.missing("location group") }
             return group
-        }
-
-        private static func json(_ group: LocationGroup) -> ByteBuffer {
-            var json = JSONWriter()
-            json.object { $0.group(group) }
-            return json.buffer
         }
     }
 
@@ -108,16 +105,5 @@ extension JSONReader {
             keys.append(Key(number))
         }
         return keys
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func group(_ group: LocationGroup) {
-        integer("group_id", group.key.rawValue)
-        string("name", group.name)
-        string("description", group.summary)
-        integers("location_ids", group.locations.map(\.key.rawValue))
-        string("created_at", group.createdAt.text)
-        string("updated_at", group.updatedAt.text)
     }
 }

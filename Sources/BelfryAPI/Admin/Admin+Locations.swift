@@ -22,7 +22,10 @@ extension Admin {
             let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await factory.store.locations(of: application.key, query.query)
             }
-            return query.response("locations", found.elements, total: found.total) { $0.spot($1) }
+            return try Response(
+                LocationsReply(
+                    total: found.total, locations: found.elements.map(LocationReply.init),
+                    next_cursor: query.next(after: found.elements.count, of: found.total)))
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
@@ -31,14 +34,14 @@ extension Admin {
             let location = try await factory.store.audited(change) {
                 try await factory.store.create(place, of: application.key)
             }
-            return .created(Self.json(location))
+            return try .created(LocationReply(location))
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<Location> = call.key("location_id"),
                 let location = try await factory.store.location(key, of: application.key)
             else { throw APIError.missing("location") }
-            return Response(json: Self.json(location))
+            return try Response(LocationReply(location))
         }
 
         /// Fields that are left out stay as they are.
@@ -53,7 +56,7 @@ extension Admin {
                 else { throw APIError.missing("location") }
                 return location
             }
-            return Response(json: Self.json(location))
+            return try Response(LocationReply(location))
         }
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
@@ -67,12 +70,6 @@ extension Admin {
             let change = call.change("location.delete", application, ["name": location?.place.name ?? "\(key)"])
             _ = try await factory.store.audited(change) { try await factory.store.delete(key, of: application.key) }
             return Response(status: .noContent)
-        }
-
-        private static func json(_ location: Location) -> ByteBuffer {
-            var json = JSONWriter()
-            json.object { $0.spot(location) }
-            return json.buffer
         }
     }
 
@@ -116,17 +113,10 @@ extension Admin {
             query = MapQuery(page: page, size: size, keyword: asked.text("q") ?? "")
         }
 
-        func response<Item>(
-            _ name: StaticString, _ items: [Item], total: Int, _ write: (inout JSONWriter, Item) -> Void
-        ) -> Response {
-            let isEnd = query.offset + items.count >= total || items.isEmpty
-            var json = JSONWriter()
-            json.object { json in
-                json.integer("total", Int64(total))
-                json.array(name, items) { json, item in json.object { json in write(&json, item) } }
-                json.next(isEnd ? nil : Cursor(Int64(query.page + 1), Int64(query.size)))
-            }
-            return Response(json: json.buffer)
+        /// What to ask with for what follows so many things, if anything does.
+        func next(after count: Int, of total: Int) -> String? {
+            let isEnd = query.offset + count >= total || count == 0
+            return isEnd ? nil : Cursor(Int64(query.page + 1), Int64(query.size)).text
         }
     }
 }
@@ -134,17 +124,4 @@ extension Admin {
 extension Admin.Call {
     /// The number in a part of the path; nil when it is none.
     func key<Noun>(_ part: String) -> Key<Noun>? { parameters.get(part).flatMap { Int64($0) }.map { Key($0) } }
-}
-
-extension JSONWriter {
-    /// The fields of a location, as this API has them.
-    mutating func spot(_ location: Location) {
-        integer("location_id", location.key.rawValue)
-        string("name", location.place.name)
-        number("latitude", location.place.latitude)
-        number("longitude", location.place.longitude)
-        number("radius", location.place.radius)
-        string("created_at", location.createdAt.text)
-        string("updated_at", location.updatedAt.text)
-    }
 }

@@ -30,18 +30,8 @@ extension Admin {
                     counts[platform.key] = try await factory.store.deviceCount(on: platform.key)
                 }
             }
-            var json = JSONWriter()
-            json.object { json in
-                json.array("platforms", platforms) { json, platform in
-                    json.object {
-                        $0.platform(
-                            platform, of: application, devices: counts[platform.key] ?? 0,
-                            expiry: factory.admin.credentialsExpiry(of: platform),
-                            published: factory.admin.published(of: platform))
-                    }
-                }
-            }
-            return Response(json: json.buffer)
+            return try Response(
+                PlatformsReply(platforms: platforms.map { reply($0, application, devices: counts[$0.key] ?? 0) }))
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
@@ -49,7 +39,7 @@ extension Admin {
             let (kind, mode, name) = try body.required()
             let created = try await factory.admin.createPlatform(
                 of: application, kind: kind, mode: mode, name: name, credentials: body.credentials, by: call.author)
-            return .created(json(created.platform, application, devices: 0, secret: created.secret))
+            return try .created(reply(created.platform, application, devices: 0, secret: created.secret))
         }
 
         private func show(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
@@ -80,12 +70,7 @@ extension Admin {
             let result = try await factory.shares.holding(.tests, for: ShareHolder(call.key, application)) {
                 try await factory.admin.testCredentials(of: platform, of: application, by: call.author)
             }
-            var json = JSONWriter()
-            json.object { json in
-                json.string("result", result.name)
-                json.string("detail", result.detail)
-            }
-            return Response(json: json.buffer)
+            return try Response(CredentialsTestReply(result))
         }
 
         private func park(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
@@ -102,21 +87,16 @@ extension Admin {
         /// The platform as it is now.
         private func reply(_ key: Key<Platform>, _ application: Application) async throws -> Response {
             guard let platform = try await factory.store.platform(key) else { throw APIError.missing("platform") }
-            return Response(
-                json: json(platform, application, devices: try await factory.store.deviceCount(on: key), secret: nil))
+            return try Response(
+                reply(platform, application, devices: try await factory.store.deviceCount(on: key)))
         }
 
-        private func json(
-            _ platform: Platform, _ application: Application, devices: Int, secret: String?
-        ) -> ByteBuffer {
-            var json = JSONWriter()
-            json.object { json in
-                json.platform(
-                    platform, of: application, devices: devices, expiry: factory.admin.credentialsExpiry(of: platform),
-                    published: factory.admin.published(of: platform))
-                if let secret { json.string("platform_secret", secret) }
-            }
-            return json.buffer
+        private func reply(
+            _ platform: Platform, _ application: Application, devices: Int, secret: String? = nil
+        ) -> PlatformReply {
+            PlatformReply(
+                platform, of: application, devices: devices, expiry: factory.admin.credentialsExpiry(of: platform),
+                published: factory.admin.published(of: platform), secret: secret)
         }
     }
 
@@ -160,32 +140,6 @@ extension Admin {
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             guard let text = try reader.string(field) else { return }
             reason = try Name(text, field: field).text
-        }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func platform(
-        _ platform: Platform, of application: Application, devices: Int, expiry: Instant?, published: [String: String]
-    ) {
-        uuid("platform_uuid", platform.uuid)
-        uuid("app_uuid", application.uuid)
-        string("type", platform.kind.rawValue)
-        string("mode", platform.mode.rawValue)
-        string("name", platform.name)
-        integer("devices", Int64(devices))
-        string("state", platform.parked == nil ? "active" : "parked")
-        array("parked", platform.parked.map { [$0] } ?? []) { $0.parking($1) }
-        strings("public", published.map { ($0, $1) }.sorted { $0.0 < $1.0 })
-        string("credentials_expire_at", expiry?.text)
-        string("created_at", platform.createdAt.text)
-    }
-
-    mutating func parking(_ parking: Parking) {
-        object { json in
-            json.string("cause", parking.cause.rawValue)
-            json.string("detail", parking.detail)
-            json.string("since", parking.since.text)
         }
     }
 }

@@ -24,12 +24,11 @@ extension Admin {
             let limit = try query.limit()
             let receipts = try await factory.store.receipts(
                 of: application.key, before: try query.cursor().map { Key($0[0]) }, limit: limit)
-            var json = JSONWriter()
-            json.object { json in
-                json.array("pushes", receipts) { json, receipt in json.object { $0.receipt(receipt, of: application) } }
-                json.next(receipts.count == limit ? receipts.last.map { Cursor($0.push.key.rawValue) } : nil)
-            }
-            return Response(json: json.buffer)
+            return try Response(
+                ReceiptsReply(
+                    pushes: receipts.map { ReceiptReply($0, of: application) },
+                    next_cursor: receipts.count == limit
+                        ? receipts.last.map { Cursor($0.push.key.rawValue).text } : nil))
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
@@ -40,7 +39,8 @@ extension Admin {
             if let dueAt = body.sendAt, dueAt > factory.clock.now {
                 return try await schedule(pushRequest, at: dueAt, call, application)
             }
-            return factory.accepted(try await factory.pushes.send(pushRequest, for: application, by: call.author), call)
+            return try factory.accepted(
+                try await factory.pushes.send(pushRequest, for: application, by: call.author), call)
         }
 
         private func devices(of channels: [String]?, _ application: Application) async throws -> [UUID]? {
@@ -52,35 +52,22 @@ extension Admin {
             _ pushRequest: PushRequest, at dueAt: Instant, _ call: Call, _ application: Application
         ) async throws -> Response {
             let schedule = try await factory.pushes.schedule(pushRequest, at: dueAt, for: application, by: call.author)
-            var json = JSONWriter()
-            json.object { $0.string("schedule_id", schedule.key.id) }
-            return .created(json.buffer)
+            return try .created(CreatedScheduleReply(schedule_id: schedule.key.id))
         }
 
         /// With what it says and to whom, and what it waits for; a message that cannot be read hides nothing else.
         private func show(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let pushRequest = try await factory.unlessDamaged { try await factory.store.request(of: receipt.push.key) }
             let faults = try await factory.store.connectionFaults(of: receipt.push.key)
-            var json = JSONWriter()
-            json.object { json in
-                json.receipt(receipt, of: application)
-                json.array("connection_faults", faults) { $0.fault($1) }
-                json.value("message", pushRequest??.content.json ?? .null)
-                json.value("target", pushRequest??.target.json ?? .null)
-            }
-            return Response(json: json.buffer)
+            return try Response(
+                PushReply(receipt: ReceiptReply(receipt, of: application, faults: faults), request: pushRequest ?? nil))
         }
 
         /// Gives up what of it cannot be read, so that it settles.
         private func writeOff(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let writeOff = try await factory.admin.writeOffDamage(of: receipt, of: application, by: call.author)
             if writeOff != .nothing { factory.pushObserver.noticed(receipt.push) }
-            var json = JSONWriter()
-            json.object { json in
-                json.integer("devices", Int64(writeOff.devices))
-                json.integer("fan_outs", Int64(writeOff.fanOuts))
-            }
-            return Response(json: json.buffer)
+            return try Response(WriteOffReply(writeOff))
         }
 
         /// What became of it on each platform, in the order they were made; what was on deleted ones comes last.
@@ -88,23 +75,12 @@ extension Admin {
             let counts = try await factory.store.answerCounts(of: receipt.push.key)
             let platforms = try await factory.store.platforms(of: application.key)
             let alive = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
-            let rows = platforms.map { ($0, counts[$0.key] ?? [:]) }.filter { !$0.1.isEmpty }
+            var rows = platforms.map { PlatformCountsReply.Counts($0, counts[$0.key] ?? [:]) }.filter { $0.devices > 0 }
             let deleted = counts.filter { alive[$0.key] == nil }.values.reduce(into: [Answer: Int]()) { sum, counts in
                 sum.merge(counts, uniquingKeysWith: +)
             }
-            var json = JSONWriter()
-            json.object { json in
-                json.array("platforms", rows + (deleted.isEmpty ? [] : [(nil, deleted)])) { json, row in
-                    json.object { json in
-                        let (platform, counts) = row
-                        json.string("platform_uuid", platform?.uuid.lowercased)
-                        json.string("type", platform?.kind.rawValue)
-                        json.string("name", platform?.name)
-                        json.counts(counts)
-                    }
-                }
-            }
-            return Response(json: json.buffer)
+            if !deleted.isEmpty { rows.append(PlatformCountsReply.Counts(nil, deleted)) }
+            return try Response(PlatformCountsReply(platforms: rows))
         }
 
         /// Devices with one kind of answer; those that failed unless another is asked for.
@@ -116,18 +92,12 @@ extension Admin {
                 limit: try query.limit())
             let platforms = try await factory.store.platforms(of: application.key)
             let uuids = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.uuid) })
-            var json = JSONWriter()
-            json.object { json in
-                json.array("devices", page.answers) { json, answer in
-                    json.object { json in
-                        json.uuid("device_uuid", answer.uuid)
-                        json.string("platform_uuid", uuids[answer.platform]?.lowercased)
-                        json.string("answer", answer.answer.name)
-                    }
-                }
-                json.next(page.next.map { Cursor($0.platform.rawValue, $0.device.rawValue) })
-            }
-            return Response(json: json.buffer)
+            return try Response(
+                DeviceAnswersReply(
+                    devices: page.answers.map {
+                        DeviceAnswersReply.Device($0.uuid, on: uuids[$0.platform], $0.answer)
+                    },
+                    next_cursor: page.next.map { Cursor($0.platform.rawValue, $0.device.rawValue).text }))
         }
 
         /// What became of one device.
@@ -137,55 +107,14 @@ extension Admin {
                 let device = try await factory.store.deviceKeys([uuid], on: platforms).first,
                 let answer = try await factory.store.answer(of: device, in: receipt.push.key)
             else { throw APIError.missing("device in this push") }
-            var json = JSONWriter()
-            json.object { json in
-                json.uuid("device_uuid", uuid)
-                json.string("answer", answer.name)
-            }
-            return Response(json: json.buffer)
-        }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func receipt(_ receipt: Receipt, of application: Application) {
-        uuid("receipt_id", receipt.push.receiptID)
-        uuid("app_uuid", application.uuid)
-        string("state", receipt.state.rawValue)
-        string("lane", "\(receipt.push.lane)")
-        counts(receipt.counts)
-        string("accepted_at", receipt.push.acceptedAt.text)
-        string("expires_at", receipt.push.expiresAt?.text)
-        string("first_answer_at", receipt.firstAnswerAt?.text)
-        string("settled_at", receipt.settledAt?.text)
-        array("parked", receipt.parked) { $0.parking($1) }
-        integer("damaged_batches", Int64(receipt.damagedBatches))
-        integer("damaged_fan_outs", Int64(receipt.damagedFanOuts))
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func counts(_ counts: [Answer: Int]) {
-        integer("devices", Int64(counts.values.reduce(0, +)))
-        let named = counts.filter { $0.value > 0 }.map { ($0.key.name, Int64($0.value)) }
-        integers("counts", named.sorted { $0.0 < $1.0 })
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func fault(_ fault: PlatformFault) {
-        object { json in
-            json.uuid("platform_uuid", fault.platform)
-            json.string("fault", fault.fault.kind.rawValue)
-            json.string("detail", fault.fault.detail)
-            json.string("last_at", fault.at.text)
+            return try Response(DeviceAnswerReply(uuid, answer))
         }
     }
 }
 
 extension Push.Content {
     /// As `PushBody` reads it.
-    fileprivate var json: JSONValue {
+    var json: JSONValue {
         var members: [String: JSONValue] = [:]
         members["body"] = body.map(JSONValue.string)
         if !custom.isEmpty { members["custom"] = .object(custom) }
@@ -207,7 +136,7 @@ extension ApplePush {
 
 extension Target {
     /// As `PushBody` reads it.
-    fileprivate var json: JSONValue {
+    var json: JSONValue {
         var members: [String: JSONValue] = [:]
         members["devices"] = devices.map { .strings($0.map(\.lowercased)) }
         if !topics.isEmpty { members["topics"] = .strings(topics) }

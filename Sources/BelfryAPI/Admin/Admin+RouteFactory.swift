@@ -50,12 +50,10 @@ extension Admin {
             self.shares = shares
         }
 
-        /// The answer to whoever sent a push: its receipt id.
-        func accepted(_ push: Push, _ call: Call) -> Response {
+        /// The answer to a push that was accepted: its receipt id.
+        func accepted(_ push: Push, _ call: Call) throws -> Response {
             acceptedPushes.note(push, call.logger)
-            var json = JSONWriter()
-            json.object { $0.uuid("receipt_id", push.receiptID) }
-            return .created(json.buffer)
+            return try .created(CreatedPushReply(push))
         }
 
         /// A path that names nothing: its handler asks `Call.require` itself.

@@ -31,12 +31,10 @@ extension Admin {
                 case .ended:
                     try await factory.store.endedSchedules(of: application.key, after: last, limit: limit)
                 }
-            var json = JSONWriter()
-            json.object { json in
-                json.array("schedules", found) { json, schedule in json.object { $0.schedule(schedule) } }
-                json.next(found.count == limit ? found.last.map { Cursor($0.key.rawValue) } : nil)
-            }
-            return Response(json: json.buffer)
+            return try Response(
+                SchedulesReply(
+                    schedules: found.map(ScheduleReply.init),
+                    next_cursor: found.count == limit ? found.last.map { Cursor($0.key.rawValue).text } : nil))
         }
 
         /// The last of the page before, which may have ended since.
@@ -49,10 +47,7 @@ extension Admin {
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
-            let schedule = try await found(call, application)
-            var json = JSONWriter()
-            json.object { $0.schedule(schedule) }
-            return Response(json: json.buffer)
+            try Response(ScheduleReply(try await found(call, application)))
         }
 
         private func cancel(_ call: Call, _ application: Application) async throws -> Response {
@@ -81,23 +76,6 @@ extension Admin {
                 throw APIError.missing("schedule")
             }
             return key
-        }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func schedule(_ schedule: Schedule) {
-        string("schedule_id", schedule.key.id)
-        string("state", schedule.ending?.how.name ?? "waiting")
-        string("due_at", schedule.dueAt.text)
-        string("created_at", schedule.createdAt.text)
-        string("expires_at", schedule.pushRequest.expiresAt?.text)
-        string("body", schedule.pushRequest.content.body)
-        string("ended_at", schedule.ending?.at.text)
-        switch schedule.ending?.how {
-        case .sent(let receiptID): uuid("receipt_id", receiptID)
-        case .refused(let reason): string("reason", reason)
-        case .cancelled, .expired, nil: break
         }
     }
 }

@@ -24,26 +24,25 @@ extension Admin {
             case .everything:
                 let limit = try query.limit()
                 let found = try await factory.store.tenants(after: try query.cursor().map { Key($0[0]) }, limit: limit)
-                return reply(found, next: found.count == limit ? found.last.map { Cursor($0.key.rawValue) } : nil)
-            case .tenant(let own): return reply(try await [factory.store.tenant(own)].compactMap(\.self), next: nil)
-            case .application: return reply([], next: nil)
+                return try reply(found, next: found.count == limit ? found.last.map { Cursor($0.key.rawValue) } : nil)
+            case .tenant(let own): return try reply(try await [factory.store.tenant(own)].compactMap(\.self), next: nil)
+            case .application: return try reply([], next: nil)
             }
         }
 
         private func create(_ call: Call) async throws -> Response {
             try call.require(.change, on: .everything, called: "tenant")
             let name = try await call.body(as: NameBody.self).required()
-            return .created(Self.json(try await factory.admin.createTenant(name: name, by: call.author)))
+            return try .created(TenantReply(try await factory.admin.createTenant(name: name, by: call.author)))
         }
 
-        private func show(_ call: Call, _ tenant: Tenant) -> Response { Response(json: Self.json(tenant)) }
+        private func show(_ call: Call, _ tenant: Tenant) throws -> Response { try Response(TenantReply(tenant)) }
 
         private func update(_ call: Call, _ tenant: Tenant) async throws -> Response {
             let name = try await call.body(as: NameBody.self).required()
             try await factory.admin.rename(tenant, to: name, by: call.author)
-            return Response(
-                json: Self.json(
-                    Tenant(key: tenant.key, uuid: tenant.uuid, name: name.text, createdAt: tenant.createdAt)))
+            return try Response(
+                TenantReply(Tenant(key: tenant.key, uuid: tenant.uuid, name: name.text, createdAt: tenant.createdAt)))
         }
 
         /// For the operator alone: a tenant's admin cannot take away the ground it stands on.
@@ -53,19 +52,8 @@ extension Admin {
             return Response(status: .noContent)
         }
 
-        private func reply(_ tenants: [Tenant], next: Cursor?) -> Response {
-            var json = JSONWriter()
-            json.object { json in
-                json.array("tenants", tenants) { json, tenant in json.object { $0.tenant(tenant) } }
-                json.next(next)
-            }
-            return Response(json: json.buffer)
-        }
-
-        private static func json(_ tenant: Tenant) -> ByteBuffer {
-            var json = JSONWriter()
-            json.object { $0.tenant(tenant) }
-            return json.buffer
+        private func reply(_ tenants: [Tenant], next: Cursor?) throws -> Response {
+            try Response(TenantsReply(tenants: tenants.map(TenantReply.init), next_cursor: next?.text))
         }
     }
 
@@ -83,17 +71,4 @@ extension Admin {
             return try Name(name)
         }
     }
-}
-
-extension JSONWriter {
-    fileprivate mutating func tenant(_ tenant: Tenant) {
-        uuid("tenant_uuid", tenant.uuid)
-        string("name", tenant.name)
-        string("created_at", tenant.createdAt.text)
-    }
-}
-
-extension Response {
-    /// 201 with what was made.
-    static func created(_ json: ByteBuffer) -> Response { Response(status: .created, json: json) }
 }

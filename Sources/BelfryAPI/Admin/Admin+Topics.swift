@@ -25,13 +25,10 @@ extension Admin {
                 try await factory.store.topics(topics, skip: skip, limit: limit)
             }
             let end = skip + found.elements.count
-            var json = JSONWriter()
-            json.object { json in
-                json.integer("total", Int64(found.total))
-                json.array("topics", found.elements) { json, topic in json.object { $0.topic(topic) } }
-                json.next(end < found.total ? Cursor(Int64(end)) : nil)
-            }
-            return Response(json: json.buffer)
+            return try Response(
+                TopicsReply(
+                    total: found.total, topics: found.elements.map(TopicReply.init),
+                    next_cursor: end < found.total ? Cursor(Int64(end)).text : nil))
         }
 
         /// A topic that is there stays as it is, and is answered with 200.
@@ -41,13 +38,9 @@ extension Admin {
             let fates = try await factory.store.audited(change) {
                 try await factory.store.create([topic], of: application.key)
             }
-            var json = JSONWriter()
-            var isNew = false
-            for fate in fates {
-                if case .created = fate { isNew = true }
-                json.object { $0.topic(fate.topic) }
-            }
-            return Response(status: isNew ? .created : .ok, json: json.buffer)
+            guard let fate = fates.first else { throw APIError.missing("topic") }
+            let isNew = if case .created = fate { true } else { false }
+            return try Response(status: isNew ? .created : .ok, TopicReply(fate.topic))
         }
 
         /// Its devices are unsubscribed.
@@ -80,12 +73,5 @@ extension Admin {
             guard let name else { throw InvalidInput.missing("name") }
             return try NewTopic(name: name, expiresAt: expiresAt, now: now)
         }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func topic(_ topic: Topic) {
-        string("name", topic.name)
-        string("expires_at", topic.expiresAt?.text)
     }
 }

@@ -1,33 +1,34 @@
+import BelfryAPI
 import BelfryCore
 import FoundationEssentials
 
 /// What the commands need of a server: of the one whose data is on this machine, or of another through its admin API.
 ///
-/// Both answer with the same rows, so that a command prints the same wherever the server is.
+/// Both answer with the replies of the admin API, so that a command prints the same wherever the server is.
 protocol AdminBackend: Sendable {
-    func createApplication(name: String) async throws -> CreatedApplicationRow
-    func applications() async throws -> [ApplicationRow]
+    func createApplication(name: String) async throws -> Admin.ApplicationReply
+    func applications() async throws -> [Admin.ApplicationReply]
     func application(_ uuid: UUID) async throws -> ApplicationDetails
     func deleteApplication(_ uuid: UUID, force: Bool) async throws
 
-    func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> CreatedPlatformRow
-    func platform(_ uuid: UUID) async throws -> PlatformRow
+    func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> Admin.PlatformReply
+    func platform(_ uuid: UUID) async throws -> Admin.PlatformReply
     func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws
-    func testCredentials(of platform: UUID) async throws -> CredentialsTestRow
+    func testCredentials(of platform: UUID) async throws -> Admin.CredentialsTestReply
     func resume(_ platform: UUID) async throws
 
-    func createChannel(_ storage: String, on platform: UUID) async throws -> CreatedChannelRow
+    func createChannel(_ storage: String, on platform: UUID) async throws -> Admin.ChannelReply
     func channels(on platform: UUID) async throws -> [String]
-    func channel(_ id: String, on platform: UUID) async throws -> ChannelRow
+    func channel(_ id: String, on platform: UUID) async throws -> Admin.ChannelReply
     func deleteChannel(_ id: String, on platform: UUID) async throws
 
-    func push(_ draft: PushDraft, of application: UUID) async throws -> UUID
-    func receipt(_ id: UUID) async throws -> ReceiptDetails
-    func answer(of device: UUID, in receipt: UUID) async throws -> String
+    func push(_ draft: PushDraft, of application: UUID) async throws -> Admin.CreatedPushReply
+    func receipt(_ id: UUID) async throws -> Admin.ReceiptReply
+    func answer(of device: UUID, in receipt: UUID) async throws -> Admin.DeviceAnswerReply
     /// Gives up the batches of a push that cannot be read; how many devices were passed over thereby.
-    func writeOff(_ receipt: UUID) async throws -> WriteOff
+    func writeOff(_ receipt: UUID) async throws -> Admin.WriteOffReply
 
-    func nodes() async throws -> [NodeRow]
+    func nodes() async throws -> [Admin.NodeReply]
 }
 
 /// A platform as the command line was told of it.

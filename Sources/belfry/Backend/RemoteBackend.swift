@@ -1,3 +1,4 @@
+import BelfryAPI
 import BelfryCore
 import Foundation
 
@@ -5,37 +6,32 @@ import Foundation
 struct RemoteBackend: AdminBackend {
     let client: AdminClient
 
-    func createApplication(name: String) async throws -> CreatedApplicationRow {
+    func createApplication(name: String) async throws -> Admin.ApplicationReply {
         try await client.send("POST", "apps", ["name": .string(name)])
     }
 
-    func applications() async throws -> [ApplicationRow] {
-        struct Body: Decodable {
-            let apps: [ApplicationRow]
-            let next_cursor: String?
-        }
-        var rows: [ApplicationRow] = []
+    func applications() async throws -> [Admin.ApplicationReply] {
+        var applications: [Admin.ApplicationReply] = []
         var query = "limit=200"
         while true {
-            let reply: Body = try await client.send("GET", "apps?\(query)")
-            rows += reply.apps
-            guard let cursor = reply.next_cursor else { return rows }
+            let reply: Admin.ApplicationsReply = try await client.send("GET", "apps?\(query)")
+            applications += reply.apps
+            guard let cursor = reply.next_cursor else { return applications }
             query = "limit=200&cursor=\(cursor)"
         }
     }
 
     func application(_ uuid: UUID) async throws -> ApplicationDetails {
-        struct Body: Decodable { let platforms: [PlatformBody] }
-        let application: ApplicationRow = try await client.send("GET", "apps/\(uuid.lowercased)")
-        let reply: Body = try await client.send("GET", "apps/\(uuid.lowercased)/platforms")
-        return ApplicationDetails(application: application, platforms: reply.platforms.map(\.row))
+        let application: Admin.ApplicationReply = try await client.send("GET", "apps/\(uuid.lowercased)")
+        let reply: Admin.PlatformsReply = try await client.send("GET", "apps/\(uuid.lowercased)/platforms")
+        return ApplicationDetails(application: application, platforms: reply.platforms)
     }
 
     func deleteApplication(_ uuid: UUID, force: Bool) async throws {
         try await client.perform("DELETE", "apps/\(uuid.lowercased)?force=\(force)")
     }
 
-    func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> CreatedPlatformRow {
+    func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> Admin.PlatformReply {
         try await client.send(
             "POST", "apps/\(application.lowercased)/platforms",
             [
@@ -44,9 +40,8 @@ struct RemoteBackend: AdminBackend {
             ])
     }
 
-    func platform(_ uuid: UUID) async throws -> PlatformRow {
-        let reply: PlatformBody = try await client.send("GET", "platforms/\(uuid.lowercased)")
-        return reply.row
+    func platform(_ uuid: UUID) async throws -> Admin.PlatformReply {
+        try await client.send("GET", "platforms/\(uuid.lowercased)")
     }
 
     func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws {
@@ -54,7 +49,7 @@ struct RemoteBackend: AdminBackend {
             "PUT", "platforms/\(platform.lowercased)/credentials", ["credentials": .object(credentials)])
     }
 
-    func testCredentials(of platform: UUID) async throws -> CredentialsTestRow {
+    func testCredentials(of platform: UUID) async throws -> Admin.CredentialsTestReply {
         try await client.send("POST", "platforms/\(platform.lowercased)/credentials/test")
     }
 
@@ -62,17 +57,16 @@ struct RemoteBackend: AdminBackend {
         try await client.perform("POST", "platforms/\(platform.lowercased)/resume")
     }
 
-    func createChannel(_ storage: String, on platform: UUID) async throws -> CreatedChannelRow {
+    func createChannel(_ storage: String, on platform: UUID) async throws -> Admin.ChannelReply {
         try await client.send("POST", "platforms/\(platform.lowercased)/channels", ["storage": .string(storage)])
     }
 
     func channels(on platform: UUID) async throws -> [String] {
-        struct Body: Decodable { let channels: [String] }
-        let reply: Body = try await client.send("GET", "platforms/\(platform.lowercased)/channels")
+        let reply: Admin.ChannelsReply = try await client.send("GET", "platforms/\(platform.lowercased)/channels")
         return reply.channels
     }
 
-    func channel(_ id: String, on platform: UUID) async throws -> ChannelRow {
+    func channel(_ id: String, on platform: UUID) async throws -> Admin.ChannelReply {
         try await client.send("GET", "platforms/\(platform.lowercased)/channels/\(id.inPath)")
     }
 
@@ -80,37 +74,29 @@ struct RemoteBackend: AdminBackend {
         try await client.perform("DELETE", "platforms/\(platform.lowercased)/channels/\(id.inPath)")
     }
 
-    func push(_ draft: PushDraft, of application: UUID) async throws -> UUID {
-        struct Body: Decodable { let receipt_id: UUID }
+    func push(_ draft: PushDraft, of application: UUID) async throws -> Admin.CreatedPushReply {
         var message: [String: JSONValue] = [:]
         message["body"] = draft.body.map(JSONValue.string)
         message["apns"] = draft.apns
-        let reply: Body = try await client.send(
+        return try await client.send(
             "POST", "apps/\(application.lowercased)/pushes",
             ["message": .object(message), "target": .object(draft.to.target)])
-        return reply.receipt_id
     }
 
-    func receipt(_ id: UUID) async throws -> ReceiptDetails {
-        let reply: ReceiptBody = try await client.send("GET", "pushes/\(id.lowercased)")
-        return reply.details
+    func receipt(_ id: UUID) async throws -> Admin.ReceiptReply {
+        try await client.send("GET", "pushes/\(id.lowercased)")
     }
 
-    func answer(of device: UUID, in receipt: UUID) async throws -> String {
-        struct Body: Decodable { let answer: String }
-        let reply: Body = try await client.send("GET", "pushes/\(receipt.lowercased)/devices/\(device.lowercased)")
-        return reply.answer
+    func answer(of device: UUID, in receipt: UUID) async throws -> Admin.DeviceAnswerReply {
+        try await client.send("GET", "pushes/\(receipt.lowercased)/devices/\(device.lowercased)")
     }
 
-    func writeOff(_ receipt: UUID) async throws -> WriteOff {
-        struct Body: Decodable { let devices, fanOuts: Int }
-        let reply: Body = try await client.send("POST", "pushes/\(receipt.lowercased)/write-off")
-        return WriteOff(devices: reply.devices, fanOuts: reply.fanOuts)
+    func writeOff(_ receipt: UUID) async throws -> Admin.WriteOffReply {
+        try await client.send("POST", "pushes/\(receipt.lowercased)/write-off")
     }
 
-    func nodes() async throws -> [NodeRow] {
-        struct Body: Decodable { let nodes: [NodeRow] }
-        let reply: Body = try await client.send("GET", "nodes")
+    func nodes() async throws -> [Admin.NodeReply] {
+        let reply: Admin.NodesReply = try await client.send("GET", "nodes")
         return reply.nodes
     }
 }
@@ -130,57 +116,5 @@ extension String {
     /// As one part of a path, for ids are Base64, which has slashes.
     fileprivate var inPath: String {
         addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? self
-    }
-}
-
-private struct ParkingBody: Decodable {
-    let cause: String
-    let detail: String
-}
-
-private struct FaultReply: Decodable {
-    let fault: String
-    let detail: String
-}
-
-private struct PlatformBody: Decodable {
-    let platform_uuid: String
-    let type: String
-    let mode: String
-    let name: String
-    let devices: Int
-    let state: String
-    let parked: [ParkingBody]
-    let `public`: [String: String]
-    let credentials_expire_at: String?
-
-    var row: PlatformRow {
-        PlatformRow(
-            platform_uuid: platform_uuid, type: type, mode: mode, name: name, devices: devices,
-            state: parked.first.map { "parked (\($0.cause)): \($0.detail)" } ?? state, public: `public`,
-            credentials_expire_at: credentials_expire_at)
-    }
-}
-
-private struct ReceiptBody: Decodable {
-    let receipt_id: String
-    let state: String
-    let devices: Int
-    let counts: [String: Int]
-    let accepted_at: String
-    let first_answer_at: String?
-    let settled_at: String?
-    let parked: [ParkingBody]
-    let connection_faults: [FaultReply]
-    let damaged_batches: Int
-    let damaged_fan_outs: Int
-
-    var details: ReceiptDetails {
-        ReceiptDetails(
-            receipt_id: receipt_id, state: state, devices: devices, counts: counts, accepted_at: accepted_at,
-            first_answer_at: first_answer_at, settled_at: settled_at,
-            parked: parked.map { "\($0.cause): \($0.detail)" },
-            connection_faults: connection_faults.map { "\($0.fault): \($0.detail)" }, damaged_batches: damaged_batches,
-            damaged_fan_outs: damaged_fan_outs)
     }
 }

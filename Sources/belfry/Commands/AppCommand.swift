@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryAPI
 import BelfryCore
 import FoundationEssentials
 
@@ -20,7 +21,8 @@ struct AppCommand: AsyncParsableCommand {
             }
             if output.json { return try Output.json(created) }
             Output.fields([
-                ("app_uuid", created.app_uuid), ("api_key", created.api_key), ("shared_secret", created.shared_secret),
+                ("app_uuid", created.app_uuid), ("api_key", created.api_key ?? ""),
+                ("shared_secret", created.shared_secret ?? ""),
             ])
         }
     }
@@ -56,7 +58,7 @@ struct AppCommand: AsyncParsableCommand {
             print("")
             Output.table(
                 ["platform_uuid", "type", "mode", "name", "devices", "state"],
-                platforms.map { [$0.platform_uuid, $0.type, $0.mode, $0.name, $0.devices.grouped, $0.state] })
+                platforms.map { [$0.platform_uuid, $0.type, $0.mode, $0.name, $0.devices.grouped, $0.stateAndCause] })
         }
     }
 

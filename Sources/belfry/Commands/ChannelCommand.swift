@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryAPI
 import BelfryCore
 import FoundationEssentials
 
@@ -23,7 +24,8 @@ struct ChannelCommand: AsyncParsableCommand {
             let channel = try await backend.withBackend { try await $0.createChannel(storage, on: platform) }
             if output.json { return try Output.json(channel) }
             Output.fields([
-                ("channel_id", channel.channel_id), ("storage", channel.storage), ("device_uuid", channel.device_uuid),
+                ("channel_id", channel.channel_id), ("storage", channel.storage),
+                ("device_uuid", channel.device_uuid ?? ""),
             ])
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryAPI
 
 struct NodesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

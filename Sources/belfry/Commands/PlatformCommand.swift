@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryAPI
 import BelfryCore
 import BelfryProviders
 import BelfryServer
@@ -37,9 +38,9 @@ struct PlatformCommand: AsyncParsableCommand {
             }
             if output.json { return try Output.json(created) }
             Output.fields([
-                ("platform_uuid", created.platform_uuid), ("platform_secret", created.platform_secret),
+                ("platform_uuid", created.platform_uuid), ("platform_secret", created.platform_secret ?? ""),
             ])
-            Output.fields(created.public.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+            Output.fields(created.published)
         }
 
         /// A platform of Apple's needs credentials; of the other types some need none, and all refuse APNs' options.
@@ -75,7 +76,7 @@ struct PlatformCommand: AsyncParsableCommand {
                 ["platform_uuid", "type", "mode", "name", "devices", "state", "expires", "public"],
                 rows.map { row in
                     [
-                        row.platform_uuid, row.type, row.mode, row.name, row.devices.grouped, row.state,
+                        row.platform_uuid, row.type, row.mode, row.name, row.devices.grouped, row.stateAndCause,
                         row.credentials_expire_at ?? "", row.published.map { "\($0)=\($1)" }.joined(separator: " "),
                     ]
                 })
@@ -95,7 +96,7 @@ struct PlatformCommand: AsyncParsableCommand {
             if output.json { return try Output.json(row) }
             var fields = [
                 ("platform_uuid", row.platform_uuid), ("type", row.type), ("mode", row.mode), ("name", row.name),
-                ("devices", row.devices.grouped), ("state", row.state),
+                ("devices", row.devices.grouped), ("state", row.stateAndCause),
             ]
             if let expiry = row.credentials_expire_at { fields.append(("credentials_expire_at", expiry)) }
             Output.fields(fields + row.published)

@@ -1,3 +1,4 @@
+import BelfryAPI
 import Foundation
 
 /// One line on the terminal that fills up while a push is delivered; where there is no terminal, it keeps silent.
@@ -6,7 +7,7 @@ struct ProgressBar {
 
     private static let width = 32
 
-    func show(_ receipt: ReceiptDetails) {
+    func show(_ receipt: Admin.ReceiptReply) {
         guard isTerminal else { return }
         let devices = receipt.devices
         let share = devices == 0 ? 0 : Double(receipt.answered) / Double(devices)

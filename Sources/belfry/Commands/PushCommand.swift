@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryAPI
 import BelfryCore
 import FoundationEssentials
 
@@ -31,9 +32,9 @@ struct PushCommand: AsyncParsableCommand {
     func run() async throws {
         let draft = PushDraft(body: body, apns: try apnsRead(), to: recipients)
         try await backend.withBackend { backend in
-            let receiptID = try await backend.push(draft, of: app)
-            guard follow else { return try show(receiptID) }
-            try await Follower(backend: backend, isQuiet: output.json).follow(receiptID).show(json: output.json)
+            let created = try await backend.push(draft, of: app)
+            guard follow, let id = UUID(uuidString: created.receipt_id) else { return try show(created) }
+            try await Follower(backend: backend, isQuiet: output.json).follow(id).show(json: output.json)
         }
     }
 
@@ -60,10 +61,9 @@ struct PushCommand: AsyncParsableCommand {
         }
     }
 
-    private func show(_ receiptID: UUID) throws {
-        let id = receiptID.lowercased
-        if output.json { return try Output.json(["receipt_id": id]) }
-        Output.fields([("receipt_id", id)])
+    private func show(_ created: Admin.CreatedPushReply) throws {
+        if output.json { return try Output.json(created) }
+        Output.fields([("receipt_id", created.receipt_id)])
     }
 }
 
@@ -74,7 +74,7 @@ struct Follower {
 
     private static let pace = Duration.milliseconds(100)
 
-    @discardableResult func follow(_ receiptID: UUID) async throws -> ReceiptDetails {
+    @discardableResult func follow(_ receiptID: UUID) async throws -> Admin.ReceiptReply {
         let bar = ProgressBar()
         while true {
             let receipt = try await backend.receipt(receiptID)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryAPI
 import BelfryCore
 import FoundationEssentials
 
@@ -15,11 +16,8 @@ struct ReceiptCommand: AsyncParsableCommand {
         try await backend.withBackend { backend in
             guard let device else { return try await backend.receipt(receiptID).show(json: output.json) }
             let answer = try await backend.answer(of: device, in: receiptID)
-            if output.json {
-                try Output.json(["device_uuid": device.lowercased, "answer": answer])
-            } else {
-                print(answer)
-            }
+            if output.json { return try Output.json(answer) }
+            print(answer.answer)
         }
     }
 }

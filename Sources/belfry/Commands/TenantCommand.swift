@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryAPI
 import BelfryCore
 import BelfryServer
 import FoundationEssentials
@@ -19,7 +20,7 @@ struct TenantCommand: AsyncParsableCommand {
             let tenant = try await common.withOperatorService(makingDatabase: true) {
                 try await $0.createTenant(name: try Name(name))
             }
-            if output.json { return try Output.json(TenantRow(tenant)) }
+            if output.json { return try Output.json(Admin.TenantReply(tenant)) }
             Output.fields([("tenant_uuid", tenant.uuid.lowercased)])
         }
     }
@@ -31,22 +32,9 @@ struct TenantCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let rows = try await common.withOperatorService { try await $0.tenants().map { TenantRow($0) } }
+            let rows = try await common.withOperatorService { try await $0.tenants().map(Admin.TenantReply.init) }
             if output.json { return try Output.json(rows) }
             Output.table(["tenant_uuid", "name", "created_at"], rows.map { [$0.tenant_uuid, $0.name, $0.created_at] })
         }
-    }
-}
-
-/// A tenant as scripts see it.
-private struct TenantRow: Encodable {
-    let tenant_uuid: String
-    let name: String
-    let created_at: String
-
-    init(_ tenant: Tenant) {
-        tenant_uuid = tenant.uuid.lowercased
-        name = tenant.name
-        created_at = tenant.createdAt.text
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryAPI
 import BelfryCore
 import FoundationEssentials
 
@@ -17,9 +18,9 @@ struct WriteOffCommand: AsyncParsableCommand {
 
     func run() async throws {
         let writeOff = try await backend.withBackend { try await $0.writeOff(receiptID) }
-        guard writeOff != .nothing else { return print("nothing is damaged") }
+        guard writeOff.devices > 0 || writeOff.fan_outs > 0 else { return print("nothing is damaged") }
         let rest =
-            writeOff.fanOuts > 0 ? ", and whom it had not come to yet on \(writeOff.fanOuts.grouped) platforms" : ""
+            writeOff.fan_outs > 0 ? ", and whom it had not come to yet on \(writeOff.fan_outs.grouped) platforms" : ""
         print("written off: \(writeOff.devices.grouped) devices\(rest)")
     }
 }

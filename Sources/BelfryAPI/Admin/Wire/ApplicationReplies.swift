@@ -1,0 +1,153 @@
+package import BelfryCore
+package import FoundationEssentials
+
+// What the admin API tells of applications and what they have: as the server writes it, and clients read it. Times are
+// in ISO 8601, UUIDs in lower case.
+
+extension Admin {
+    package struct ApplicationReply: Codable, Sendable {
+        package let app_uuid: String
+        package let name: String
+        @OrNull package var tenant_uuid: String?
+        package let created_at: String
+        /// Told once, when it was made.
+        package var api_key: String?
+        /// Told once, when it was made.
+        package var shared_secret: String?
+
+        package init(
+            _ application: BelfryCore.Application, tenant: UUID?, apiKey: String? = nil, sharedSecret: String? = nil
+        ) {
+            app_uuid = application.uuid.lowercased
+            name = application.name
+            _tenant_uuid = OrNull(wrappedValue: tenant?.lowercased)
+            created_at = application.createdAt.text
+            api_key = apiKey
+            shared_secret = sharedSecret
+        }
+    }
+
+    package struct ApplicationsReply: Codable, Sendable {
+        package let apps: [ApplicationReply]
+        @OrNull package var next_cursor: String?
+    }
+
+    package struct PlatformReply: Codable, Sendable {
+        package let platform_uuid: String
+        package let app_uuid: String
+        package let type: String
+        package let mode: String
+        package let name: String
+        package let devices: Int
+        /// `active` or `parked`.
+        package let state: String
+        /// Why it is parked.
+        package let parked: [ParkingReply]
+        /// The public part of its credentials, such as the VAPID public key.
+        package let `public`: [String: String]
+        @OrNull package var credentials_expire_at: String?
+        package let created_at: String
+        /// Told once, when it was made.
+        package var platform_secret: String?
+
+        package init(
+            _ platform: BelfryCore.Platform, of application: BelfryCore.Application, devices: Int, expiry: Instant?,
+            published: [String: String], secret: String? = nil
+        ) {
+            platform_uuid = platform.uuid.lowercased
+            app_uuid = application.uuid.lowercased
+            type = platform.kind.rawValue
+            mode = platform.mode.rawValue
+            name = platform.name
+            self.devices = devices
+            state = platform.parked == nil ? "active" : "parked"
+            parked = platform.parked.map { [ParkingReply($0)] } ?? []
+            `public` = published
+            _credentials_expire_at = OrNull(wrappedValue: expiry?.text)
+            created_at = platform.createdAt.text
+            platform_secret = secret
+        }
+    }
+
+    package struct PlatformsReply: Codable, Sendable {
+        package let platforms: [PlatformReply]
+    }
+
+    package struct ParkingReply: Codable, Sendable {
+        package let cause: String
+        package let detail: String
+        package let since: String
+
+        package init(_ parking: Parking) {
+            cause = parking.cause.rawValue
+            detail = parking.detail
+            since = parking.since.text
+        }
+    }
+
+    /// What a provider says of credentials.
+    package struct CredentialsTestReply: Codable, Sendable {
+        /// `works`, or why it does not.
+        package let result: String
+        @OrNull package var detail: String?
+
+        package init(_ test: CredentialsTest) {
+            result = test.name
+            _detail = OrNull(wrappedValue: test.detail)
+        }
+    }
+
+    package struct QuotasReply: Codable, Sendable {
+        package let quotas: [Quota]
+
+        /// A limit that is not there, and a use that each custom user id has for itself, are null.
+        package struct Quota: Codable, Sendable {
+            package let quota: String
+            @OrNull package var use: Int?
+            @OrNull package var limit: Int?
+            package let setting: String
+
+            package init(_ use: QuotaUse) {
+                quota = use.quota.rawValue
+                _use = OrNull(wrappedValue: use.use)
+                _limit = OrNull(wrappedValue: use.limit)
+                setting = use.quota.setting
+            }
+        }
+    }
+
+    package struct ChannelReply: Codable, Sendable {
+        package let channel_id: String
+        package let storage: String
+        /// What the channel is known by as a device; told when it was made.
+        package var device_uuid: String?
+
+        package init(_ channel: BroadcastChannel, device: UUID? = nil) {
+            channel_id = channel.id
+            storage = channel.storage.rawValue
+            device_uuid = device?.lowercased
+        }
+    }
+
+    package struct ChannelsReply: Codable, Sendable {
+        package let channels: [String]
+    }
+}
+
+extension Admin {
+    package struct TopicReply: Codable, Sendable {
+        package let name: String
+        @OrNull package var expires_at: String?
+
+        package init(_ topic: Topic) {
+            name = topic.name
+            _expires_at = OrNull(wrappedValue: topic.expiresAt?.text)
+        }
+    }
+
+    package struct TopicsReply: Codable, Sendable {
+        package let total: Int
+        package let topics: [TopicReply]
+        @OrNull package var next_cursor: String?
+    }
+}

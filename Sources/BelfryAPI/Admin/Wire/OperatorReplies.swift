@@ -1,0 +1,103 @@
+package import BelfryCore
+package import FoundationEssentials
+
+// What the admin API tells those who run Belfry and its tenants: as the server writes it, and clients read it. Times are in
+// ISO 8601, UUIDs in lower case.
+
+extension Admin {
+    package struct TenantReply: Codable, Sendable {
+        package let tenant_uuid: String
+        package let name: String
+        package let created_at: String
+
+        package init(_ tenant: Tenant) {
+            tenant_uuid = tenant.uuid.lowercased
+            name = tenant.name
+            created_at = tenant.createdAt.text
+        }
+    }
+
+    package struct TenantsReply: Codable, Sendable {
+        package let tenants: [TenantReply]
+        @OrNull package var next_cursor: String?
+    }
+
+    package struct KeyReply: Codable, Sendable {
+        package let key_id: String
+        package let name: String
+        package let scope: String
+        @OrNull package var tenant_uuid: String?
+        @OrNull package var app_uuid: String?
+        package let created_at: String
+        @OrNull package var last_used_at: String?
+        @OrNull package var previous_secret_until: String?
+        @OrNull package var revoked_at: String?
+        /// Told once, when it was made.
+        package var key: String?
+
+        package init(_ key: AdminKey, tenant: UUID?, application: UUID?, text: AdminKey.Text? = nil) {
+            key_id = key.id
+            name = key.name
+            scope = key.scope.rawValue
+            _tenant_uuid = OrNull(wrappedValue: tenant?.lowercased)
+            _app_uuid = OrNull(wrappedValue: application?.lowercased)
+            created_at = key.createdAt.text
+            _last_used_at = OrNull(wrappedValue: key.lastUsedAt?.text)
+            _previous_secret_until = OrNull(wrappedValue: key.previous?.validUntil.text)
+            _revoked_at = OrNull(wrappedValue: key.revokedAt?.text)
+            self.key = text?.text
+        }
+    }
+
+    package struct KeysReply: Codable, Sendable {
+        package let keys: [KeyReply]
+        @OrNull package var next_cursor: String?
+    }
+
+    package struct NodeReply: Codable, Sendable {
+        package let node_uuid: String
+        package let host: String
+        package let version: String
+        package let state: String
+        package let batches_in_flight: Int
+        package let since: String
+        package let last_seen_at: String
+
+        package init(_ node: Node) {
+            node_uuid = node.uuid.lowercased
+            host = node.host
+            version = node.version
+            state = node.state.rawValue
+            batches_in_flight = node.batchesInFlight
+            since = node.since.text
+            last_seen_at = node.lastSeenAt.text
+        }
+    }
+
+    package struct NodesReply: Codable, Sendable {
+        package let nodes: [NodeReply]
+    }
+
+    package struct AuditReply: Codable, Sendable {
+        package let entries: [Entry]
+        @OrNull package var next_cursor: String?
+
+        package struct Entry: Codable, Sendable {
+            package let at: String
+            @OrNull package var key_id: String?
+            @OrNull package var address: String?
+            package let action: String
+            package let subject: String
+            package let details: [String: String]
+
+            package init(_ entry: AuditEntry) {
+                at = entry.at.text
+                _key_id = OrNull(wrappedValue: entry.change.keyID)
+                _address = OrNull(wrappedValue: entry.change.address)
+                action = entry.change.action
+                subject = entry.change.subject
+                details = entry.change.details
+            }
+        }
+    }
+}

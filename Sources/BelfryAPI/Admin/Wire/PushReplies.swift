@@ -1,0 +1,257 @@
+package import BelfryCore
+package import FoundationEssentials
+
+// What the admin API tells of pushes: as the server writes it, and clients read it. Times are in ISO 8601, UUIDs in lower
+// case.
+
+extension Admin {
+    package struct CreatedPushReply: Codable, Sendable {
+        package let receipt_id: String
+
+        package init(_ push: Push) { receipt_id = push.receiptID.lowercased }
+    }
+
+    package struct CreatedScheduleReply: Codable, Sendable {
+        package let schedule_id: String
+    }
+
+    package struct ReceiptReply: Codable, Sendable {
+        package let receipt_id: String
+        package let app_uuid: String
+        package let state: String
+        package let lane: String
+        package let devices: Int
+        /// By the answer's name, the reason behind a colon.
+        package let counts: [String: Int]
+        package let accepted_at: String
+        @OrNull package var expires_at: String?
+        @OrNull package var first_answer_at: String?
+        @OrNull package var settled_at: String?
+        package let parked: [ParkingReply]
+        /// Batches that cannot be read: see `belfry write-off`.
+        package let damaged_batches: Int
+        /// Platforms where its audience cannot be looked for, since the push itself cannot be read.
+        package let damaged_fan_outs: Int
+        /// Why providers could not be connected to where devices wait; told of one push, not in lists.
+        package var connection_faults: [ConnectionFaultReply]?
+
+        package init(_ receipt: Receipt, of application: BelfryCore.Application, faults: [PlatformFault]? = nil) {
+            receipt_id = receipt.push.receiptID.lowercased
+            app_uuid = application.uuid.lowercased
+            state = receipt.state.rawValue
+            lane = "\(receipt.push.lane)"
+            devices = receipt.devices
+            counts = receipt.counts.named
+            accepted_at = receipt.push.acceptedAt.text
+            _expires_at = OrNull(wrappedValue: receipt.push.expiresAt?.text)
+            _first_answer_at = OrNull(wrappedValue: receipt.firstAnswerAt?.text)
+            _settled_at = OrNull(wrappedValue: receipt.settledAt?.text)
+            parked = receipt.parked.map(ParkingReply.init)
+            damaged_batches = receipt.damagedBatches
+            damaged_fan_outs = receipt.damagedFanOuts
+            connection_faults = faults?.map(ConnectionFaultReply.init)
+        }
+    }
+
+    package struct ReceiptsReply: Codable, Sendable {
+        package let pushes: [ReceiptReply]
+        @OrNull package var next_cursor: String?
+    }
+
+    /// A receipt, with what the push says and to whom; null where it cannot be read, or is no longer kept.
+    struct PushReply: Encodable {
+        let receipt: ReceiptReply
+        let request: PushRequest?
+
+        private enum CodingKeys: String, CodingKey { case message, target }
+
+        func encode(to encoder: any Encoder) throws {
+            try receipt.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(request?.content.json ?? .null, forKey: .message)
+            try container.encode(request?.target.json ?? .null, forKey: .target)
+        }
+    }
+
+    package struct ConnectionFaultReply: Codable, Sendable {
+        package let platform_uuid: String
+        package let fault: String
+        package let detail: String
+        package let last_at: String
+
+        package init(_ fault: PlatformFault) {
+            platform_uuid = fault.platform.lowercased
+            self.fault = fault.fault.kind.rawValue
+            detail = fault.fault.detail
+            last_at = fault.at.text
+        }
+    }
+
+    package struct WriteOffReply: Codable, Sendable {
+        package let devices: Int
+        package let fan_outs: Int
+
+        package init(_ writeOff: WriteOff) {
+            devices = writeOff.devices
+            fan_outs = writeOff.fanOuts
+        }
+    }
+
+    /// What became of a push on each platform.
+    package struct PlatformCountsReply: Codable, Sendable {
+        package let platforms: [Counts]
+
+        /// What was on deleted platforms is told together, without a platform.
+        package struct Counts: Codable, Sendable {
+            @OrNull package var platform_uuid: String?
+            @OrNull package var type: String?
+            @OrNull package var name: String?
+            package let devices: Int
+            package let counts: [String: Int]
+
+            package init(_ platform: BelfryCore.Platform?, _ counts: [Answer: Int]) {
+                _platform_uuid = OrNull(wrappedValue: platform?.uuid.lowercased)
+                _type = OrNull(wrappedValue: platform?.kind.rawValue)
+                _name = OrNull(wrappedValue: platform?.name)
+                devices = counts.values.reduce(0, +)
+                self.counts = counts.named
+            }
+        }
+    }
+
+    /// What became of one device.
+    package struct DeviceAnswerReply: Codable, Sendable {
+        package let device_uuid: String
+        package let answer: String
+
+        package init(_ device: UUID, _ answer: Answer) {
+            device_uuid = device.lowercased
+            self.answer = answer.name
+        }
+    }
+}
+
+extension Admin {
+    /// Devices with one kind of answer.
+    package struct DeviceAnswersReply: Codable, Sendable {
+        package let devices: [Device]
+        @OrNull package var next_cursor: String?
+
+        package struct Device: Codable, Sendable {
+            package let device_uuid: String
+            /// null where the platform was deleted.
+            @OrNull package var platform_uuid: String?
+            package let answer: String
+
+            package init(_ device: UUID, on platform: UUID?, _ answer: Answer) {
+                device_uuid = device.lowercased
+                _platform_uuid = OrNull(wrappedValue: platform?.lowercased)
+                self.answer = answer.name
+            }
+        }
+    }
+}
+
+extension Admin {
+    package struct ScheduleReply: Codable, Sendable {
+        package let schedule_id: String
+        /// `waiting`, or how it ended.
+        package let state: String
+        package let due_at: String
+        package let created_at: String
+        @OrNull package var expires_at: String?
+        @OrNull package var body: String?
+        @OrNull package var ended_at: String?
+        /// Of the push that it became.
+        package let receipt_id: String?
+        /// Why it was refused.
+        package let reason: String?
+
+        package init(_ schedule: Schedule) {
+            schedule_id = schedule.key.id
+            state = schedule.ending?.how.name ?? "waiting"
+            due_at = schedule.dueAt.text
+            created_at = schedule.createdAt.text
+            _expires_at = OrNull(wrappedValue: schedule.pushRequest.expiresAt?.text)
+            _body = OrNull(wrappedValue: schedule.pushRequest.content.body)
+            _ended_at = OrNull(wrappedValue: schedule.ending?.at.text)
+            (receipt_id, reason) =
+                switch schedule.ending?.how {
+                case .sent(let receiptID): (receiptID.lowercased, nil)
+                case .refused(let reason): (nil, reason)
+                case .cancelled, .expired, nil: (nil, nil)
+                }
+        }
+    }
+
+    package struct SchedulesReply: Codable, Sendable {
+        package let schedules: [ScheduleReply]
+        @OrNull package var next_cursor: String?
+    }
+
+    /// What apps told of their pushes on one platform, by time.
+    package struct AnalyticsReply: Codable, Sendable {
+        /// `hour` or `day`.
+        package let by: String
+        package let buckets: [Bucket]
+
+        package struct Bucket: Codable, Sendable {
+            package let start: String
+            package let counts: [String: Int64]
+        }
+    }
+
+    /// What apps told of one push, by platform.
+    package struct PushAnalyticsReply: Codable, Sendable {
+        package let platforms: [Counts]
+
+        package struct Counts: Codable, Sendable {
+            package let platform_uuid: String
+            package let counts: [String: Int64]
+        }
+    }
+
+    package struct GeofenceTriggersReply: Codable, Sendable {
+        package let triggers: [Triggers]
+        @OrNull package var next_cursor: String?
+
+        package struct Triggers: Codable, Sendable {
+            package let geofence_id: Int64
+            /// null where the app did not tell which.
+            @OrNull package var location_id: Int64?
+            /// null where the platform was deleted.
+            @OrNull package var platform_uuid: String?
+            package let count: Int64
+            package let last_at: String
+
+            package init(_ triggers: GeofenceTriggers, on platform: UUID?) {
+                geofence_id = triggers.spot.geofence.rawValue
+                _location_id = OrNull(wrappedValue: triggers.spot.location?.rawValue)
+                _platform_uuid = OrNull(wrappedValue: platform?.lowercased)
+                count = triggers.count
+                last_at = triggers.lastAt.text
+            }
+        }
+    }
+}
+
+extension [Answer: Int] {
+    fileprivate var named: [String: Int] {
+        [String: Int](uniqueKeysWithValues: filter { $0.value > 0 }.map { ($0.key.name, $0.value) })
+    }
+}
+
+extension JSONValue: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let values): try container.encode(values)
+        case .object(let members): try container.encode(members)
+        }
+    }
+}
