@@ -36,13 +36,6 @@ extension Admin {
         }
 
         var author: AuditAuthor { AuditAuthor(key, address: address) }
-
-        /// What the audit log is told of something that an application has.
-        func change(
-            _ action: String, _ application: Application, _ details: [String: String] = [:]
-        ) -> AuditedChange {
-            AuditedChange(by: author, action, application, details)
-        }
     }
 }
 

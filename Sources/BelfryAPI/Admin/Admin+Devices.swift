@@ -60,11 +60,7 @@ extension Admin {
         private func deactivate(
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) async throws -> Response {
-            let change = AuditedChange(
-                by: call.author, "device.deactivate", device.uuid.lowercased, of: Permission.Subject(application))
-            try await factory.store.audited(change) {
-                try await factory.store.unregister(device.uuid, on: platform.key)
-            }
+            try await factory.admin.deactivate(device, on: platform, of: application, by: call.author)
             return Response(status: .noContent)
         }
 
@@ -72,16 +68,9 @@ extension Admin {
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) async throws -> Response {
             let text = try await call.bodyIfAny(as: TestPush.self).text ?? "This is a test."
-            let pushRequest = PushRequest(
-                content: Push.Content(body: text), target: try Target(devices: [device.uuid]), lane: .urgent)
-            let change = AuditedChange(
-                by: call.author, "device.test_push", device.uuid.lowercased, of: Permission.Subject(application))
             return try await factory.shares.holding(.tests, for: ShareHolder(call.key, application)) {
                 try factory.accepted(
-                    try await factory.store.audited(change) {
-                        try await factory.pushes.send(pushRequest, for: application.key)
-                    },
-                    call)
+                    try await factory.pushes.sendTest(text, to: device, of: application, by: call.author), call)
             }
         }
     }

@@ -30,13 +30,8 @@ extension Admin {
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let plan = try await call.body(as: GeofenceBody.self).plan()
-            let change = call.change(
-                "geofence.create", application,
-                ["locations": plan.locations.map { "\($0)" }.joined(separator: ", "), "trigger": plan.trigger.rawValue])
-            let geofence = try await factory.store.audited(change) {
-                try await factory.store.create(plan, of: application.key)
-            }
-            return try .created(GeofenceReply(geofence))
+            return try .created(
+                GeofenceReply(try await factory.admin.create(plan, of: application, by: call.author)))
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
@@ -47,13 +42,8 @@ extension Admin {
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<Geofence> = call.key("geofence_id") else { throw APIError.missing("geofence") }
             let body = try await call.body(as: GeofenceBody.self)
-            let change = call.change("geofence.update", application, ["geofence": "\(key)"])
-            let geofence = try await factory.store.audited(change) {
-                guard
-                    let geofence = try await factory.store.update(
-                        key, of: application.key, change: { old in try body.plan(over: old) })
-                else { throw APIError.missing("geofence") }
-                return geofence
+            let geofence = try await factory.admin.update(key, of: application, by: call.author) { old in
+                try body.plan(over: old)
             }
             return try Response(GeofenceReply(geofence))
         }
@@ -61,8 +51,7 @@ extension Admin {
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<Geofence> = call.key("geofence_id") else { throw APIError.missing("geofence") }
             _ = try await factory.unlessDamaged { try await found(call, application) }
-            let change = call.change("geofence.delete", application, ["geofence": "\(key)"])
-            _ = try await factory.store.audited(change) { try await factory.store.delete(key, of: application.key) }
+            try await factory.admin.delete(key, of: application, by: call.author)
             return Response(status: .noContent)
         }
 

@@ -30,11 +30,8 @@ extension Admin {
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let plan = try await call.body(as: GroupBody.self).plan()
-            let change = call.change("location_group.create", application, ["name": plan.name])
-            let group = try await factory.store.audited(change) {
-                try await factory.store.create(plan, of: application.key)
-            }
-            return try .created(LocationGroupReply(group))
+            return try .created(
+                LocationGroupReply(try await factory.admin.create(plan, of: application, by: call.author)))
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
@@ -45,13 +42,8 @@ extension Admin {
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<LocationGroup> = call.key("group_id") else { throw APIError.missing("location group") }
             let body = try await call.body(as: GroupBody.self)
-            let change = call.change("location_group.update", application, ["group": "\(key)"])
-            let group = try await factory.store.audited(change) {
-                guard
-                    let group = try await factory.store.update(
-                        key, of: application.key, change: { old in try body.plan(over: old) })
-                else { throw APIError.missing("location group") }
-                return group
+            let group = try await factory.admin.update(key, of: application, by: call.author) { old in
+                try body.plan(over: old)
             }
             return try Response(LocationGroupReply(group))
         }
@@ -59,8 +51,7 @@ extension Admin {
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<LocationGroup> = call.key("group_id") else { throw APIError.missing("location group") }
             let group = try await factory.unlessDamaged { try await found(call, application) }
-            let change = call.change("location_group.delete", application, ["name": group?.name ?? "\(key)"])
-            _ = try await factory.store.audited(change) { try await factory.store.delete(key, of: application.key) }
+            try await factory.admin.delete(key, named: group?.name, of: application, by: call.author)
             return Response(status: .noContent)
         }
 

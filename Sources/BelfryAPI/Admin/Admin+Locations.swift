@@ -30,11 +30,8 @@ extension Admin {
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let place = try await call.body(as: PlaceBody.self).place()
-            let change = call.change("location.create", application, ["name": place.name])
-            let location = try await factory.store.audited(change) {
-                try await factory.store.create(place, of: application.key)
-            }
-            return try .created(LocationReply(location))
+            return try .created(
+                LocationReply(try await factory.admin.create(place, of: application, by: call.author)))
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
@@ -48,13 +45,8 @@ extension Admin {
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<Location> = call.key("location_id") else { throw APIError.missing("location") }
             let body = try await call.body(as: PlaceBody.self)
-            let change = call.change("location.update", application, ["location": "\(key)"])
-            let location = try await factory.store.audited(change) {
-                guard
-                    let location = try await factory.store.update(
-                        key, of: application.key, change: { old in try body.place(over: old) })
-                else { throw APIError.missing("location") }
-                return location
+            let location = try await factory.admin.update(key, of: application, by: call.author) { old in
+                try body.place(over: old)
             }
             return try Response(LocationReply(location))
         }
@@ -67,8 +59,7 @@ extension Admin {
                 }
                 return location
             }
-            let change = call.change("location.delete", application, ["name": location?.place.name ?? "\(key)"])
-            _ = try await factory.store.audited(change) { try await factory.store.delete(key, of: application.key) }
+            try await factory.admin.delete(key, named: location?.place.name, of: application, by: call.author)
             return Response(status: .noContent)
         }
     }

@@ -54,11 +54,7 @@ extension Admin {
             let key = try key(call)
             let schedule = try await factory.unlessDamaged { try await found(call, application) }
             guard schedule?.ending == nil else { throw Self.tooLate }
-            let change = call.change("schedule.cancel", application, ["schedule": key.id])
-            let isCancelled = try await factory.store.audited(change) {
-                try await factory.store.cancel(key, of: application.key)
-            }
-            guard isCancelled else { throw Self.tooLate }
+            guard try await factory.pushes.cancel(key, of: application, by: call.author) else { throw Self.tooLate }
             return Response(status: .noContent)
         }
 

@@ -34,11 +34,7 @@ extension Admin {
         /// A topic that is there stays as it is, and is answered with 200.
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let topic = try await call.body(as: NewTopicBody.self).checked(at: factory.clock.now)
-            let change = call.change("topic.create", application, ["topic": topic.name])
-            let fates = try await factory.store.audited(change) {
-                try await factory.store.create([topic], of: application.key)
-            }
-            guard let fate = fates.first else { throw APIError.missing("topic") }
+            let fate = try await factory.admin.create(topic, of: application, by: call.author)
             let isNew = if case .created = fate { true } else { false }
             return try Response(status: isNew ? .created : .ok, TopicReply(fate.topic))
         }
@@ -49,10 +45,7 @@ extension Admin {
                 let topic = try await factory.store.topic(
                     named: try Topic.normalized(name, field: "topic"), of: application.key)
             else { throw APIError.missing("topic") }
-            let change = call.change("topic.delete", application, ["topic": topic.name])
-            _ = try await factory.store.audited(change) {
-                try await factory.store.deleteTopics([topic.key], of: application.key)
-            }
+            try await factory.admin.delete(topic, of: application, by: call.author)
             return Response(status: .noContent)
         }
     }

@@ -1,13 +1,12 @@
 import FoundationEssentials
 
-/// Makes, changes and deletes tenants, applications, platforms and admin keys, for every way in alike. Each change leaves its line in
-/// the audit log.
+/// Makes, changes and deletes tenants, admin keys, applications and what they have, for every API and command alike. Each
+/// change leaves its line in the audit log.
 ///
 /// A secret that is made is returned once; what is kept is its hash, or its seal where it must be read again.
 package struct AdminService: Sendable {
-    package typealias Stores = ApplicationStore & RegistryUpkeep & TenantStore & AdminKeyStore & DirectoryStore
-        & DamageStore
-        & AuditStore
+    package typealias Stores = ApplicationStore & RegistryUpkeep & TenantStore & AdminKeyStore & DeviceStore
+        & DirectoryStore & TopicStore & LocationStore & GeofenceStore & DamageStore & AuditStore
 
     let store: any Stores
     let vault: any Vault

@@ -39,6 +39,25 @@ package struct PushService: Sendable {
         return try await store.audited(change) { try await schedule(pushRequest, at: dueAt, for: application.key) }
     }
 
+    /// Sends one device a push before all others, to see whether it arrives; with a line in the audit log.
+    package func sendTest(
+        _ text: String, to device: Device, of application: Application, by author: AuditAuthor
+    ) async throws -> Push {
+        let pushRequest = PushRequest(
+            content: Push.Content(body: text), target: try Target(devices: [device.uuid]), lane: .urgent)
+        let change = AuditedChange(
+            by: author, "device.test_push", device.uuid.lowercased, of: Permission.Subject(application))
+        return try await store.audited(change) { try await send(pushRequest, for: application.key) }
+    }
+
+    /// Returns false when the schedule does not wait any more; with a line in the audit log.
+    package func cancel(
+        _ key: Key<Schedule>, of application: Application, by author: AuditAuthor
+    ) async throws -> Bool {
+        let change = AuditedChange(by: author, "schedule.cancel", application, ["schedule": key.id])
+        return try await store.audited(change) { try await store.cancel(key, of: application.key) }
+    }
+
     /// The push that the push request makes at present.
     package func draft(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> NewPush {
         let receiptID = IdempotentID.make()
