@@ -40,10 +40,10 @@ struct DeliveryWorker: Sendable {
         }
     }
 
-    /// What the batch needs. A delivery worker that is called off hands the batch back at once, since nobody was told
+    /// What the batch needs. A delivery worker that is called off hands the batch back at once, since no device was told
     /// yet.
     ///
-    /// A lapsed batch lapses again instead: somebody may have been told before, and a lease that ended in order would
+    /// A lapsed batch lapses again instead: a device may have been told before, and a lease that ended in order would
     /// hide it.
     private func load(_ batch: Batch) async throws -> BatchLoad? {
         do {

@@ -3,7 +3,7 @@ import BelfryCore
 /// Divides the in-flight budget among platforms, so that those that are slow never take it from the others.
 ///
 /// A provider that stalls keeps its batches until their deadline, a thousand times as long as one that answers. So no
-/// platform takes more than a half of what is free, which leaves something for whoever comes next; and platforms whose
+/// platform takes more than a half of what is free, which leaves something for the next platform; and platforms whose
 /// batches stay long share one half of the in-flight budget, the other half is for the rest.
 struct InFlightBudget {
     /// How fast a platform's last batch was answered.

@@ -1,7 +1,7 @@
 import BelfryCore
 import Synchronization
 
-/// Wakes one waiting task. A signal that nobody waits for is kept for the next who waits; further ones are the same
+/// Wakes one waiting task. A signal that no task waits for is kept for the next that waits; further ones are the same
 /// signal.
 final class WakeSignal: Sendable {
     private struct State {
@@ -19,7 +19,7 @@ final class WakeSignal: Sendable {
         wake { state in state.isRaised = true }
     }
 
-    /// Signals for the last time: from now on nobody waits.
+    /// Signals for the last time: from now on no task waits.
     func close() {
         wake { state in state.isClosed = true }
     }

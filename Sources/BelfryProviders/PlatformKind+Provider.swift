@@ -3,7 +3,7 @@ package import BelfryCore
 // The one place where the kinds of platform are listed with their providers.
 
 extension PlatformKind {
-    /// What the credentials of its platforms are, and so who delivers to them; nil for a kind that nobody here delivers to.
+    /// What the credentials of its platforms are, and so what delivers to them; nil for a kind that no provider here delivers to.
     package var provider: (any PlatformCredentials.Type)? {
         switch self {
         case .apple: APNsPlatformCredentials.self

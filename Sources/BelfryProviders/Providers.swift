@@ -3,7 +3,7 @@ import Synchronization
 
 /// Keeps one provider for each platform, and replaces it when the platform's credentials change.
 ///
-/// The old one is drained while the new one already works, so that a change of credentials costs nobody anything.
+/// The old one is drained while the new one already works, so that a change of credentials costs no push anything.
 package final class Providers: ProviderDirectory {
     private struct Entry {
         let version: Int64

@@ -12,7 +12,7 @@ struct ServerParts: Sendable {
     private let clock: any WallClock
     private let logger: Logger
 
-    // In: whoever calls is known, and made to wait where it asks for too much.
+    // In: callers are known, and made to wait where they ask for too much.
     let certificates: Certificates
     let requestLimiter: RequestLimiter
     let shares: ShareLimiter

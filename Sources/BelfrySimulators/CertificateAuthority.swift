@@ -3,7 +3,7 @@ import FoundationEssentials
 import SwiftASN1
 import X509
 
-/// A certificate authority made on the spot, for simulators and for those who talk to them.
+/// A certificate authority made on the spot, for simulators and their clients.
 package struct CertificateAuthority: Sendable {
     /// A certificate with its key.
     package struct Identity: Sendable {

@@ -18,7 +18,7 @@ public struct GCMMessage: Sendable, Hashable {
 
     /// - Parameters:
     ///   - timeToLive: seconds; 0 is now or never.
-    ///   - isDryRun: the message is checked and delivered to nobody.
+    ///   - isDryRun: the message is checked and not delivered.
     public init(
         data: [String: String], collapseKey: String? = nil, timeToLive: Int64? = nil, isHighPriority: Bool = false,
         isDryRun: Bool = false

@@ -28,7 +28,7 @@ public struct HMSMessage: Sendable, Hashable {
     ///   - data: the text the app gets, by custom JSON.
     ///   - timeToLive: seconds; nil leaves it at a day.
     ///   - collapseKey: -1 keeps all that wait for a device, any other the last with the same key.
-    ///   - isValidatedOnly: the message is checked and delivered to nobody.
+    ///   - isValidatedOnly: the message is checked and not delivered.
     public init(
         data: String, timeToLive: Int64? = nil, collapseKey: Int? = nil, isHighPriority: Bool = false,
         isValidatedOnly: Bool = false

@@ -16,7 +16,7 @@ struct RequestQueue {
 
     /// - Parameter names: the lane of each item.
     init(_ names: [some Hashable], width: Int) {
-        precondition(width > 0, "somebody has to work")
+        precondition(width > 0, "a queue has a worker at least")
         var numbers: [AnyHashable: Int] = [:]
         var places: [Int] = []
         for (item, name) in names.enumerated() {

@@ -58,7 +58,7 @@ public struct PAPClient: Sendable {
     ///
     /// One request for each device: of a request for many the gateway would tell one result.
     public func send(_ message: PAPMessage, to devices: [PAPDevice], within deadline: Duration) async -> [PAPAnswer] {
-        // Unlikely to stand in the content, and drawn anew so that nobody can put it there.
+        // Unlikely to stand in the content, and drawn anew so that no sender can put it there.
         let boundary = "belfry-\(UInt64.random(in: .min ... .max))-\(UInt64.random(in: .min ... .max))"
         let headers: HTTPHeaders = [
             "content-type": "multipart/related; boundary=\(boundary); type=application/xml",

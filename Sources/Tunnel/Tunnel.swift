@@ -59,7 +59,7 @@ public struct Tunnel: Sendable {
         }
     }
 
-    /// The error with the proxy's name before it; whoever watches is told.
+    /// The error with the proxy's name before it; the observer is told.
     private func named(_ error: any Error) -> TunnelError {
         let own = error as? TunnelError ?? TunnelError(.garbled, "\(error)")
         let error = TunnelError(own.code, "the proxy \(proxy): \(own.reason)")

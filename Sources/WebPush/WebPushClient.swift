@@ -11,7 +11,7 @@ public struct WebPushClient: Sendable {
     public struct Configuration: Sendable {
         /// How many requests are under way at a time.
         public var width = 64
-        /// How long one request may take. A service that hangs holds nobody else up for longer.
+        /// How long one request may take. A service that hangs holds other requests up no longer.
         public var requestDeadline = Duration.seconds(10)
         /// Instead of the HTTP client's own, for simulators.
         public var tls: TLSConfiguration?
@@ -107,7 +107,7 @@ extension WebPushAnswer {
     }
 }
 
-/// Encryption alone, for measuring and for those who post by other means.
+/// Encryption alone, for measurements and for callers that post by other means.
 extension WebPushMessage {
     /// The body of the request: the payload, encrypted for one browser with a fresh key pair.
     public func body(for subscription: WebPushSubscription) throws(WebPushError) -> [UInt8] {

@@ -20,7 +20,7 @@ import Testing
             (.writesBatchesTwice, "stand in two places"),
             (.believesEveryDeadToken, "is inactive"), (.deactivatesOnRefusedCredentials, "is inactive"),
             (.skipsTheReachable, "was skipped"),
-            (.refusesToAdvance, "hang"), (.sendsSchedulesTwice, "nobody asked for it"),
+            (.refusesToAdvance, "hang"), (.sendsSchedulesTwice, "no client asked for it"),
             (.cancelsInVain, "was cancelled, and is sent"), (.forgetsSchedules, "hang"),
             (.forgetsRetryTimes, "before the time"), (.prolongsRetryTimes, "waits until"),
         ] as [(FaultyStore.Fault, String)])

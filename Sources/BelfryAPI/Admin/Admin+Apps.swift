@@ -60,7 +60,7 @@ extension Admin {
             return try Response(try await reply(renamed))
         }
 
-        /// For those who may change its tenant: an application's admin cannot take away the ground it stands on.
+        /// For keys that may change its tenant: an application's admin cannot take away the ground it stands on.
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             try call.require(.change, on: .tenant(application.tenantKey), called: "app")
             let force = try Query(call, ["force"]).bool("force")

@@ -4,7 +4,7 @@ import Hummingbird
 import Logging
 
 extension Admin {
-    /// A request to the admin API, by somebody who is known.
+    /// A request to the admin API, whose key is known.
     struct Call: Sendable {
         let request: Request
         let parameters: Parameters

@@ -17,7 +17,7 @@ extension Admin {
             ]
         }
 
-        /// All that the provider has, whoever made them.
+        /// All that the provider has, made here or elsewhere.
         private func list(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
             try Response(ChannelsReply(channels: try await factory.channels.channels(on: platform)))
         }

@@ -44,7 +44,7 @@ extension Admin {
             return matches.contains(true) ? key : nil
         }
 
-        /// A use that cannot be written down keeps nobody from working.
+        /// A use that cannot be written down does not stop the request.
         private func note(_ key: AdminKey, _ logger: Logger) async {
             guard key.isUseWorthNoting(at: clock.now) else { return }
             do {

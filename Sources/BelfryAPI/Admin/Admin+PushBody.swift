@@ -121,7 +121,7 @@ extension Admin {
                 throw InvalidInput(
                     field: "target",
                     isNamed
-                        ? "names somebody, so everyone cannot be meant"
+                        ? "names devices, topics or users, so everyone cannot be meant"
                         : "has to name devices, channels, topics or custom_user_ids, or say everyone: true")
             }
             guard devices == nil || topics.isEmpty && customUserIDs.isEmpty && platforms == nil else {

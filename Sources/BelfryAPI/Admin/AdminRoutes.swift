@@ -13,7 +13,7 @@ package struct AdminRoutes: Sendable {
     private let bodyBytesMax: Int
 
     /// - Parameters:
-    ///   - requestLimiter: one for all APIs; nil limits nobody but guessers.
+    ///   - requestLimiter: one for all APIs; nil limits guessers alone.
     ///   - shares: one for all APIs.
     ///   - events: nil leaves the event stream out.
     ///   - idempotencyHold: longer than any request may take.
@@ -43,7 +43,7 @@ package struct AdminRoutes: Sendable {
         }
     }
 
-    /// All of them, for whoever adds them to a router, describes them or tries them.
+    /// All of them, to be added to a router, described or tried.
     var routes: [Admin.Route] {
         Admin.Tenants(factory: factory).routes + Admin.Keys(factory: factory).routes
             + Admin.Apps(factory: factory).routes

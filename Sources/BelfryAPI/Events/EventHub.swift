@@ -175,7 +175,7 @@ extension EventHub {
             place: lastID.map { place(of: $0, upTo: admitted.last) } ?? .init(number: admitted.last, isKnown: true))
     }
 
-    /// Unless there is one. Nobody reads in it yet.
+    /// Unless there is one. It has no reader yet.
     private func openLog(for application: Key<BelfryCore.Application>) async throws {
         guard state.withLock({ $0.logs[application] == nil }) else { return }
         let newest = try await store.receipts(of: application, before: nil, limit: options.stepSize)

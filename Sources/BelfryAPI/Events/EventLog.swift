@@ -1,7 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 
-/// What is known of the pushes of one application that somebody reads about.
+/// What is known of the pushes of one application that has readers.
 ///
 /// It is told which pushes may have changed, and now and then which are open and which are the newest; events are what
 /// differs between two receipts. So the counters of an event are the receipt's, they never go back, and a delivery that is

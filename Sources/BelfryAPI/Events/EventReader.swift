@@ -2,7 +2,7 @@ import BelfryCore
 import Metrics
 import NIOCore
 
-/// One reader of an application's events, and its place among them. Whoever drops it has left.
+/// One reader of an application's events, and its place among them. It has left when this is released.
 package final class EventReader: Sendable {
     private let hub: EventHub
     private let application: Key<Application>
@@ -13,7 +13,7 @@ package final class EventReader: Sendable {
 
     struct Place: Sendable {
         var number: Int64
-        /// Whether it was given out by this process; nobody knows how much is missing since another place.
+        /// Whether it was given out by this process; how much is missing since another place is not known.
         var isKnown: Bool
     }
 

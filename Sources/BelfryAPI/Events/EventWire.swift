@@ -32,7 +32,7 @@ struct EventWire {
         write(event.kind.rawValue, id: id, json.buffer)
     }
 
-    /// - Parameter count: nil when nobody knows.
+    /// - Parameter count: nil when it is not known.
     mutating func lost(_ count: Int64?) {
         var json = JSONWriter()
         json.object { json in

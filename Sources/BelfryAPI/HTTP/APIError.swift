@@ -13,7 +13,7 @@ package struct APIError: Error, Sendable {
     }
 }
 
-/// The client went away or broke the protocol in the middle of its body, so that there is nobody to answer.
+/// The client went away or broke the protocol in the middle of its body, so that there is no client to answer.
 struct BodyUnreadable: Error {
     let cause: any Error
 }

@@ -41,7 +41,7 @@ struct Authenticator: Sendable {
         return application
     }
 
-    /// Whoever shows no credentials guesses nothing.
+    /// A request without credentials guesses nothing.
     private func check<Known>(
         _ request: Request, _ context: APIContext, _ look: (BasicCredentials) async throws -> Known?
     ) async throws -> Known? {

@@ -5,7 +5,7 @@ import HTTPTypes
 package import Hummingbird
 import NIOCore
 
-/// Serves `api/openapi.yaml`, which describes every path of every API. It holds no secret, so nobody is asked who they are.
+/// Serves `api/openapi.yaml`, which describes every path of every API. It holds no secret, so it needs no credentials.
 package struct Contract: Sendable {
     package init() {}
 

@@ -10,7 +10,7 @@ import NIOCore
 ///
 /// The name is held in the database before the request runs. What the request makes gets the record's idempotent id for
 /// its id, so that a repetition after a crash finds it (`IdempotentID`); a request whose handler cannot do that is not
-/// run again once nobody knows what became of it. Answers are stored sealed. Requests without the header pass
+/// run again once what became of it is not known. Answers are stored sealed. Requests without the header pass
 /// untouched.
 package struct IdempotencyMiddleware: Sendable {
     private let store: any IdempotencyStore

@@ -7,8 +7,8 @@ import Synchronization
 
 /// Stands before every route: makes guessers wait, and callers who ask for more than their share.
 ///
-/// Whoever is made to wait gets a 429 at once; no answer is held back, so waiting holds no connection. On the way of a
-/// caller that nobody has a quarrel with stand one atomic load, and its bucket if its kind has a limit.
+/// A caller that is made to wait gets a 429 at once; no answer is held back, so waiting holds no connection. On the way of a
+/// caller that has failed nothing stand one atomic load, and its bucket if its kind has a limit.
 package final class RequestLimiter: Sendable {
     package struct Options: Sendable {
         /// For all nodes together. Callers whose kind has none are not limited.

@@ -45,7 +45,7 @@ package final class ShareLimiter: Sendable {
         return try await body()
     }
 
-    /// Holds one of a share until the body of the answer has been written or nobody reads it any more.
+    /// Holds one of a share until the body of the answer has been written or the client has left.
     func streaming(
         _ share: Share, for holder: ShareHolder, _ answer: () async throws -> Response
     ) async throws -> Response {
@@ -75,7 +75,7 @@ package final class ShareLimiter: Sendable {
     }
 }
 
-/// A part of a share, which is given back when it ends, or when nobody has it any more.
+/// A part of a share, which is given back when it ends, or when it is released.
 final class ShareLease: Sendable {
     private let giveBack: Mutex<(@Sendable () -> Void)?>
 

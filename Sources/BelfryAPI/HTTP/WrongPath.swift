@@ -66,7 +66,7 @@ enum WrongPath {
         return meant == parts ? nil : "Did you mean '/\(joined(meant[...]))'?"
     }
 
-    /// The path that is meant by whoever comes to this one with the credentials of the other kind.
+    /// The path that a caller means that comes to this one with credentials of the other kind.
     static func neighbour(of path: String) -> String? {
         switch path.split(separator: "/").dropFirst().first {
         case "geofence": "Devices fetch their geofences at '/v1/geofences', with platform_uuid:platform_secret"

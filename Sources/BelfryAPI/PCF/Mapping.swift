@@ -68,7 +68,7 @@ extension Target {
         try Self.checkCount(ofDevices: target.devices.count)
         let isByDevice = !target.devices.isEmpty
         try self.init(
-            // A text that is no UUID is nobody's: it is passed over, and does not open the push to everyone.
+            // A text that is no UUID is no device's: it is passed over, and does not open the push to everyone.
             devices: isByDevice ? target.devices.compactMap(UUID.init(uuidString:)) : nil, topics: target.topics,
             customUserIDs: target.customUserIDs, platforms: isByDevice ? nil : try target.kinds(),
             isInteractiveOnly: target.isInteractiveOnly)

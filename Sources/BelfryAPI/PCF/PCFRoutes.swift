@@ -19,7 +19,7 @@ package struct PCFRoutes: Sendable {
     private let health: @Sendable () async -> PCFv1.Health
 
     /// - Parameters:
-    ///   - requestLimiter: one for all APIs; nil limits nobody but guessers.
+    ///   - requestLimiter: one for all APIs; nil limits guessers alone.
     ///   - shares: one for all APIs.
     ///   - health: asked for each `/healthcheck`; it has to answer in time by itself.
     package init(

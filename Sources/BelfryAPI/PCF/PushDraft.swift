@@ -34,7 +34,7 @@ extension PCFv1 {
             return Push.Content(body: body, custom: message.custom)
         }
 
-        /// nil when there is no target; throws when there is one that names nobody.
+        /// nil when there is no target; throws when there is one that names no device.
         func target() throws(InvalidInput) -> Target? {
             guard let names else { return nil }
             guard names.isGiven else { throw Self.targetIsMissing }

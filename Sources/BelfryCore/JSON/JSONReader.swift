@@ -199,7 +199,7 @@ package struct JSONReader {
         }
     }
 
-    /// Reads a value that nobody wants.
+    /// Reads a value and drops it.
     package mutating func skip() throws(InvalidInput) {
         switch peek() {
         case UInt8(ascii: "{"): try object("body") { reader, _ throws(InvalidInput) in try reader.skip() }

@@ -36,7 +36,7 @@ package struct ApplePush: Sendable, Hashable {
 
     /// The most bytes of a collapse id. Source: Apple, `apns-collapse-id`.
     package static let collapseIDBytesMax = 64
-    /// How long a call, or somebody's turn to speak, is worth telling of when the sender names no end.
+    /// How long a call, or a person's turn to speak, is worth telling of when the sender names no end.
     package static let callTimeout = Duration.seconds(60)
 
     package var event: Event? { payload["aps"]?["event"]?.stringValue.flatMap(Event.init) }
@@ -50,7 +50,7 @@ package struct ApplePush: Sendable, Hashable {
         case .fileProvider: [.fileProvider]
         case .location: [.location]
         case .mdm: [.mdm]
-        // A channel takes no start: nobody has subscribed to it for an activity that is not there.
+        // A channel takes no start: no device has subscribed to it for an activity that is not there.
         case .liveActivity: event == .start ? [.liveActivityStart] : [.liveActivity, .broadcast]
         case .pushToTalk: [.pushToTalk]
         case .widgets: [.widgets]

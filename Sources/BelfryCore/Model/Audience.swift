@@ -1,7 +1,7 @@
 /// Who gets a push: an expression over posting lists, scanned platform by platform.
 package indirect enum Audience: Sendable, Hashable {
     case list(PostingList)
-    /// Devices in at least one; nobody when empty.
+    /// Devices in at least one; none when empty.
     case any([Audience])
     /// Devices in every one. Never empty.
     case all([Audience])

@@ -7,7 +7,7 @@ package enum CredentialsTest: Sendable, Hashable {
     /// It could not be asked, or would not say.
     case unknown(String)
 
-    /// From what came of a message that is meant for nobody.
+    /// From what came of a message that no device gets.
     package init(_ outcome: Outcome?) {
         self =
             switch outcome {

@@ -1,4 +1,4 @@
-/// Locations that belong together, under a name. A convenience of whoever picks locations; devices never see it.
+/// Locations that belong together, under a name. A convenience for picking locations; devices never see it.
 package struct LocationGroup: Sendable, Hashable {
     package let key: Key<LocationGroup>
     package let name: String

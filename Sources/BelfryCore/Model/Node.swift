@@ -24,7 +24,7 @@ package struct Node: Sendable, Hashable {
     package static let beat = Duration.seconds(5)
     /// Who is silent for longer is gone.
     package static let silenceMax = Duration.seconds(20)
-    /// Nobody remembers a node that has been silent for longer.
+    /// A node that has been silent for longer is forgotten.
     package static let forgottenAfter = Duration.seconds(86_400)
 
     package init(_ report: NodeReport, since: Instant, lastSeenAt: Instant, now: Instant) {

@@ -6,7 +6,7 @@ package enum Outcome: Sendable, Hashable {
     case moved(to: DeviceToken)
     /// Refused for good: the same bytes would be refused again.
     case refused(Refusal)
-    /// The token is dead. Devices that registered before `since` are deactivated; without it, nobody is.
+    /// The token is dead. Devices that registered before `since` are deactivated; without it, none is.
     case gone(since: Instant?)
     /// The provider asked for patience; `retryAfter` is its own figure, when it gave one.
     case throttled(retryAfter: Duration?)

@@ -7,14 +7,14 @@ package struct Schedule: Sendable, Hashable {
     package let pushRequest: PushRequest
     package let dueAt: Instant
     package let createdAt: Instant
-    /// Raised by each change: whoever acts on an older reading is turned away.
+    /// Raised by each change: a change of an older reading is turned away.
     package let version: Int64
     /// nil while it waits.
     package let ending: Ending?
 
-    /// How long an ended schedule is kept for those who ask what became of it.
+    /// How long an ended schedule is kept for callers that ask what became of it.
     package static let keptFor = Duration.seconds(30 * 86_400)
-    /// Whoever waits for the next due time is told of one that falls due sooner than this; the others they find in time.
+    /// Schedulers that wait for the next due time are told of one that falls due sooner than this; they find the others in time.
     package static let soon = Duration.seconds(60)
 
     package struct Ending: Sendable, Hashable {

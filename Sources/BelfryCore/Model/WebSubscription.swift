@@ -6,7 +6,7 @@ import FoundationEssentials
 package struct WebSubscription: Sendable, Hashable {
     /// An https URL.
     package let endpoint: String
-    /// A point on P-256, uncompressed, 65 bytes. Whether it lies on the curve is for whoever encrypts to see.
+    /// A point on P-256, uncompressed, 65 bytes. Whether it lies on the curve, encryption finds.
     package let p256dh: [UInt8]
     /// 16 bytes.
     package let auth: [UInt8]

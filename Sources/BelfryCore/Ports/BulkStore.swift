@@ -1,4 +1,4 @@
-/// A database as rows, so that one engine can take over what another holds. Nobody serves from either meanwhile.
+/// A database as rows, so that one engine can take over what another holds. No server serves from either meanwhile.
 package protocol BulkStore: Sendable {
     /// The secrets that the rows depend on, by name.
     func bulkSecrets() async throws -> [String: [UInt8]]
@@ -23,7 +23,7 @@ package protocol BulkStore: Sendable {
     func setLastNumber(_ number: Int64, of table: BulkTable) async throws
 }
 
-/// A database that takes over what another holds is marked, so that nobody serves from half of it.
+/// A database that takes over what another holds is marked, so that no server serves from half of it.
 package enum Takeover {
     /// The name of the setting that marks it.
     package static let mark = "takeover"

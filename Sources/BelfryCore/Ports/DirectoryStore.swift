@@ -16,7 +16,7 @@ package protocol DirectoryStore: Sendable {
 
 /// Which devices are looked for: those that meet all that is given.
 package struct DeviceSearch: Sendable, Hashable {
-    /// All of one application. Nobody is found when empty.
+    /// All of one application. No device is found when empty.
     package let platforms: [Key<Platform>]
     /// What the UUID, the token, the custom user id or the alias has to contain, without regard to case.
     package let text: String?

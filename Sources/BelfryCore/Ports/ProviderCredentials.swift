@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// Knows what each kind of provider needs to be told, which is nobody else's business.
+/// Knows what each kind of provider needs to be told, which nothing else has to know.
 package protocol ProviderCredentials: Sendable {
     /// Checks what a person entered for a platform and seals it. Throws `InvalidInput` with the field and the reason when
     /// it cannot be used.
@@ -8,7 +8,7 @@ package protocol ProviderCredentials: Sendable {
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
         by author: CredentialsAuthor
     ) throws -> Sealed
-    /// Why a platform of this kind is parked from the start: nobody here delivers to it, and it takes no credentials. nil
+    /// Why a platform of this kind is parked from the start: no provider here delivers to it, and it takes no credentials. nil
     /// for a kind that is served.
     func parking(of kind: PlatformKind) -> Parking?
     /// Connects to the provider as a push does, and asks it whether it takes the platform's credentials, in a way that reaches no

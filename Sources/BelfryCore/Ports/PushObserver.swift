@@ -1,4 +1,4 @@
-/// Is told that something may have happened to a push. It never waits and never fails; whoever wants to know more reads
+/// Is told that something may have happened to a push. It never waits and never fails; an observer that wants to know more reads
 /// the receipt.
 package protocol PushObserver: Sendable {
     func noticed(_ push: PushHead)

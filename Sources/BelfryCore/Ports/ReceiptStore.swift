@@ -22,7 +22,7 @@ package protocol ReceiptStore: Sendable {
     ) async throws -> AnswerPage
 }
 
-/// How far somebody came through the answers of a push.
+/// How far a reader came through the answers of a push.
 package struct AnswerCursor: Sendable, Hashable {
     package let platform: Key<Platform>
     package let device: Key<Device>

@@ -16,7 +16,7 @@ package final class SearchBudget: Sendable {
     /// Whether there is no use in going on.
     package var isSpent: Bool { wasCancelled.load(ordering: .relaxed) || ContinuousClock.now >= end }
 
-    /// Throws `CancellationError` when nobody waits any more, and `InvalidInput` when the time is up.
+    /// Throws `CancellationError` when the caller has left, and `InvalidInput` when the time is up.
     package func check() throws {
         if wasCancelled.load(ordering: .relaxed) { throw CancellationError() }
         guard ContinuousClock.now < end else {

@@ -101,8 +101,8 @@ package protocol PushStore: Sendable {
     /// Keeps the push, with one fan-out for each platform. Durable when it returns.
     ///
     /// A store may fan out a short audience at once; then there is a batch, or nothing, where the fan-out would be. A
-    /// receipt id that a push has already returns that push and keeps nothing: whoever does not know whether a push was
-    /// accepted may say it again.
+    /// receipt id that a push has already returns that push and keeps nothing: a caller that does not know whether a push
+    /// was accepted may send it again.
     func accept(_ push: NewPush) async throws -> Push
     func receipt(_ receiptID: UUID) async throws -> Receipt?
     /// What became of one device of a push; nil if it has no batch, or none yet.

@@ -1,6 +1,6 @@
 /// The topics of an application. One comes into being when a device subscribes to it, or when a back end makes it.
 ///
-/// A topic that was deleted or has expired is gone at once: nobody is subscribed to it, and its name is free for another.
+/// A topic that was deleted or has expired is gone at once: no device is subscribed to it, and its name is free for another.
 package protocol TopicStore: Sendable {
     /// A slice of the topics that match, by name.
     func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> Listing<Topic>

@@ -13,7 +13,7 @@ package enum VaultError: Error, Sendable, Hashable {
     case broken
 }
 
-/// What the sealed secrets of a database are for. Whoever seals and whoever opens take the word from here.
+/// What the sealed secrets of a database are for. Sealing and opening take the word from here.
 package enum VaultPurpose {
     /// `Application.sharedSecret`: the 32 bytes that sign custom user ids.
     package static func sharedSecret(of application: UUID) -> String {

@@ -22,7 +22,7 @@ package struct AndroidPayload: Sendable, Hashable {
 
     /// - Parameters:
     ///   - receiptID: nil leaves it out; client SDKs look for it.
-    ///   - sentAt: when the message leaves, which is told to those who measure the way by heartbeats.
+    ///   - sentAt: when the message leaves, which is told to devices that measure the way by heartbeats.
     /// - Throws: `InvalidInput` when a key is reserved, or the whole is over 4,096 bytes.
     package init(
         _ content: Push.Content, kind: PlatformKind, receiptID: UUID?, sentAt: Instant

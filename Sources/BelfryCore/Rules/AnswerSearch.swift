@@ -5,7 +5,7 @@ package struct AnswerSearch {
         let devices: [Key<Device>]
         let answers: [Answer]
 
-        /// From the row of a batch; nil when it cannot be read, for then nobody's answer can be told.
+        /// From the row of a batch; nil when it cannot be read, for then no device's answer can be told.
         package init?(platform: Key<Platform>, devices: UnsafeRawBufferPointer, answers: UnsafeRawBufferPointer) {
             guard
                 let devices = DeviceList.decode(devices),

@@ -14,7 +14,7 @@ package struct DamagedBatch: Sendable, Hashable {
     /// A final answer for each device. How many devices there are is said by their list, else by the number of answers.
     package var writtenOff: [Answer] {
         guard let devices, devices.count != codes.count else { return codes.map(Self.kept) }
-        // Nobody knows which answer belongs to whom.
+        // Which answer belongs to which device is not known.
         return devices.map { _ in .skipped(.damaged) }
     }
 

@@ -3,7 +3,7 @@ package import FoundationEssentials
 /// Gives each device its UUID, and finds the device of a UUID, without an index: the UUID is the key, encrypted.
 ///
 /// 61 bits are a keyed hash of the device's key, 61 the key itself masked by that hash (a synthetic initialization
-/// vector). Nobody can guess a UUID or tell two devices' order from theirs, and a random index of 16 bytes a device is
+/// vector). No caller can guess a UUID or tell two devices' order from theirs, and a random index of 16 bytes a device is
 /// saved. Why: docs/decisions/0002-device-uuids.md.
 package struct DeviceNaming: Sendable {
     private let tagHash: SipHash

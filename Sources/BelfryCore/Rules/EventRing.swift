@@ -1,4 +1,4 @@
-/// The last events of an application, numbered from one. Readers have a place in it, and no queue of their own: whoever
+/// The last events of an application, numbered from one. Readers have a place in it, and no queue of their own: one that
 /// reads too slowly is told how many are gone.
 package struct EventRing<Event: Sendable>: Sendable {
     private var events: [Event] = []

@@ -1,4 +1,4 @@
-/// Divides the batches that may be claimed among those who have some due: one for each application in turn.
+/// Divides the batches that may be claimed among applications that have some due: one for each application in turn.
 package enum FairShare {
     /// A platform of an application with batches due.
     package struct Bidder: Sendable, Hashable {

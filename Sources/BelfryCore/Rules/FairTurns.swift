@@ -16,7 +16,7 @@ package struct FairTurns<Party: Hashable & Sendable>: Sendable {
     package private(set) var waitingCount = 0
 
     package init(places: Int, waitingMax: Int) {
-        precondition(places > 0, "somebody has to be served")
+        precondition(places > 0, "there is a place at least")
         placesMax = places
         placesOfPartyMax = max(1, places - 1)
         self.waitingMax = waitingMax

@@ -40,7 +40,7 @@ package protocol GeofencePeriod {
 package enum GeofenceStamp {
     /// The stamp of an application's next change: the time, or more than the time where the clock stands or was set back.
     ///
-    /// Stamps ascend strictly in the order of the commits. So whoever has seen all up to one stamp has missed nothing
+    /// Stamps ascend strictly in the order of the commits. So a device that has seen all up to one stamp has missed nothing
     /// that a later commit brings, however close together they are.
     package static func next(after last: Instant, now: Instant) -> Instant { max(now, last + .milliseconds(1)) }
 }

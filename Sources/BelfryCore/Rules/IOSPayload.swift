@@ -36,7 +36,7 @@ package struct IOSPayload: Sendable, Hashable {
         try check("message", limit: Self.bytesMax)
     }
 
-    /// Throws `InvalidInput` where a field that is written for iOS has the wrong type, whoever is meant.
+    /// Throws `InvalidInput` where a field that is written for iOS has the wrong type, whichever platform is meant.
     package static func checkTypes(of content: Push.Content) throws(InvalidInput) {
         let custom = try content.iosMembers()
         _ = try aps(custom, body: content.body)

@@ -42,7 +42,7 @@ package struct IdempotencyRecord: Sendable, Hashable {
     package var state: State
 
     package enum State: Sendable, Hashable {
-        /// Somebody has it in hand, until then at most.
+        /// A request is being run, until then at most.
         case held(until: Instant)
         case answered(KeptAnswer)
     }
@@ -65,7 +65,7 @@ package struct IdempotencyRecord: Sendable, Hashable {
 }
 
 package enum IdempotencyVerdict: Sendable, Hashable {
-    /// Nobody had the name: run the request.
+    /// The name is new: run the request.
     case first(idempotentID: UUID)
     /// The request was cut off in the middle, and may have had its effect: run it under its old seed, or not at all.
     case again(idempotentID: UUID)

@@ -1,7 +1,7 @@
 /// Who gave wrong credentials lately, and how long they wait before they may try again.
 ///
-/// A name that was tried wrongly from an address waits longer with each failure; only at that address, so that nobody can
-/// shut a caller out who is elsewhere. An address at which many names fail waits as a whole, but for those who were let in
+/// A name that was tried wrongly from an address waits longer with each failure; only at that address, so that no guesser can
+/// shut a caller out who is elsewhere. An address at which many names fail waits as a whole, but for names that were let in
 /// there before. The right secret ends a name's wait. What is remembered is bounded; the longest untouched is forgotten.
 ///
 /// Of many nodes each remembers for itself, and lets its part of the tries through.

@@ -5,11 +5,11 @@ package struct NodeShare: Sendable, Hashable {
     /// How many divide it.
     package let nodes: Int
 
-    /// Of a process that has nobody beside it.
+    /// Of a process that is alone.
     package static let whole = NodeShare(nodes: 1)
 
     package init(nodes: Int) {
-        precondition(nodes >= 1, "somebody has a share")
+        precondition(nodes >= 1, "this node has a share")
         self.nodes = nodes
     }
 

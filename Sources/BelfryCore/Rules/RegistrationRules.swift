@@ -3,7 +3,7 @@
 /// One token has one active device. A UUID that was once given out stays valid for ever, since an app repeats it for ever.
 /// Source: the registration behaviour of the PCF SDKs, `docs/compatibility/pcf.md`.
 package enum RegistrationRules: Sendable, Hashable {
-    /// Nobody has the token, and no known UUID was named.
+    /// No device has the token, and no known UUID was named.
     case create
     /// The device takes the values; `evicted`, which had the token so far, loses it and becomes inactive.
     case update(Key<Device>, evicted: Key<Device>?)

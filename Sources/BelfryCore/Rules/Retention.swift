@@ -8,7 +8,7 @@ package struct Retention: Sendable, Hashable {
         case pushes
         /// Lines of the audit log.
         case audit
-        /// Answers kept for repeated requests, which nobody may ask for any more.
+        /// Answers kept for repeated requests, whose time is over.
         case idempotency
     }
 

@@ -82,7 +82,7 @@ package struct Settlement: Sendable, Hashable {
         return counts
     }
 
-    /// What the batch's row says from now on, and how many devices got each code by this; those who wait count as
+    /// What the batch's row says from now on, and how many devices got each code by this; those that wait count as
     /// `pending`.
     ///
     /// - Parameter before: what the row says. It stays: an answer is final.
@@ -128,7 +128,7 @@ extension Settlement {
         self.init(batch: batch, answers: batch.answers.map { $0 == .pending ? .expired : $0 }, retryAt: nil)
     }
 
-    /// Settles a batch of an at-most-once push whose delivery worker died: nobody knows who was told.
+    /// Settles a batch of an at-most-once push whose delivery worker died: which devices were told is not known.
     package init(abandoned batch: Batch) {
         self.init(batch: batch, answers: batch.answers.map { $0 == .pending ? .unknown : $0 }, retryAt: nil)
     }
@@ -152,7 +152,7 @@ private struct Draft {
     var answers: [Answer]
     var deadTokens: [Settlement.DeadToken] = []
     var moves: [Settlement.Move] = []
-    /// The patience that was asked for those who are tried again, by their place.
+    /// The wait that was asked for devices that are tried again, by their place.
     var asked: [Int: Duration] = [:]
     var trouble: String?
 

@@ -1,4 +1,4 @@
-/// SipHash-2-4: a keyed hash that nobody without the key can steer, the same in every process and on every machine.
+/// SipHash-2-4: a keyed hash that cannot be steered without the key, the same in every process and on every machine.
 ///
 /// Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012; `SipHashTests` holds it to its vectors.
 package struct SipHash: Sendable, Hashable {

@@ -5,7 +5,7 @@
 package enum TokenMove: Sendable, Hashable {
     /// The device takes the token. `evicted`, which had it so far, loses it and becomes inactive.
     case taken(evicted: Key<Device>?)
-    /// Another device has the token and is as new: this one becomes inactive, so that nobody is told twice.
+    /// Another device has the token and is as new: this one becomes inactive, so that no device is told twice.
     case ceded
     /// The device has died, or has registered with another token since it was told.
     case void

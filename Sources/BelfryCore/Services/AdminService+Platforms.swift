@@ -3,7 +3,7 @@ import FoundationEssentials
 extension AdminService {
     /// Checks the credentials and keeps them sealed. Throws `InvalidInput` with the reason when they cannot be used.
     ///
-    /// A platform of a kind that nobody here delivers to takes none. Its devices register and its pushes are accepted;
+    /// A platform of a kind that no provider here delivers to takes none. Its devices register and its pushes are accepted;
     /// it is parked, and its batches wait.
     package func createPlatform(
         of application: Application, kind: PlatformKind, mode: Platform.Mode, name: Name,
@@ -55,7 +55,7 @@ extension AdminService {
     }
 
     /// Connects to the provider and asks whether it takes the platform's credentials; no device is told anything. It changes nothing
-    /// here, but whoever tries a key has used it, so it leaves a line too.
+    /// here, but a key that is tried is used, so it leaves a line too.
     package func testCredentials(
         of platform: Platform, of application: Application, by author: AuditAuthor
     ) async throws -> CredentialsTest {

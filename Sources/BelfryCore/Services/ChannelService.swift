@@ -15,7 +15,7 @@ package struct ChannelService: Sendable {
         self.provider = provider
     }
 
-    /// All that the provider has, whoever made them.
+    /// All that the provider has, made here or elsewhere.
     package func channels(on platform: Platform) async throws -> [String] { try await provider.channels(on: platform) }
 
     package func channel(_ id: String, on platform: Platform) async throws -> BroadcastChannel {

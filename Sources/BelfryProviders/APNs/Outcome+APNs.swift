@@ -20,7 +20,7 @@ extension Outcome {
     }
 
     private init(_ rejection: APNsRejection, _ sentAt: Instant, _ serverErrorWait: Duration) {
-        // Any number may stand in the header; nobody is waited for longer than a day.
+        // Any number may stand in the header; the wait is a day at most.
         let retryAfter = rejection.retryAfter.map { Duration.seconds(min(max($0, 0), 86_400)) }
         switch rejection.reason {
         case .unregistered, .expiredToken:

@@ -26,7 +26,7 @@ struct HMSProvider: PostingProvider {
         return answers.map { Outcome($0) }
     }
 
-    /// A token that no device has, and a message that is only checked, or would be shown to nobody.
+    /// A token that no device has, and a message that is only checked, or would be shown on no device.
     func test() async -> CredentialsTest {
         let message =
             isServiceAccount

@@ -11,7 +11,7 @@ struct HostCheck: Sendable {
     private static let deadline = Duration.seconds(5)
     private static let hostsMax = 3
 
-    /// `reached` when one of the hosts answers: a device may name a host that nobody reaches.
+    /// `reached` when one of the hosts answers: a device may name a host that cannot be reached.
     ///
     /// - Parameters:
     ///   - origins: `https://host` or `https://host:port`, of some devices.

@@ -7,7 +7,7 @@ import Tunnel
 
 /// The routes out of this process: directly, and through each proxy that is configured.
 ///
-/// Each way has its HTTP clients, shared by all platforms; for HTTP/2 by the batch it hands out the tunnel. Whoever
+/// Each way has its HTTP clients, shared by all platforms; for HTTP/2 by the batch it hands out the tunnel. What
 /// opened the routes closes them.
 package struct OutboundRoutes: Sendable {
     private struct ProxiedRoute: Sendable {

@@ -23,7 +23,7 @@ package struct ProxyPlan: Sendable, Hashable {
         }
     }
 
-    /// Each proxy that is used, with those who use it.
+    /// Each proxy that is used, with the platforms that use it.
     package var users: [Proxy: [ProviderFamily]] {
         let used = ProviderFamily.allCases.compactMap { family in self[family].map { (family, $0) } }
         return Dictionary(grouping: used, by: \.1).mapValues { $0.map(\.0) }

@@ -4,7 +4,7 @@ import Foundation
 
 /// A folder that holds all that a server on SQLite keeps: the database, the key ring that opens its seals, and a list of both.
 ///
-/// Only its owner can read it: whoever has it has the credentials of every platform.
+/// Only its owner can read it: its reader has the credentials of every platform.
 package struct Backup: Sendable {
     package let folder: String
 

@@ -52,7 +52,7 @@ package struct HeadConfiguration: Sendable {
     }
 }
 
-/// How long a connection may take, whoever is at its other end.
+/// How long a connection may take, whatever is at its other end.
 package struct TimeoutConfiguration: Sendable {
     /// `http.idle.seconds`, 1...3,600, default 75: without a request, or with a head that is not complete.
     package var idle: Duration

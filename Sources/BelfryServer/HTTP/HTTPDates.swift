@@ -13,7 +13,7 @@ final class HTTPDates: Sendable {
         }
     }
 
-    /// The names are English as long as nobody sets a locale, and nobody does.
+    /// The names are English as long as no code sets a locale, and none does.
     static func text(_ second: Int) -> String {
         var (second, parts) = (second, tm())
         gmtime_r(&second, &parts)

@@ -40,7 +40,7 @@ enum Metric {
     /// As this one counts them.
     static func nodes() -> Meter { Meter(label: "belfry_nodes") }
 
-    /// That nobody mended or wrote off yet.
+    /// Not mended or written off yet.
     static func damagedBatches() -> Meter { Meter(label: "belfry_batches_damaged") }
     static func damagedFanOuts() -> Meter { Meter(label: "belfry_fan_outs_damaged") }
 

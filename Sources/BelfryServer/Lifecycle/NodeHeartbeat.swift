@@ -9,7 +9,7 @@ import Synchronization
 /// Looks every few seconds whether the server can do its work, tells the other nodes that this one lives, and counts
 /// them: who can write that down can write.
 ///
-/// Whoever asks for the server's health gets what the last look found, so however many ask, they cost and wait for nothing.
+/// Callers that ask for the server's health get what the last look found, so however many ask, they cost and wait for nothing.
 final class NodeHeartbeat: Service {
     private let store: any NodeStore & DamageStore & ScheduleStore
     private let hostChecks: HostChecks
@@ -25,7 +25,7 @@ final class NodeHeartbeat: Service {
     private struct Look {
         var at = ContinuousClock.now
         var faults: [HealthFault] = []
-        /// Whether a schedule is so late that nobody can be releasing any.
+        /// Whether a schedule is so late that no node can be releasing any.
         var schedulesAreLate = false
     }
 

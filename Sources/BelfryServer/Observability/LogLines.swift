@@ -44,7 +44,7 @@ struct LogLines: TextOutputStream, Sendable {
         }
     }
 
-    /// An entry that cannot be written is lost: there is nobody to tell.
+    /// An entry that cannot be written is lost: there is nowhere to report it.
     static func writeToStandardError(_ text: String) {
         _ = try? FileDescriptor.standardError.writeAll(text.utf8)
     }

@@ -2,7 +2,7 @@ import BelfryCore
 
 /// Copies a whole database into an empty one, table by table, and compares both in the end.
 ///
-/// What was copied stays: one that was interrupted goes on where it was. Until it is done, nobody can serve from the copy.
+/// What was copied stays: one that was interrupted goes on where it was. Until it is done, no server serves from the copy.
 package struct DatabaseCopy: Sendable {
     let source: any BulkStore
     let target: any BulkStore

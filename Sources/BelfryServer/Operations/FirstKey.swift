@@ -6,8 +6,8 @@ package enum FirstKey {
     /// The file's name in the data directory.
     package static let fileName = "admin.key"
 
-    /// Makes the key and writes the file; returns its path. nil when there are keys already, revoked ones too: whoever
-    /// lost theirs makes the next with `belfry admin create`.
+    /// Makes the key and writes the file; returns its path. nil when there are keys already, revoked ones too: an
+    /// operator who lost theirs makes the next with `belfry admin create`.
     package static func make(with operatorService: OperatorService, in directory: String) async throws -> String? {
         guard try await operatorService.store.adminKeys(within: .everything, after: nil, limit: 1).isEmpty else {
             return nil
@@ -17,7 +17,7 @@ package enum FirstKey {
         do {
             try Data("\(created.text.text)\n".utf8).replacePrivately(path)
         } catch {
-            // A key that nobody was told would keep the next start from making one.
+            // A key that no person was told would keep the next start from making one.
             try await operatorService.revokeKey(created.key.id)
             throw StoreError.unavailable("the file \(path) cannot be written; make a key with `belfry admin create`")
         }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Tells good provider tokens from bad, and does the dear part (JSON and signature) once for each distinct JWT.
 final class ProviderTokenCheck: Sendable {
-    /// What is known of a JWT whatever the time and the connection: who signed it and when, or nil when nobody known did.
+    /// What is known of a JWT whatever the time and the connection: who signed it and when, or nil when no known key did.
     typealias Finding = ProviderToken?
 
     private let keys: [String: APNsSigningKey]?

@@ -8,7 +8,7 @@ struct Validation {
     var voipPayloadBytesMax = 5120
     static let collapseIDBytesMax = 64
 
-    /// Steps 1 to 7: what is wrong with the headers, whoever sent them.
+    /// Steps 1 to 7: what is wrong with the headers, whatever the connection.
     func complaintAboutForm(of request: RequestFacts) -> APNsReason? {
         if request.repeatsHeader { return .duplicateHeaders }
         if request.id == .bad { return .badMessageID }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// The broadcast channels there are, for those who manage them and those who send to them.
+/// The broadcast channels there are, for callers that manage them and callers that send to them.
 package final class ChannelRegistry: Sendable {
     /// Source: Apple, "Sending channel management requests to APNs".
     package static let channelsOfAppMax = 10_000

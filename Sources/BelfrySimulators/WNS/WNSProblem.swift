@@ -18,9 +18,9 @@ enum WNSProblem: String, CaseIterable {
     case quotaExceeded = "QuotaExceeded"
     case internalError = "InternalServerError"
     case unavailable = "ServiceUnavailable"
-    /// 200, and nobody is told.
+    /// 200, and the device is not told.
     case dropped
-    /// 200, and nobody is told: the channel gets too many.
+    /// 200, and the device is not told: the channel gets too many.
     case channelThrottled = "channelthrottled"
     /// 200: the device cannot read the XML and drops it. Only a simulator can know it.
     case invalidXML = "InvalidXML"

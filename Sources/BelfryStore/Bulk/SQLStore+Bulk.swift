@@ -127,7 +127,7 @@ enum BulkStatements {
 
     static let forgetUse: SQLText = "DELETE FROM application_use /* bulk.forget_use */"
 
-    /// Counts all that is kept, since many rows were written that nobody was told of. Devices are counted where the nodes
+    /// Counts all that is kept, since many rows were written without being counted. Devices are counted where the nodes
     /// write down what they add.
     static let countUse: SQLText = """
         INSERT INTO application_use /* bulk.count_use */ (application_id, \(postgres: "device_count, ")content_bytes)

@@ -2,7 +2,7 @@ import BelfryCore
 
 /// Changes geofences of one application within a write, with the stamps and updates that follow.
 ///
-/// Whoever uses it has locked the application's row (`WriteSession.lockMap`), so that stamps ascend as commits do.
+/// Its user has locked the application's row (`WriteSession.lockMap`), so that stamps ascend as commits do.
 struct GeofenceWriter<Session: WriteSession> {
     let session: Session
     let application: Key<Application>

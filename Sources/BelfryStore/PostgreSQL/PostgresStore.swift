@@ -11,7 +11,7 @@ import Synchronization
 /// (`RegistrationQueue`).
 package final class PostgresStore: SQLStore {
     let pool: ConnectionPool
-    /// Searches have a connection of their own, so that none takes one from those who deliver.
+    /// Searches have a connection of their own, so that none takes one from deliveries.
     private let searches: PostgresSearchConnection
     /// By which things fall due: the database's, or a given one.
     package let clock: any WallClock

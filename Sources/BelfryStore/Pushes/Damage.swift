@@ -59,7 +59,7 @@ extension WriteSession {
         effects.damaged.append("batch \(batch)")
     }
 
-    /// Takes the locks in the order of those who fan out and settle: fan-outs, batches, their push, its tally.
+    /// Takes the locks in the order of fan-outs and settlements: fan-outs, batches, their push, its tally.
     fileprivate func writeOffDamage(of push: Key<Push>) throws -> WriteOff {
         let isReadable = try readable { try prepared(PushStatements.byKey).first(push, as: Push.init) } != nil
         let fanOuts = isReadable ? 0 : try endFanOuts(of: push)
@@ -93,7 +93,7 @@ extension WriteSession {
         }
     }
 
-    /// What damage had been counted for is not known. Whoever settles another batch meanwhile waits for the push's row,
+    /// What damage had been counted for is not known. A settlement of another batch meanwhile waits for the push's row,
     /// and adds to what is counted here without that batch.
     private func countAnew(_ push: Key<Push>) throws {
         var tally = AnswerTally()

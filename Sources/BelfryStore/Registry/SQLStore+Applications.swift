@@ -116,12 +116,12 @@ enum ApplicationStatements {
          ORDER BY id
         """
 
-    /// Nobody dooms it while it is held; its other columns may change.
+    /// It is not deleted while it is held; its other columns may change.
     static let hold: SQLText = """
         SELECT 1 /* applications.hold */ FROM application WHERE id = $1 AND NOT is_being_deleted \(SQLText.forKeyShare)
         """
 
-    /// Waits for those who hold it.
+    /// Waits for transactions that hold it.
     static let seize: SQLText = """
         SELECT 1 /* applications.seize */ FROM application WHERE id = $1 AND NOT is_being_deleted \(SQLText.forUpdate)
         """
@@ -156,7 +156,7 @@ enum PlatformStatements {
          WHERE id = $1
         """
 
-    /// Those that are there; nobody deletes them while they are held. Their other columns may change.
+    /// Those that are there; they are not deleted while they are held. Their other columns may change.
     static let hold: SQLText = """
         SELECT platform.id /* platforms.hold */
           FROM platform JOIN application ON application.id = application_id
@@ -165,7 +165,7 @@ enum PlatformStatements {
            \(SQLText.forKeyShare)
         """
 
-    /// Waits for those who hold it.
+    /// Waits for transactions that hold it.
     static let seize: SQLText = """
         SELECT application_id /* platforms.seize */
           FROM platform JOIN application ON application.id = application_id

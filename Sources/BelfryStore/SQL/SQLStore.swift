@@ -31,7 +31,7 @@ protocol SQLStore: Sendable {
     /// Reads with each statement what is committed by then.
     func glance<Value: Sendable>(_ body: @escaping @Sendable (Session.Connection) throws -> Value) async throws -> Value
 
-    /// Looks through many rows, apart from those who deliver, when it is the application's turn.
+    /// Looks through many rows, apart from deliveries, when it is the application's turn.
     ///
     /// - Parameters:
     ///   - application: whose rows are looked at; nil when there are none.

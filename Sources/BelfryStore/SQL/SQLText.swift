@@ -77,7 +77,7 @@ extension SQLText {
     static let forKeyShare: SQLText = "\(postgres: "FOR KEY SHARE")"
     /// The rows are neither changed, deleted nor locked like this by others; their keys may be referred to.
     static let forNoKeyUpdate: SQLText = "\(postgres: "FOR NO KEY UPDATE")"
-    /// Nobody else locks, changes or deletes the rows.
+    /// No other transaction locks, changes or deletes the rows.
     static let forUpdate: SQLText = "\(postgres: "FOR UPDATE")"
     /// As `forUpdate`, without the rows that another transaction has locked.
     static let forUpdateSkipLocked: SQLText = "\(postgres: "FOR UPDATE SKIP LOCKED")"

@@ -68,7 +68,7 @@ enum Schema {
         """
 
     private static let topics: SQLText = """
-        -- Ids are never used twice, so that one in a device's row that names nothing misleads nobody.
+        -- Ids are never used twice, so that one in a device's row that names nothing does no harm.
         CREATE TABLE topic (
             id \(.key),
             application_id \(.bigint) NOT NULL REFERENCES application (id),
@@ -170,7 +170,7 @@ enum Schema {
         CREATE INDEX fan_out_due ON fan_out (lane, platform_id, due_at_ms, push_id);
 
         -- See `Page`. `claim_count` counts the claims since a courier last settled: above one, a lease lapsed. `retry_at_ms`: when
-        -- the last settlement wanted the first of the pending devices tried again (`Rests`); NULL once nobody waits.
+        -- the last settlement wanted the first of the pending devices tried again (`Rests`); NULL once no device waits.
         CREATE TABLE batch (
             id \(.key),
             push_id \(.bigint) NOT NULL REFERENCES push (id),

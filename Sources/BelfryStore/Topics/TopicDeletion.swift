@@ -3,14 +3,14 @@ import BelfryCore
 /// Takes topics away: their names at once, their posting lists in short steps.
 ///
 /// What is left of a deleted topic is cleared by the watch, of this process or the next. Its id is never used again, so
-/// what is left misleads nobody.
+/// what is left does no harm.
 struct TopicDeletion<Session: WriteSession> {
     let session: Session
 
     /// Topics deleted, or subscriptions cleared, in one step.
     private static var stride: Int { 200 }
 
-    /// From here on nobody is subscribed, and the name is free.
+    /// From here on no device is subscribed, and the name is free.
     func delete(_ topic: Key<Topic>, of application: Key<Application>) throws {
         try session.forgetTopics()
         try session.prepared(TopicDeletionStatements.delete).send(topic)
@@ -44,7 +44,7 @@ struct TopicDeletion<Session: WriteSession> {
 enum TopicDeletionStatements {
     static let delete: SQLText = "DELETE FROM topic /* topic_deletion.delete */ WHERE id = $1"
 
-    /// In PostgreSQL whoever adds to the lists holds the topic, and so was done when it was deleted.
+    /// In PostgreSQL a transaction that adds to the lists holds the topic, and so was done when it was deleted.
     static let note: SQLText = """
         INSERT INTO deleted_topic /* topic_deletion.note */ \(
             sqlite: "(topic_id, last_device_id) SELECT $1, coalesce(max(id), 0) FROM device",

@@ -1,7 +1,7 @@
 package import BelfryCore
 import FoundationEssentials
 
-/// A store with a planted fault, to prove that somebody notices.
+/// A store with a planted fault, to prove that the checks notice.
 package struct FaultyStore: WrappedStore {
     package let base: any Store
     private let memory: MemoryStore

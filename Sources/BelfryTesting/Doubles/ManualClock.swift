@@ -27,7 +27,7 @@ package final class ManualClock: WallClock {
 
     package var now: Instant { state.withLock { $0.now } }
     package var sleepers: Int { state.withLock { $0.sleepers.count } }
-    /// When the next sleeper wakes; nil when nobody sleeps.
+    /// When the next sleeper wakes; nil when no task sleeps.
     package var nextWake: Instant? { state.withLock { $0.first?.dueAt } }
 
     package func sleep(for duration: Duration) async throws {
@@ -60,7 +60,7 @@ package final class ManualClock: WallClock {
         state.withLock { $0.now = max($0.now, end) }
     }
 
-    /// Moves to the next sleeper's time and wakes it; false when nobody sleeps.
+    /// Moves to the next sleeper's time and wakes it; false when no task sleeps.
     package func advanceToNextSleeper() -> Bool {
         guard let sleeper = wakeNext(by: .distantFuture) else { return false }
         sleeper.resume()

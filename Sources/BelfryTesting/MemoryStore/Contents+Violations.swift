@@ -17,7 +17,7 @@ extension Contents {
                 found.append("batch \(batch.key): \(batch.answers.count) answers for \(batch.devices.count) devices")
             }
             if !row.retryTimes.keys.allSatisfy({ batch.answers[$0] == .pending }) {
-                found.append("batch \(batch.key): somebody with an answer waits")
+                found.append("batch \(batch.key): a device with an answer waits")
             }
             if (row.lease.dueAt == nil) == batch.answers.contains(.pending) {
                 found.append("batch \(batch.key): is due exactly while devices wait, but it is not so")

@@ -92,7 +92,7 @@ package struct Contents: Sendable {
         package var lastSeenAt: Instant
     }
 
-    /// When something falls due, and whether somebody has it. A lease is a due time in the future.
+    /// When something falls due, and whether a worker has it. A lease is a due time in the future.
     package struct Lease: Sendable, Hashable {
         /// nil when nothing is left to do.
         package var dueAt: Instant?

@@ -42,7 +42,7 @@ extension MemoryStore {
 }
 
 extension Contents {
-    /// Whoever still waits on the platform is answered `skipped: missing`.
+    /// Devices that still wait on the platform are answered `skipped: missing`.
     fileprivate mutating func remove(_ platform: Key<Platform>, now: Instant) {
         platforms[platform] = nil
         devices = devices.filter { $0.value.platformKey != platform }

@@ -43,7 +43,7 @@ package final class ProxyProcess: Sendable {
         }
     }
 
-    /// What it logs: a line for each host that it connected somebody to.
+    /// What it logs: a line for each host that it connected a client to.
     package var log: String { (try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? "" }
 
     /// Ends it, and all connections through it.
@@ -95,7 +95,7 @@ package final class ProxyProcess: Sendable {
 
 /// Ports of this machine.
 package enum Loopback {
-    /// One that nobody listened on a moment ago, of those that the system gives to nobody who asks for any.
+    /// One that no process listened on a moment ago, of those that the system gives to no process that asks for any.
     package static func freePort() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 20_000...29_999)

@@ -29,7 +29,7 @@ final class History: Sendable {
         /// Until when devices of batches wait, by their place.
         private var retryTimes: [Key<Batch>: [Int: Instant]] = [:]
 
-        /// Whether somebody registered or unregistered the device after the push.
+        /// Whether a client registered or unregistered the device after the push.
         func isTouched(_ device: Key<Device>, since push: AcceptedPush) -> Bool {
             touchedAt[device].map { $0 > push.moment } ?? false
         }

@@ -20,7 +20,7 @@ package struct LeaseModel: Sendable, Hashable {
         case accepted, failed, unanswered
     }
 
-    /// What may be wrong with the protocol, to see that somebody would notice.
+    /// What may be wrong with the protocol, to see that the check would notice.
     package enum Fault: Sendable, Hashable, CaseIterable {
         case settlesWithoutFence, claimsInSpiteOfLease, neverLapses, tellsTwiceAtMostOnce
     }
@@ -115,7 +115,7 @@ package struct LeaseModel: Sendable, Hashable {
         return true
     }
 
-    /// Of a push that is told at most once nobody tells a batch that another may have told.
+    /// Of a push that is told at most once no worker tells a batch that another may have told.
     package func isAbandoned(_ hold: Hold) -> Bool {
         guarantee == .atMostOnce && hold.isLapsed && fault != .tellsTwiceAtMostOnce
     }
@@ -151,7 +151,7 @@ package struct LeaseModel: Sendable, Hashable {
     package var violation: String? {
         if settlements > 1 { return "the device was counted \(settlements) times" }
         if (answer != .pending) != (settlements == 1) { return "the counters are not the answers" }
-        if answer == .accepted && tells == 0 { return "accepted, and nobody was told" }
+        if answer == .accepted && tells == 0 { return "accepted, and no device was told" }
         switch guarantee {
         case .atLeastOnce where tells > 1 + failures + mishaps:
             return "told \(tells) times with \(failures) failures and \(mishaps) mishaps"
@@ -163,7 +163,7 @@ package struct LeaseModel: Sendable, Hashable {
 
     // MARK: All that can happen
 
-    /// Every state that can be reached, with a shortest way to it; behind one that is wrong nobody looks further.
+    /// Every state that can be reached, with a shortest way to it; behind one that is wrong the search goes no further.
     package func reachable() -> [LeaseModel: [Step]] {
         var ways: [LeaseModel: [Step]] = [self: []]
         var frontier = [self]

@@ -1,7 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 
-/// Apps, back ends and the person in charge: those who talk to the server from outside, by the world's plan.
+/// Apps, back ends and the operator: the callers from outside, by the world's plan.
 struct SimulatedClients: Sendable {
     let world: World
     let memory: MemoryStore

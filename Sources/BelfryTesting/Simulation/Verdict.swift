@@ -122,7 +122,7 @@ struct Verdict {
     private var scheduleViolations: [String] {
         let asked = Set(history.pushes.map(\.push.key))
         return history.schedules.sorted().compactMap(violation)
-            + contents.pushes.keys.sorted().filter { !asked.contains($0) }.map { "push \($0): nobody asked for it" }
+            + contents.pushes.keys.sorted().filter { !asked.contains($0) }.map { "push \($0): no client asked for it" }
     }
 
     private func violation(of key: Key<Schedule>) -> String? {
@@ -138,7 +138,7 @@ struct Verdict {
         case .sent where ending.at < schedule.dueAt: return "schedule \(key): was sent before its time"
         case .expired where schedule.pushRequest.expiresAt.map { $0 > ending.at } ?? true:
             return "schedule \(key): ended as expired before its push does"
-        case .cancelled where !history.cancelled.contains(key): return "schedule \(key): nobody cancelled it"
+        case .cancelled where !history.cancelled.contains(key): return "schedule \(key): no client cancelled it"
         case .refused(let words): return "schedule \(key): was refused: \(words)"
         case .sent, .expired, .cancelled: return nil
         }
@@ -165,7 +165,7 @@ struct Verdict {
         }
     }
 
-    /// Whether a verdict that the token is dead was written down as the last word of a push, with nobody to doubt it.
+    /// Whether a verdict that the token is dead was written down as the last word of a push, and no later one contradicts it.
     private func isBelieved(deadTokenOf device: Device) -> Bool {
         guard world.limits.deadTokenBreaker.shareMax >= 1 else { return false }
         return goneIn[device.key, default: []].contains { push in

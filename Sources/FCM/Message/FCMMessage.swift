@@ -21,7 +21,7 @@ public struct FCMMessage: Sendable, Hashable {
     /// - Parameters:
     ///   - data: what the app finds. The names `from`, `message_type` and those that begin with `google` or `gcm` belong
     ///     to Google.
-    ///   - isValidatedOnly: FCM checks the message and delivers it to nobody.
+    ///   - isValidatedOnly: FCM checks the message and does not deliver it.
     public init(
         notification: FCMNotification? = nil, data: [String: String] = [:], android: FCMAndroid = FCMAndroid(),
         isValidatedOnly: Bool = false

@@ -23,7 +23,7 @@ public final class FCMQuota: Sendable {
         self.sleep = sleep
     }
 
-    /// From now on so many; what was taken stays taken. For those who divide a project's quota among processes.
+    /// From now on so many; what was taken stays taken. For programs that divide a project's quota among processes.
     public func change(perMinute: Int) { bucket.withLock { $0.change(perMinute: perMinute, at: now()) } }
 
     /// How many messages would leave within a second.
@@ -48,7 +48,7 @@ public final class FCMQuota: Sendable {
     private static let origin = ContinuousClock.now
 }
 
-/// A token bucket that lends: what is taken beyond its content is owed, and whoever takes waits for the debt.
+/// A token bucket that lends: what is taken beyond its content is owed, and the taker waits for the debt.
 struct QuotaBucket {
     enum Step: Equatable {
         /// Taken; go after this wait.

@@ -9,7 +9,7 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
     public struct Code: Sendable, Hashable {
         private let number: UInt8
 
-        /// Nobody accepted the connection.
+        /// The connection was not accepted.
         public static let unreachable = Code(number: 1)
         /// TCP, TLS and the first SETTINGS took longer than the deadline.
         public static let deadline = Code(number: 2)

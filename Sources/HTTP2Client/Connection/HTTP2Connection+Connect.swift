@@ -29,7 +29,7 @@ extension HTTP2Connection {
         let amount = TimeAmount.nanoseconds(Int64(clamping: configuration.connectDeadline.nanoseconds))
         let lapsesAt = NIODeadline.now() + amount
         let gauge = LoadGauge()
-        // From the event loop itself, so that whoever watches does so before anything can have happened.
+        // From the event loop itself, so that the observer is there before anything can have happened.
         return eventLoop.flatSubmit {
             connect(to: endpoint, through: configuration.tunnel, within: amount, on: eventLoop) { channel in
                 let handler = try HTTP2Handler(

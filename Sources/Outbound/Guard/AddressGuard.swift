@@ -2,7 +2,7 @@ public import NIOCore
 
 /// Says which addresses may be connected to when the name that led there came from a stranger.
 ///
-/// Whoever registers a Web Push subscription names the host that we then speak to. Without this, that could be a service
+/// A device that registers a Web Push subscription names the host that we then speak to. Without this, that could be a service
 /// of our own network. Only what is public is let through, and what the operator allows.
 public struct AddressGuard: Sendable, Hashable {
     /// Let through although not public.

@@ -3,7 +3,7 @@ public import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Resolves the hosts that strangers name and judges all their addresses before a connection is begun, so that nobody learns
+/// Resolves the hosts that strangers name and judges all their addresses before a connection is begun, so that no caller learns
 /// from a refusal, or from the time it took, whether a port behind it is open.
 ///
 /// A name may resolve differently a moment later: `AddressGuard.stand` judges the peer of each connection as well.

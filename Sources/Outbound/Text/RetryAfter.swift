@@ -17,7 +17,7 @@ extension HTTPHeaders {
 
 /// The header with which a server asks for patience. Source: RFC 9110 §10.2.3: seconds, or a date.
 public enum RetryAfter {
-    /// Nobody is waited for longer, in seconds.
+    /// The longest wait, in seconds.
     public static let longest: Int64 = 86_400
 
     /// - Parameters:

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A bearer token that a provider's OAuth server hands out, shared by all who send with the same credentials.
 ///
-/// One task at a time fetches it; whoever needs it meanwhile waits for that one. It is fetched again ahead of its end,
+/// One task at a time fetches it; others that need it meanwhile wait for that one. It is fetched again ahead of its end,
 /// while the old one still serves the others. A server that refuses is not asked again before a growing wait is over.
 public final class AccessToken: Sendable {
     public typealias Fetch = @Sendable () async -> Result<AccessGrant, AccessTokenError>

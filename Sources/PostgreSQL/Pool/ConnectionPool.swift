@@ -71,7 +71,7 @@ public final class ConnectionPool: Sendable {
     /// How much work waits for a connection.
     public var waitingCount: Int { queue.withLock { $0.count } }
 
-    /// Runs `body` with a connection that nobody else has meanwhile, on its thread.
+    /// Runs `body` with a connection of its own meanwhile, on its thread.
     ///
     /// A transaction that `body` leaves open is rolled back.
     ///
@@ -189,7 +189,7 @@ public final class ConnectionPool: Sendable {
         farewell?()
     }
 
-    /// When nobody has a connection, those who wait would hear the same later, each after an attempt of its own.
+    /// When there is no connection, the waiting callers would hear the same later, each after an attempt of its own.
     private func failThoseWaiting(_ error: any Error) {
         let waiting = queue.withLock { $0.connected == 0 ? $0.takeAll() : [] }
         for job in waiting { job.fail(error) }

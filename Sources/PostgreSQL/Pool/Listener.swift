@@ -6,7 +6,7 @@ import Synchronization
 public final class Listener: Sendable {
     /// What it heard.
     public enum Event: Sendable, Hashable {
-        /// It listens. What was said before was not heard: whoever depends on it looks for itself now.
+        /// It listens. What was said before was not heard: readers that depend on it look for themselves now.
         case listening
         case heard(channel: String, payload: String)
         /// The connection broke; it tries again by itself.

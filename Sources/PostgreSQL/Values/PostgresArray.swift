@@ -10,7 +10,7 @@ public struct PostgresArray<Element: PostgresValue>: PostgresValue {
         PostgresType(id: Element.postgresType.arrayID, arrayID: Element.postgresType.arrayID)
     }
 
-    /// Source: `array_recv` of PostgreSQL: dimensions, a flag nobody reads, the type of the elements; the length and first
+    /// Source: `array_recv` of PostgreSQL: dimensions, a flag that is not read, the type of the elements; the length and first
     /// index of each dimension; then each element behind its length, -1 for NULL.
     public func encode(into bytes: inout [UInt8]) -> Bool {
         bytes.append(bigEndian: Int32(elements.isEmpty ? 0 : 1))

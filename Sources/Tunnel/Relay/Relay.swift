@@ -46,7 +46,7 @@ public final class Relay: Sendable {
         return Relay(channel: channel, login: login, openConnections: openConnections)
     }
 
-    /// Takes nobody any more, and closes what is open.
+    /// Takes no connection any more, and closes those that are open.
     public func close() async {
         try? await channel.close()
         await openConnections.sendAway()

@@ -8,7 +8,7 @@ struct BackupCommand: AsyncParsableCommand {
         abstract: "Copy the database and the key ring into a new folder, beside a running server.",
         discussion: """
             The copy is of one moment, and is checked: the database is sound, and the ring opens its seals. The folder can be
-            read by its owner alone; whoever has it has every platform's credentials. For PostgreSQL see docs/Operations.md.
+            read by its owner alone; its reader has every platform's credentials. For PostgreSQL see docs/Operations.md.
             """)
 
     @OptionGroup var common: CommonOptions

@@ -13,7 +13,7 @@ struct DatabaseCommand: AsyncParsableCommand {
             abstract: "Copy a whole database into an empty one of another kind, and compare both.",
             discussion: """
                 Stop every server of both first. A copy that was interrupted goes on where it was when it is started again,
-                and nobody can serve from it before it is done. The key ring goes with it as it is.
+                and no server can serve from it before it is done. The key ring goes with it as it is.
                 """)
 
         @Option(help: ArgumentHelp("What is copied.", valueName: "sqlite:path or postgres://…"))

@@ -13,7 +13,7 @@ protocol DemoProvider: Sendable {
 
     /// So many registration tokens, each another.
     func tokens(_ count: Int) -> [String]
-    /// Says so to whoever sends to the tokens.
+    /// Senders to the tokens are told so.
     func arrange(_ fates: [String: DemoCrowd.Fate], now: Instant)
     /// How many devices were told, by the provider's own count.
     var told: Int { get }

@@ -26,7 +26,7 @@ struct DemoPush: Sendable {
             DemoPush(
                 name: "Cheese, to topics breaking_news, local, dairy on iOS and Android", body: cheeseBody,
                 audience: crowd.members.filter { member in
-                    // Whoever the town hall found dead is not looked for again.
+                    // A device that the town hall's push found dead is not looked for again.
                     let isDeletedTopic = member.fate == .gone && member.topics.contains("local_seminars")
                     return phones.contains(member.kind) && !news.isDisjoint(with: member.topics) && !isDeletedTopic
                 }),

@@ -1,7 +1,7 @@
 package import BelfryCore
 package import FoundationEssentials
 
-// What the admin API tells those who run Belfry and its tenants: as the server writes it, and clients read it. Times are in
+// What the admin API tells of Belfry's tenants, keys and nodes: as the server writes it, and clients read it. Times are in
 // ISO 8601, UUIDs in lower case.
 
 extension Admin {

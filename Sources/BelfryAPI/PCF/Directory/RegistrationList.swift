@@ -89,7 +89,7 @@ private actor Countdown {
 }
 
 extension QueryItems {
-    /// The platforms that `platform` and `platformUuid` leave; a UUID of somebody else's leaves none.
+    /// The platforms that `platform` and `platformUuid` leave; a UUID of another application leaves none.
     fileprivate func platforms(of all: [Platform]) throws(InvalidInput) -> [Platform] {
         var platforms = all
         if let name = self["platform"], name != "all" {

@@ -4,7 +4,7 @@ import Logging
 import PostgreSQL
 import Synchronization
 
-/// Does every now and then what nobody waits for.
+/// Does the housekeeping, every now and then.
 final class PostgresWatch: Sendable {
     // SAFETY: set once, and a dispatch source may be used from anywhere.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer

@@ -3,8 +3,8 @@ import PostgreSQL
 
 /// Up to which device none comes any more.
 ///
-/// Ids do not ascend as commits do: whoever took an id may commit it later. So it is the newest that there was when the
-/// oldest transaction of now had not begun. Whoever takes devices in the order of their ids goes no further
+/// Ids do not ascend as commits do: the transaction that took an id may commit later. So it is the newest that there was when the
+/// oldest transaction of now had not begun. A reader of devices in the order of their ids goes no further
 /// (`DeviceSearchIndex`, `PostgresSubscriptionMerge`).
 struct DeviceHorizon {
     let session: PostgresWriteSession

@@ -5,8 +5,9 @@ import PostgreSQL
 ///
 /// Alone, each device costs a row and an entry of the index for each topic; a merge of thousands writes one row for all
 /// that a topic has gained. Devices beyond the mark are not merged yet: readers take their topics from their rows
-/// (`PostgresPostings`), and whoever changes those leaves the lists alone (`PostingChanges`). One node at a time merges
-/// (`PostgresWatch`), no further than the device up to which none comes any more (`DeviceHorizon`). See decision 20.
+/// (`PostgresPostings`), and a transaction that changes those leaves the lists alone (`PostingChanges`). One node at a
+/// time merges (`PostgresWatch`), no further than the device up to which none comes any more (`DeviceHorizon`). See
+/// decision 20.
 struct PostgresSubscriptionMerge {
     let session: PostgresWriteSession
     /// Fewer new devices than these are merged only when no more come.
@@ -23,7 +24,7 @@ struct PostgresSubscriptionMerge {
         guard let state, state.settled > state.mark,
             state.settled - state.mark >= handful || state.settled == state.newest
         else { return }
-        // Whoever changes topics of devices on either side of the mark is waited for, and then waits.
+        // Transactions that change topics of devices on either side of the mark are waited for, and then wait.
         try session.prepared(PostgresSubscriptionStatements.holdMark).run()
         var devices: [NewSubscriber] = []
         try session.prepared(PostgresSubscriptionStatements.unmerged).each(state.mark, state.settled, Self.stride) {

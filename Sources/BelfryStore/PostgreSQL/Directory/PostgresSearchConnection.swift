@@ -1,7 +1,7 @@
 import BelfryCore
 import PostgreSQL
 
-/// Looks through many rows on connections of its own, so that no search takes one from those who deliver.
+/// Looks through many rows on connections of its own, so that no search takes one from deliveries.
 ///
 /// Applications take turns, and none has all connections. Each search has a `SearchBudget`.
 final class PostgresSearchConnection: Sendable {

@@ -175,12 +175,12 @@ enum PostgresClaimStatements {
         RETURNING fan_out.push_id, attempt, cursor, due.due_at_ms
         """
 
-    /// Takes the claim back, which nobody heard of.
+    /// Takes the claim back, which no worker heard of.
     static let setBatchAside = """
         UPDATE batch /* damage.set_batch_aside */ SET due_at_ms = $1, claim_count = claim_count - 1 WHERE id = $2
         """
 
-    /// One that nobody claimed is due at once, so one that is not was set aside.
+    /// One that was never claimed is due at once, so one that is not was set aside.
     static let setFanOutAside = """
         UPDATE fan_out /* damage.set_fan_out_aside */ SET due_at_ms = $1, is_claimed = false
          WHERE push_id = $2 AND platform_id = $3

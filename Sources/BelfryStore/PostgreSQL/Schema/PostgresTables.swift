@@ -39,7 +39,7 @@ enum PostgresTables {
 
         -- The posting lists of the topics, for active devices only. See decision 20. What a merge wrote stands in
         -- `subscription_block`, many devices in a row, coded as those of a batch: the slices of a list do not overlap, and
-        -- only lose devices. `subscription` holds those who subscribed later than they came. The mark is the last device
+        -- only lose devices. `subscription` holds devices that subscribed later than they came. The mark is the last device
         -- whose topics are in either; see `PostgresSubscriptionSweep`.
         CREATE TABLE subscription (
             topic_id bigint NOT NULL,

@@ -3,7 +3,7 @@ import PostgreSQL
 import Synchronization
 
 /// Topics by name, as far as they were asked for: most devices share few topics. What it says holds until a topic is
-/// deleted, on whichever node, and nobody who reads how many were deleted by then is told anything older.
+/// deleted, on whichever node, and no reader of how many were deleted by then is told anything older.
 final class PostgresTopicCache: Sendable {
     typealias Topics = [Key<Application>: [String: Topic]]
 

@@ -62,7 +62,7 @@ extension PostgresWriteSession {
     /// First, so that of two who delete neither waits for the other's topics.
     func forgetTopics() throws { try prepared(PostgresTopicDeletionStatements.countOn).send() }
 
-    /// Those of the topics that live, and stay until the transaction ends: whoever brings devices into their lists needs that.
+    /// Those of the topics that live, and stay until the transaction ends, as a write that brings devices into their lists needs.
     func holdTopics(_ ids: Set<Int64>) throws -> Set<Int64> {
         guard !ids.isEmpty else { return [] }
         return Set(try prepared(PostgresTopicStatements.hold).all(PostgresArray(ids.sorted()), now) { $0.integer(0) })
@@ -112,7 +112,7 @@ enum PostgresTopicStatements {
              LIMIT 1) AS found
         """
 
-    /// Those that live. Nobody deletes them until the transaction ends.
+    /// Those that live. They are not deleted until the transaction ends.
     static let hold = """
         SELECT id /* topics.hold */ FROM topic
          WHERE id = ANY ($1) AND (expires_at_ms IS NULL OR expires_at_ms > $2)

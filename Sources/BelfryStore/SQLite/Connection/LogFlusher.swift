@@ -6,7 +6,7 @@ import Foundation
 ///
 /// SQLite would wait for the disk inside the commit, and the writer with it. Here the connection commits without waiting
 /// (`synchronous = NORMAL`), this waits, and only then is anybody answered. A power cut takes back at most a tail of the log
-/// that nobody was told of, since the log is replayed up to its first unfinished commit.
+/// that no caller was told of, since the log is replayed up to its first unfinished commit.
 /// Source: sqlite.org/pragma.html#pragma_synchronous.
 final class LogFlusher: Sendable {
     private let queue = DispatchQueue(label: "belfry.store.flusher")

@@ -3,7 +3,7 @@ import Dispatch
 import GRDB
 import Logging
 
-/// Looks every now and then whether another process has written, and does what nobody waits for.
+/// Looks every now and then whether another process has written, and does the housekeeping.
 final class SQLiteWatch: Sendable {
     // SAFETY: set once, and a dispatch source may be cancelled from anywhere.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer

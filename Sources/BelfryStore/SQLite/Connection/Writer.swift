@@ -64,7 +64,7 @@ final class Writer: Sendable {
         }
     }
 
-    /// Queues work that nobody waits for, such as housekeeping; a failure is logged.
+    /// Queues housekeeping, which no caller waits for; a failure is logged.
     func enqueue(_ name: StaticString, _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Void) {
         let logger = logger
         submit(

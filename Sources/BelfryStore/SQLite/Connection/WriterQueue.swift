@@ -55,7 +55,7 @@ struct WriterQueue {
     }
 
     /// As long as the last commit is on its way to the disk the next could not follow it, and takes in more instead: so a
-    /// slow disk gets larger transactions, and nobody waits long for a fast one.
+    /// slow disk gets larger transactions, and no write waits long for a fast one.
     mutating func step(after count: Int, worked: Duration) -> Step {
         let isFull = count >= Self.countMax
         if !isFull, isFlushing || worked < Self.waitMax, let job = next() { return .run(job) }

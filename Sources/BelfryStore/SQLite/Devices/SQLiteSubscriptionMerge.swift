@@ -47,7 +47,7 @@ struct SQLiteSubscriptionMerge {
     func step() throws {
         let mark = try session.postingMark()
         if let merge = mark.merge, let gains = session.gains {
-            // Held by nobody else, so that it is not copied.
+            // The only reference, so that it is not copied.
             session.gains = nil
             return try append(gains, mark, until: merge.end)
         }

@@ -51,7 +51,7 @@ struct TokenIndex {
         try session.prepared(TokenIndexStatements.setMark).run(newest, slice)
     }
 
-    /// Brings all devices into the table, when many were written that nobody was told of.
+    /// Brings all devices into the table, when many were written without `note`.
     func addAll() throws {
         try session.prepared(TokenIndexStatements.addAll).run()
         try session.prepared(TokenIndexStatements.setMarks).run()

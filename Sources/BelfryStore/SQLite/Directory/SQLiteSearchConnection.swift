@@ -3,7 +3,7 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// Looks through many rows on connections of its own, so that no search takes a reader from those who deliver.
+/// Looks through many rows on connections of its own, so that no search takes a reader from deliveries.
 ///
 /// Applications take turns, and none has all connections. Each search has a `SearchBudget`.
 final class SQLiteSearchConnection: Sendable {
@@ -44,7 +44,7 @@ final class SQLiteSearchConnection: Sendable {
         }
     }
 
-    /// The connections that nobody works on.
+    /// The connections that are idle.
     private final class Free: Sendable {
         private let connections: Mutex<[DatabaseQueue]>
 

@@ -45,8 +45,8 @@ extension SQLiteWriteSession {
         }
     }
 
-    /// Leases batches, the longest due first, and puts those out of the way that cannot be read. There is nobody to
-    /// wait for.
+    /// Leases batches, the longest due first, and puts those out of the way that cannot be read. There is no other
+    /// node to wait for.
     func leaseBatches(
         in lane: Lane, on platform: Key<Platform>, dueBy: Instant, atMost limit: Int, until end: Instant, waiting: Bool
     ) throws -> [Batch] {
@@ -135,7 +135,7 @@ enum SQLiteClaimStatements {
          WHERE push_id = ?2 AND platform_id = ?3
         """
 
-    /// One that nobody claimed is due at once, so one that is not was set aside.
+    /// One that was never claimed is due at once, so one that is not was set aside.
     static let setFanOutAside = """
         UPDATE fan_out /* fan_outs.set_aside */ SET due_at_ms = ?1, is_claimed = false
          WHERE push_id = ?2 AND platform_id = ?3
