@@ -109,8 +109,8 @@ extension ProviderMix {
             [belfry, "platform", "create", "--json", "--app", identity.app_uuid, "--type", part.rawValue]
                 + ["--mode", "production", "--name", part.rawValue, "--data-directory", "\(directory)/data"]
                 + credentials.flatMap { ["--credential", $0] }, log: "\(directory)/command")
-        let created = try JSONDecoder().decode([String: String].self, from: Data(ended.output.utf8))
-        return Server.Identity.basic(created["platform_uuid"] ?? "", created["platform_secret"] ?? "")
+        let created = try JSONDecoder().decode(Server.CreatedPlatform.self, from: Data(ended.output.utf8))
+        return Server.Identity.basic(created.platform_uuid, created.platform_secret)
     }
 
     private static func credentials(_ part: Part, _ provider: SimulatedProvider) throws -> [String] {

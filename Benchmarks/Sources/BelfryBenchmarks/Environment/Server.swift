@@ -101,6 +101,17 @@ struct Server: Sendable {
         try await child.stop()
     }
 
+    /// What `belfry app create` and `belfry platform create` print, as far as a caller needs it.
+    struct CreatedApplication: Decodable {
+        let app_uuid: String
+        let api_key: String
+    }
+
+    struct CreatedPlatform: Decodable {
+        let platform_uuid: String
+        let platform_secret: String
+    }
+
     /// Who calls the server of this directory; made before its first start.
     static func identity(
         _ belfry: String, _ directory: String, _ simulator: Simulator, database: String? = nil
@@ -112,9 +123,9 @@ struct Server: Sendable {
             "--apns-key", keys.keyFile, "--key-id", keys.keyID, "--team-id", keys.teamID, "--topic", Workload.topic,
             "--endpoint", "https://localhost:\(simulator.port)", "--trust-root", keys.authorityFile,
         ]
-        func json(_ command: [String]) async throws -> [String: String] {
+        func json<Created: Decodable>(_ command: [String]) async throws -> Created {
             let ended = try await Child.run([belfry] + command + data, log: "\(directory)/command")
-            return try JSONDecoder().decode([String: String].self, from: Data(ended.output.utf8))
+            return try JSONDecoder().decode(Created.self, from: Data(ended.output.utf8))
         }
         if let known = FileManager.default.contents(atPath: file) {
             let identity = try JSONDecoder().decode(Identity.self, from: known)
@@ -124,13 +135,13 @@ struct Server: Sendable {
             return identity
         }
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let app = try await json(["app", "create", "--json", "--name", "Benchmarks"])
-        let platform = try await json(
-            ["platform", "create", "--json", "--app", app["app_uuid"] ?? "", "--type", "ios", "--mode", "development"]
+        let app: CreatedApplication = try await json(["app", "create", "--json", "--name", "Benchmarks"])
+        let platform: CreatedPlatform = try await json(
+            ["platform", "create", "--json", "--app", app.app_uuid, "--type", "ios", "--mode", "development"]
                 + ["--name", "iOS"] + credentials)
         let identity = Identity(
-            app_uuid: app["app_uuid"] ?? "", api_key: app["api_key"] ?? "",
-            platform_uuid: platform["platform_uuid"] ?? "", platform_secret: platform["platform_secret"] ?? "")
+            app_uuid: app.app_uuid, api_key: app.api_key, platform_uuid: platform.platform_uuid,
+            platform_secret: platform.platform_secret)
         try JSONEncoder().encode(identity).write(to: URL(fileURLWithPath: file))
         return identity
     }
