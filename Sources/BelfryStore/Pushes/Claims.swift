@@ -49,3 +49,83 @@ struct Bid {
         room > 0 ? FairShare.Bidder(application: application, platform: platform, room: room) : nil
     }
 }
+
+/// A fan-out, from the columns push, attempt, cursor and due time of its claim.
+struct ClaimedFanOut {
+    let push: Key<Push>
+    fileprivate let attempt: Int64
+    fileprivate let cursor: Key<Device>?
+    let dueAt: Int64
+
+    init(_ row: some SQLRow) {
+        push = Key(row.integer(0))
+        attempt = row.integer(1)
+        cursor = row.integerIfAny(2).map { Key($0) }
+        dueAt = row.integer(3)
+    }
+}
+
+/// A batch, from the columns id, push, attempt, claims, devices, answers, due time and time of the next attempt of its
+/// claim.
+struct ClaimedBatch {
+    let key: Key<Batch>
+    let dueAt: Int64
+    /// nil when it cannot be read.
+    fileprivate let batch: Batch?
+
+    init(_ row: some SQLRow, in lane: Lane, on platform: Key<Platform>, at now: Instant) throws {
+        key = Key(row.integer(0))
+        dueAt = row.integer(6)
+        batch = try readable { try Batch(claimed: row, in: lane, on: platform, at: now) }
+    }
+}
+
+extension Batch {
+    fileprivate init(claimed row: some SQLRow, in lane: Lane, on platform: Key<Platform>, at now: Instant) throws {
+        guard let devices = row.withBlob(4, { DeviceList.decode($0) }) else {
+            throw StoreError.damaged("batch \(row.integer(0))")
+        }
+        self.init(
+            key: Key(row.integer(0)), pushKey: Key(row.integer(1)), platformKey: platform, lane: lane,
+            devices: devices, answers: try row.withBlob(5) { try [Answer](codes: $0, count: devices.count) },
+            attempt: row.integer(2), isLapsed: row.integer(3) > 1,
+            retryTimes: row.withBlob(5) {
+                RetryTimes.inCodes($0, retryAt: Instant(milliseconds: row.integer(7)), now: now)
+            })
+    }
+}
+
+extension WriteSession {
+    /// nil when its push cannot be read: it is put out of the way of the others.
+    func fanOut(_ claimed: ClaimedFanOut, on platform: Key<Platform>) throws -> FanOut? {
+        guard let push = try readable({ try pushes.push(claimed.push, in: db) }) ?? nil else {
+            try prepared(ClaimStatements.setFanOutAside).run(now + Damage.setAsideFor, claimed.push, platform)
+            effects.damaged.append("push \(claimed.push)")
+            return nil
+        }
+        return FanOut(
+            pushKey: push.key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: claimed.cursor,
+            attempt: claimed.attempt)
+    }
+
+    /// nil when it cannot be read: it is put out of the way of the others.
+    func batch(_ claimed: ClaimedBatch) throws -> Batch? {
+        if let batch = claimed.batch { return batch }
+        try prepared(ClaimStatements.setBatchAside).run(now + Damage.setAsideFor, claimed.key)
+        try noteDamage(claimed.key)
+        return nil
+    }
+}
+
+enum ClaimStatements {
+    /// Takes the claim back, which no worker heard of.
+    static let setBatchAside: SQLText = """
+        UPDATE batch /* claims.set_batch_aside */ SET due_at_ms = $1, claim_count = claim_count - 1 WHERE id = $2
+        """
+
+    /// One that was never claimed is due at once, so one that is not was set aside.
+    static let setFanOutAside: SQLText = """
+        UPDATE fan_out /* claims.set_fan_out_aside */ SET due_at_ms = $1, is_claimed = false
+         WHERE push_id = $2 AND platform_id = $3
+        """
+}

@@ -16,77 +16,17 @@ extension PostgresWriteSession {
         let claimed = try prepared(PostgresClaimStatements.fanOuts).all(
             lane.rawValue, platform, now, limit, end, as: ClaimedFanOut.init)
         return try claimed.sorted { ($0.dueAt, $0.push) < ($1.dueAt, $1.push) }
-            .compactMap { try $0.fanOut(on: platform, in: self) }
+            .compactMap { try fanOut($0, on: platform) }
     }
 
     func leaseBatches(
         in lane: Lane, on platform: Key<Platform>, dueBy: Instant, atMost limit: Int, until end: Instant, waiting: Bool
     ) throws -> [Batch] {
         let sql = waiting ? PostgresClaimStatements.allBatches : PostgresClaimStatements.batches
-        let leased = try prepared(sql).all(lane.rawValue, platform, dueBy, limit, end) { row in
-            (
-                dueAt: row.integer(6), key: Key<Batch>(row.integer(0)),
-                batch: try readable { try Batch(claimed: row, in: lane, on: platform, at: now) }
-            )
+        let claimed = try prepared(sql).all(lane.rawValue, platform, dueBy, limit, end) { row in
+            try ClaimedBatch(row, in: lane, on: platform, at: now)
         }
-        return try leased.sorted { ($0.dueAt, $0.key) < ($1.dueAt, $1.key) }.compactMap { _, key, batch in
-            try batch ?? setAside(key)
-        }
-    }
-
-    /// Puts a batch that was just claimed out of the way of the others; returns nil.
-    private func setAside(_ batch: Key<Batch>) throws -> Batch? {
-        try prepared(PostgresClaimStatements.setBatchAside).run(now + Damage.setAsideFor, batch)
-        try noteDamage(batch)
-        return nil
-    }
-
-    /// Puts a fan-out whose push cannot be read out of the way of the others; returns nil.
-    fileprivate func setAside(fanOutOf push: Key<Push>, on platform: Key<Platform>) throws -> FanOut? {
-        try prepared(PostgresClaimStatements.setFanOutAside).run(now + Damage.setAsideFor, push, platform)
-        effects.damaged.append("push \(push)")
-        return nil
-    }
-}
-
-/// A fan-out as its claim returns it.
-private struct ClaimedFanOut {
-    let push: Key<Push>
-    let attempt: Int64
-    let cursor: Key<Device>?
-    let dueAt: Int64
-
-    init(_ row: Row) {
-        push = Key(row.integer(0))
-        attempt = row.integer(1)
-        cursor = row.integerIfAny(2).map { Key($0) }
-        dueAt = row.integer(3)
-    }
-
-    /// nil when its push cannot be read.
-    func fanOut(on platform: Key<Platform>, in session: PostgresWriteSession) throws -> FanOut? {
-        guard let push = try readable({ try session.pushes.push(push, in: session.db) }) ?? nil else {
-            return try session.setAside(fanOutOf: push, on: platform)
-        }
-        return FanOut(
-            pushKey: push.key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: cursor,
-            attempt: attempt)
-    }
-}
-
-extension Batch {
-    /// From the columns of `BatchStatements.claim`, as they are after the claim.
-    fileprivate init(claimed row: Row, in lane: Lane, on platform: Key<Platform>, at now: Instant) throws {
-        guard let devices = row.withBlob(4, { DeviceList.decode($0) }) else {
-            throw StoreError.damaged("batch \(row.integer(0))")
-        }
-        self.init(
-            key: Key(row.integer(0)), pushKey: Key(row.integer(1)), platformKey: platform, lane: lane,
-            devices: devices, answers: try row.withBlob(5) { try [Answer](codes: $0, count: devices.count) },
-            attempt: row.integer(2), isLapsed: row.integer(3) > 1,
-            retryTimes: row.withBlob(5) {
-                RetryTimes.inCodes($0, retryAt: Instant(milliseconds: row.integer(7)), now: now)
-            })
+        return try claimed.sorted { ($0.dueAt, $0.key) < ($1.dueAt, $1.key) }.compactMap { try batch($0) }
     }
 }
 
@@ -173,16 +113,5 @@ enum PostgresClaimStatements {
           FROM due
          WHERE fan_out.push_id = due.push_id AND fan_out.platform_id = due.platform_id
         RETURNING fan_out.push_id, attempt, cursor, due.due_at_ms
-        """
-
-    /// Takes the claim back, which no worker heard of.
-    static let setBatchAside = """
-        UPDATE batch /* damage.set_batch_aside */ SET due_at_ms = $1, claim_count = claim_count - 1 WHERE id = $2
-        """
-
-    /// One that was never claimed is due at once, so one that is not was set aside.
-    static let setFanOutAside = """
-        UPDATE fan_out /* damage.set_fan_out_aside */ SET due_at_ms = $1, is_claimed = false
-         WHERE push_id = $2 AND platform_id = $3
         """
 }

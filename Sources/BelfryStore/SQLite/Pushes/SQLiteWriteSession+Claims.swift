@@ -25,23 +25,12 @@ extension SQLiteWriteSession {
     func leaseFanOuts(
         in lane: Lane, on platform: Key<Platform>, atMost limit: Int, until end: Instant
     ) throws -> [FanOut] {
-        let due = try prepared(SQLiteClaimStatements.dueFanOuts).all(lane.rawValue, platform, now, limit) { row in
-            (
-                push: Key<Push>(row.integer(0)), attempt: row.integer(1),
-                cursor: row.integerIfAny(2).map { Key<Device>($0) }
-            )
-        }
+        let due = try prepared(SQLiteClaimStatements.dueFanOuts).all(
+            lane.rawValue, platform, now, limit, as: ClaimedFanOut.init)
         let lease = try prepared(SQLiteClaimStatements.leaseFanOut)
         return try due.compactMap { fanOut in
-            guard let push = try readable({ try pushes.push(fanOut.push, in: db) }) ?? nil else {
-                try prepared(SQLiteClaimStatements.setFanOutAside).run(now + Damage.setAsideFor, fanOut.push, platform)
-                effects.damaged.append("push \(fanOut.push)")
-                return nil
-            }
             try lease.run(end, fanOut.push, platform)
-            return FanOut(
-                pushKey: fanOut.push, platformKey: platform, lane: push.lane, audience: push.audience,
-                cursor: fanOut.cursor, attempt: fanOut.attempt + 1)
+            return try self.fanOut(fanOut, on: platform)
         }
     }
 
@@ -52,37 +41,13 @@ extension SQLiteWriteSession {
     ) throws -> [Batch] {
         let now = now
         let due = try prepared(SQLiteClaimStatements.dueBatches).all(lane.rawValue, platform, dueBy, limit) { row in
-            (
-                key: Key<Batch>(row.integer(0)),
-                batch: try readable { try Batch(claiming: row, in: lane, on: platform, at: now) }
-            )
+            try ClaimedBatch(row, in: lane, on: platform, at: now)
         }
         let lease = try prepared(SQLiteClaimStatements.leaseBatch)
-        return try due.compactMap { key, batch in
-            guard let batch else {
-                try prepared(SQLiteClaimStatements.setBatchAside).run(now + Damage.setAsideFor, key)
-                try noteDamage(key)
-                return nil
-            }
-            try lease.run(end, key)
-            return batch
+        return try due.compactMap { claimed in
+            try lease.run(end, claimed.key)
+            return try batch(claimed)
         }
-    }
-}
-
-extension Batch {
-    /// From the columns of `SQLiteClaimStatements.dueBatches`, as they are before the claim.
-    fileprivate init(claiming row: SQLiteRow, in lane: Lane, on platform: Key<Platform>, at now: Instant) throws {
-        guard let devices = row.withBlob(4, { DeviceList.decode($0) }) else {
-            throw StoreError.damaged("batch \(row.integer(0))")
-        }
-        self.init(
-            key: Key(row.integer(0)), pushKey: Key(row.integer(1)), platformKey: platform, lane: lane,
-            devices: devices, answers: try row.withBlob(5) { try [Answer](codes: $0, count: devices.count) },
-            attempt: row.integer(2) + 1, isLapsed: row.integer(3) > 0,
-            retryTimes: row.withBlob(5) {
-                RetryTimes.inCodes($0, retryAt: Instant(milliseconds: row.integer(6)), now: now)
-            })
     }
 }
 
@@ -104,9 +69,10 @@ enum SQLiteClaimStatements {
          LIMIT 1
         """
 
-    /// Scans `batch_due`.
+    /// Scans `batch_due`. Attempt and claims as they are after the claim.
     static let dueBatches = """
-        SELECT id, push_id, attempt, claim_count, devices, answers, coalesce(retry_at_ms, due_at_ms) /* batches.due */
+        SELECT id, push_id, attempt + 1, claim_count + 1, devices, answers, due_at_ms,
+               coalesce(retry_at_ms, due_at_ms) /* batches.due */
           FROM batch
          WHERE is_open = true AND lane = ?1 AND platform_id = ?2 AND due_at_ms <= ?3
          ORDER BY due_at_ms, id
@@ -119,11 +85,9 @@ enum SQLiteClaimStatements {
          WHERE id = ?2
         """
 
-    static let setBatchAside = "UPDATE batch /* batches.set_aside */ SET due_at_ms = ?1 WHERE id = ?2"
-
-    /// Scans `fan_out_due`.
+    /// Scans `fan_out_due`. The attempt as it is after the claim.
     static let dueFanOuts = """
-        SELECT push_id, attempt, cursor /* fan_outs.due */ FROM fan_out
+        SELECT push_id, attempt + 1, cursor, due_at_ms /* fan_outs.due */ FROM fan_out
          WHERE lane = ?1 AND platform_id = ?2 AND due_at_ms <= ?3
          ORDER BY due_at_ms, push_id
          LIMIT ?4
@@ -132,12 +96,6 @@ enum SQLiteClaimStatements {
     static let leaseFanOut = """
         UPDATE fan_out /* fan_outs.lease */
            SET due_at_ms = ?1, attempt = attempt + 1, is_claimed = true
-         WHERE push_id = ?2 AND platform_id = ?3
-        """
-
-    /// One that was never claimed is due at once, so one that is not was set aside.
-    static let setFanOutAside = """
-        UPDATE fan_out /* fan_outs.set_aside */ SET due_at_ms = ?1, is_claimed = false
          WHERE push_id = ?2 AND platform_id = ?3
         """
 }
