@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "Basic eDp5", "Bearer x"])
-    func `without credentials, or with wrong ones, nobody gets past the open routes`(header: String?) async throws {
+    func `without credentials, or with wrong ones, no request gets past the open routes`(header: String?) async throws {
         let open: Set = [
             "GET /v1/version", "GET /healthcheck", "GET /health/live", "GET /health/ready", "GET /openapi.yaml",
         ]
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `the contract is served to whoever asks, and once to those who remember it`() async throws {
+    @Test func `the contract is served to every caller, and once to callers that remember it`() async throws {
         let router = Self.router()
         try await Hummingbird.Application(router: router).test(.router) { client in
             let first = try await client.execute(uri: "/openapi.yaml", method: .get)

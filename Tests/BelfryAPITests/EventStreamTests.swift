@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a change that nobody hinted at is found by looking`() async throws {
+    @Test func `a change without a hint is found by looking`() async throws {
         try await TestEventHub.open { fixture in
             let received = ReceivedEvents(try await fixture.hub.subscribe(to: fixture.application.key))
             try await fixture.register(1)
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `of pushes that were there before, what changes is told, whoever changes it`() async throws {
+    @Test func `of pushes that were there before, what changes is told, whatever changes it`() async throws {
         try await TestEventHub.open { fixture in
             try await fixture.register(2)
             let push = try await fixture.push(isHinted: false)

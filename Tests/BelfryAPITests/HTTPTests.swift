@@ -20,7 +20,7 @@ import Testing
         #expect(try await server.register(Self.body, on: .raw(bare)).status == 200)
     }
 
-    @Test func `whoever is not known is told the same as whoever has the wrong secret`() async throws {
+    @Test func `an unknown caller is told the same as one with the wrong secret`() async throws {
         let server = try await TestServer()
         let uuid = server.ios.uuid.uuidString
         let headers: [TestServer.User] = [

@@ -108,7 +108,7 @@ import Testing
         #expect(try await push(server, Self.other, key: "a").headers[.retryAfter] == nil)
     }
 
-    @Test func `a request that cannot be repeated is not run again once nobody knows what became of it`() async throws {
+    @Test func `a request that cannot be repeated is not run again once what became of it is not known`() async throws {
         let server = try await TestServer()
         let middleware = IdempotencyMiddleware(store: server.store, vault: server.vault, bodyBytesMax: 1_000)
         server.store.crash(true)

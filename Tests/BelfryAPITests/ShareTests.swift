@@ -18,7 +18,7 @@ import Testing
         return nil
     }
 
-    @Test func `one key's event streams leave room for others, and come back when nobody reads`() async throws {
+    @Test func `one key's event streams leave room for others, and come back when the client has left`() async throws {
         let server = try await TestEventServer(ShareLimit(each: 2, total: 8))
         let (own, other) = (try await server.key(), try await server.key())
         var responses = [try await server.follow(own), try await server.follow(own)]

@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `a deleted topic is a 404, and reaches nobody`() async throws {
+    @Test func `a deleted topic is a 404, and reaches no device`() async throws {
         let server = try await TestServer()
         _ = try await server.device("t", on: .android, #","tags":["news"]"#)
         let topic = try await post(server, "/v2/topics", #"{"name":"news"}"#)

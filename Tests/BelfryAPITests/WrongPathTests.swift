@@ -51,7 +51,7 @@ import Testing
         ("/v1/registration", "application", "'/v2/registrations', with application_uuid:api_key"),
         ("/v2/registrations", "platform", "'/v1/registration', with platform_uuid:platform_secret"),
     ])
-    func `whoever brings the other kind of credentials reads where to go`(
+    func `a caller with the other kind of credentials reads where to go`(
         path: String, kind: String, hint: String
     ) async throws {
         try await RecordedServer.open { server in

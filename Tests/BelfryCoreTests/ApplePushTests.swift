@@ -199,7 +199,7 @@ import Testing
                 == Self.json(#"{"mdm":"m"}"#))
     }
 
-    @Test func `apps are told the receipt, and nobody else`() throws {
+    @Test func `apps are told the receipt, and no other reader`() throws {
         let id = UUID(words: 0xABCD, 1)
         #expect(try Self.decoded(Self.payload("{}", body: "x", receiptID: id))["receiptId"] == .string(id.lowercased))
         #expect(try Self.decoded(Self.payload(Self.activity, for: .liveActivity, receiptID: id))["receiptId"] == nil)

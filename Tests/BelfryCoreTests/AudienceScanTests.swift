@@ -89,7 +89,7 @@ import Testing
         #expect((first + second).map(\.rawValue) == (1...29).filter { $0 % 3 != 0 })
     }
 
-    @Test func `nobody is in any of no lists`() throws {
+    @Test func `no device is in any of no lists`() throws {
         let lists = Lists(members: [.active: [1, 2, 3]])
         #expect(try AudienceScan(.any([]), reader: lists).devices(after: nil, limit: 10).isEmpty)
     }

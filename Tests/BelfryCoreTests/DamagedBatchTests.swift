@@ -11,7 +11,7 @@ import Testing
             ([0xFF], [0, 1, 2], [damaged, .accepted, .gone]), ([0x80], [0], [damaged]),
             // An answer without a meaning.
             (devices, [1, 100, 0], [.accepted, damaged, damaged]),
-            // Nobody knows which answer belongs to whom.
+            // Which answer belongs to which device is not known.
             (devices, [1, 1], [damaged, damaged, damaged]), (devices, [1, 1, 1, 1], [damaged, damaged, damaged]),
         ] as [([UInt8], [UInt8], [Answer])])
     func `what can be read stays, and every other device is passed over`(

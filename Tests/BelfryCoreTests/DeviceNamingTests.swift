@@ -25,7 +25,7 @@ import Testing
         #expect(uuids.count == 5_000)
     }
 
-    @Test func `a UUID with any one bit changed is nobody's`() {
+    @Test func `a UUID with any one bit changed is no device's`() {
         let (first, second) = naming.uuid(of: Key(77)).words
         for bit in 0..<64 {
             #expect(naming.device(of: UUID(words: first ^ 1 << bit, second)) == nil, "bit \(bit) of the first word")
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a UUID of chance is nobody's`() {
+    @Test func `a UUID of chance is no device's`() {
         var random = SplitMix64(seed: 2)
         for _ in 0..<1_000 {
             let uuid = UUID(words: random.next() & ~0xF000 | 0x8000, random.next() & ~(0b11 << 62) | 0b10 << 62)

@@ -29,7 +29,7 @@ import Testing
         #expect(favoured == [1, 2, 3, 1, 2, 3])
     }
 
-    @Test func `nobody gets anything of nothing`() {
+    @Test func `of nothing there are no shares`() {
         #expect(FairShare.divide(0, among: [Self.bidder(1, 1, room: 9)], turn: 0).isEmpty)
         #expect(FairShare.divide(9, among: [], turn: 3).isEmpty)
         #expect(FairShare.divide(9, among: [Self.bidder(1, 1, room: 0)], turn: 3).isEmpty)

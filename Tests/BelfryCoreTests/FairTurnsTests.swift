@@ -104,7 +104,7 @@ import Testing
 }
 
 @Suite struct SearchBudgetTests {
-    @Test func `a search ends when its time is up, or when nobody waits for it`() throws {
+    @Test func `a search ends when its time is up, or when its caller has left`() throws {
         let fresh = SearchBudget()
         try fresh.check()
         #expect(!fresh.isSpent)

@@ -128,7 +128,7 @@ import Testing
         #expect(throws: InvalidInput(field: field, problem)) { try Self.payload(ios, body: "hello") }
     }
 
-    @Test func `a wrong type is refused whoever is meant, and a size where iOS is`() throws {
+    @Test func `a wrong type is refused whichever platform is meant, and a size where iOS is`() throws {
         let wrong = Push.Content(body: nil, custom: ["ios": .object(["badge": .bool(true)])])
         let error = #expect(throws: InvalidInput.self) { try wrong.check(for: [.bb10], receiptID: UUID()) }
         #expect(error?.field == "message.custom.ios.badge")

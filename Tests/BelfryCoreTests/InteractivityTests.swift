@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [
         "99999999999999999999.1", "8.99999999999999999999", "-8.0", "８.0", String(repeating: "9.", count: 500),
     ])
-    func `an absurd version harms nobody`(version: String) {
+    func `an absurd version does no harm`(version: String) {
         _ = Reach(kind: .ios, osVersion: version)
     }
 }

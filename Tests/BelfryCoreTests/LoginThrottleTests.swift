@@ -37,7 +37,7 @@ import Testing
         #expect(list.wait(for: 2, at: Self.home, now: later) == nil)
     }
 
-    @Test func `an address at which many names fail waits as a whole, but for those who were let in before`() {
+    @Test func `an address at which many names fail waits as a whole, but for names that were let in before`() {
         var list = LoginThrottle()
         list.failed(0, at: Self.home, now: Self.noon)
         list.letIn(7, at: Self.home, now: Self.noon)

@@ -44,7 +44,7 @@ import Testing
         #expect(settlement.moves == [Settlement.Move(device: Key(2), from: from, to: token)])
     }
 
-    @Test func `gone without a time deactivates nobody`() {
+    @Test func `gone without a time deactivates no device`() {
         let settlement = settle([.gone(since: nil)])
         #expect(settlement.answers == [.gone])
         #expect(settlement.deadTokens.isEmpty)
@@ -207,7 +207,7 @@ import Testing
         #expect(settlement.counts.isEmpty)
     }
 
-    @Test func `sparing keeps the answers and lets nobody die`() {
+    @Test func `sparing keeps the answers and deactivates no device`() {
         let parking = Parking(cause: .deadTokens, detail: "too many", since: Self.now)
         let spared = settle([.gone(since: .zero), .failed(retryAfter: nil)]).sparing(.init(parking, of: .sample))
         #expect(spared.answers == [.gone, .pending])
@@ -275,7 +275,7 @@ import Testing
         #expect((settlement.halt?.parking != nil) == areCredentialsRefused, "seed \(seed)")
     }
 
-    /// Nobody is told before the time that was named, and somebody when the batch is due.
+    /// No device is told before the time that was named, and one at least when the batch is due.
     private func checkTimeout(
         _ settlement: Settlement, of batch: Batch, _ outcomes: [Outcome], to recipients: [Key<Device>], seed: UInt64
     ) {
@@ -322,7 +322,7 @@ extension BatchLoad {
 }
 
 extension Batch {
-    /// The same, with some of those who are pending at rest, though never all.
+    /// The same, with some of the pending devices at rest, though never all.
     fileprivate func delayed(_ random: inout SplitMix64, now: Instant) -> Batch {
         var retryTimes: [Int: Instant] = [:]
         for place in ready.dropFirst() where random.chance(0.2) { retryTimes[place] = now + random.duration(1...7_000) }

@@ -29,7 +29,7 @@ import Testing
         #expect(try Target(platforms: [.android]).platforms(of: all).map(\.kind) == [.androidFCM])
     }
 
-    @Test func `devices are those and no others, and none of them is nobody`() throws {
+    @Test func `devices are those and no others, and none of them is no device`() throws {
         let target = try Target(devices: [UUID()], topics: [""], customUserIDs: [""], platforms: [.bb10])
         #expect(target.platforms(of: Self.platforms(.ios)).count == 1)
         #expect(

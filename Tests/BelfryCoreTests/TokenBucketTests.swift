@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `whoever waits as long as it was told is let through`() {
+    @Test func `a caller that waits as long as it was told is let through`() {
         let limit = RateLimit(perSecond: 7, burst: 1)
         var bucket = TokenBucket(limit, at: Self.start)
         var now = Self.start

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `a push that expires while its platform is parked is told to nobody`() async throws {
+    @Test func `a push that expires while its platform is parked is told to no device`() async throws {
         let fixture = TestDelivery(seed: 1)
         try await fixture.open(devices: 10)
         try await fixture.store.park(fixture.platforms[0].key, Parking(cause: .credentials, detail: "", since: .zero))
@@ -78,7 +78,7 @@ import Testing
         #expect(fixture.ledger.order.isEmpty)
     }
 
-    @Test func `a push to nobody is settled`() async throws {
+    @Test func `a push to no device is settled`() async throws {
         let fixture = TestDelivery(seed: 1)
         try await fixture.open(devices: 0)
         let push = try await fixture.push(1)

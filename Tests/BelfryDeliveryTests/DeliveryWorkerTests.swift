@@ -19,7 +19,7 @@ import Testing
         #expect(store.violations().isEmpty)
     }
 
-    @Test func `a batch that somebody may have sent before lapses again`() async throws {
+    @Test func `a batch that may have been sent before lapses again`() async throws {
         try await fanOutOneBatch()
         _ = try await claim()
         clock.advance(by: .seconds(60))

@@ -16,7 +16,7 @@ import Testing
         #expect(budget().share(of: .slow) == nil)
     }
 
-    @Test func `a single place is given to whoever comes`() {
+    @Test func `a single place is given to any platform`() {
         var inFlight = budget(batchesMax: 1)
         #expect(inFlight.share(of: .quick) == Share(batchesMax: 1, room: [:], roomElsewhere: 1))
         inFlight.take(Key(1))

@@ -50,7 +50,7 @@ import Testing
         #expect(clock.now == .zero)
     }
 
-    @Test func `nobody sleeps for no time`() async throws {
+    @Test func `a sleep of no time does not wait`() async throws {
         try await clock.sleep(for: .zero)
         try await clock.sleep(for: .seconds(-1))
         #expect(!clock.advanceToNextSleeper())

@@ -162,7 +162,7 @@ import Testing
             #expect(simulator.ledger.totals().told == 0)
             try await simulator.stopListening()
             guard case .unknown = await fixture.credentialsService.test(fixture.platform, devices: []) else {
-                Issue.record("nobody could be asked")
+                Issue.record("no credentials could be tried")
                 return
             }
         }

@@ -32,7 +32,8 @@ extension ServerTests.DatabaseCopyTests {
         }
     }
 
-    @Test func `a database that holds something takes no copy, and one that is half a copy serves nobody`() async throws
+    @Test func `a database that holds something takes no copy, and one that is half a copy serves no request`()
+        async throws
     {
         try await PostgresServer.with { database in
             try await TestInstallation.with { installation in

@@ -91,7 +91,7 @@ extension ServerTests.EventTests {
         }
     }
 
-    @Test func `a stream is for those who may read the application`() async throws {
+    @Test func `a stream is for keys that may read the application`() async throws {
         try await TestServer.open { server in
             let stranger = try await server.operatorService.createApplication(name: "Butcher")
             let key = try await server.adminKey(of: stranger.application.uuid)

@@ -87,7 +87,7 @@ extension ServerTests.FaultTests {
         }
     }
 
-    @Test func `a device that is refused again and again holds up nobody else`() async throws {
+    @Test func `a device that is refused again and again holds up no other`() async throws {
         try await TestServer.open { server in
             let crowd = try await server.crowd(few, topics: ["town"])
             let token = crowd.tokens[7]
@@ -296,7 +296,7 @@ extension ServerTests.FaultTests {
         }
     }
 
-    @Test func `a provider token that expired is replaced once, and nobody is told twice`() async throws {
+    @Test func `a provider token that expired is replaced once, and no device is told twice`() async throws {
         try await TestServer.open { server in
             let crowd = try await server.crowd(many, topics: ["town"])
             server.simulator.script.add(

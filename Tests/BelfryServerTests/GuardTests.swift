@@ -35,7 +35,7 @@ extension ServerTests.GuardTests {
         }
     }
 
-    @Test func `a guesser shuts nobody out who is elsewhere`() async throws {
+    @Test func `a guesser shuts no caller out who is elsewhere`() async throws {
         let behindProxy = { (configuration: inout ServerConfiguration) in
             Self.strict(&configuration)
             configuration.requestLimiter.proxies = TrustedProxies([NetworkBlock("127.0.0.1")].compactMap(\.self))
@@ -51,7 +51,7 @@ extension ServerTests.GuardTests {
         }
     }
 
-    @Test func `nobody is believed who names another address`() async throws {
+    @Test func `a caller that names another address is not believed`() async throws {
         try await TestServer.open(configure: Self.strict) { server in
             let wrong = Caller(base: server.addresses.http, user: server.app.user, secret: "wrong")
             for address in ["192.0.2.1", "192.0.2.2"] {

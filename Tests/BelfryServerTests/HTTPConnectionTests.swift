@@ -176,7 +176,7 @@ extension ServerTests {
             }
         }
 
-        @Test func `a long body that nobody wants does not stand before the next request`() async throws {
+        @Test func `a long body that no handler wants does not stand before the next request`() async throws {
             try await TestServer.open(configure: { $0.pcf.bodyBytesMax = 4_096 }) { server in
                 let connection = try await RawConnection.open(to: server.addresses.http)
                 let head = server.rawHead("POST /v1/push", of: server.sender) + "Content-Length: 1000000\r\n\r\n"

@@ -60,7 +60,7 @@ import Testing
         #expect(inner.events == ["finished", "closed"])
     }
 
-    @Test func `what nobody wants is dropped as it comes`() {
+    @Test func `what no handler wants is dropped as it comes`() {
         gate.turn(to: .discarding)
         receive(1_000_000)
         #expect(inner.slices == [])

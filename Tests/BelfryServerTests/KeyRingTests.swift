@@ -7,7 +7,7 @@ import Testing
 @Suite struct KeyRingTests {
     private static let key = String(repeating: "ab", count: 32)
 
-    @Test func `a seal opens for its purpose alone, and for nobody without its key`() throws {
+    @Test func `a seal opens for its purpose alone, and never without its key`() throws {
         let ring = KeyRing()
         let seal = try ring.seal([1, 2, 3], for: "this")
         #expect(try ring.open(seal, for: "this") == [1, 2, 3])

@@ -16,7 +16,7 @@ extension ServerTests {
 
 extension ServerTests.OperationTests {
     @Test(arguments: 1...6)
-    func `whoever is told that the server serves is served at once`(round: Int) async throws {
+    func `a caller that is told that the server serves is served at once`(round: Int) async throws {
         try await Scratch.with { scratch in
             let configuration = try await TestServer.quick(in: scratch)
             let server = Server(
@@ -154,7 +154,8 @@ extension ServerTests.OperationTests {
         }
     }
 
-    @Test func `a provider that nobody reaches is told by the receipt, the log, the metrics and the test`() async throws
+    @Test func `a provider that cannot be reached is told by the receipt, the log, the metrics and the test`()
+        async throws
     {
         try await TestInstallation.with(reachingProviderBy: { _ in try Loopback.freePort() }) { installation in
             _ = try await installation.crowd(3)

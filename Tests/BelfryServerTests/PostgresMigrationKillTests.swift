@@ -5,7 +5,7 @@ import Testing
 
 @testable import BelfryStore
 
-/// The same on PostgreSQL, where a migration can be held inside a step by somebody else who makes a table of the same name.
+/// The same on PostgreSQL, where a migration can be held inside a step by another session that makes a table of the same name.
 extension ServerTests {
     @Suite struct PostgresMigrationKillTests {
         @Test(.timeLimit(.minutes(3)))

@@ -11,7 +11,7 @@ extension ServerTests {
     @Suite struct RollingRestartTests {
         @Test(.timeLimit(.minutes(3)))
         func
-            `nodes restarted one after the other under load refuse no request that is repeated once, lose nothing and tell nobody twice`()
+            `nodes restarted one after the other under load refuse no request that is repeated once, lose nothing and tell no device twice`()
             async throws
         {
             try await PostgresServer.with { database in
@@ -131,7 +131,7 @@ private struct RollingScenario: Sendable {
         #expect(done.registered > 100 && done.pushes.count > 3, "there was no load")
         #expect(balancer.repeated >= 3, "no request met a node that was away")
         #expect(try await installation.settled(town).counts == ["accepted": everyone.count])
-        // Whoever was told that it is registered is.
+        // A device that was told that it is registered is.
         let openConnections = try await push(#"{"message":{"body":"Welcome"},"target":{"topics":["visitor"]}}"#)
         #expect(try await installation.settled(openConnections).counts == ["accepted": done.registered])
         try await installation.withResources { resources in
@@ -146,7 +146,7 @@ private struct RollingScenario: Sendable {
         }
         #expect(
             everyone.devices.allSatisfy { installation.simulator.told($0) == 1 },
-            "a stop in good time tells nobody twice")
+            "a stop in good time tells no device twice")
         #expect(done.pushes.allSatisfy { installation.simulator.told($0.device) == 1 })
     }
 

@@ -166,7 +166,7 @@ private struct ScheduleKillScenario: Sendable {
                     Issue.record("schedule \(one.id) is \(String(describing: schedule.ending))")
                 }
             }
-            // Each device has one push, so whoever was told again stood in a batch in flight at a kill.
+            // Each device has one push, so a device that was told again stood in a batch in flight at a kill.
             #expect(repeats <= Self.kills * 2 * Self.batchesInFlightMax, "more was told again than was in flight")
             print(
                 "\(Self.kills) kills, \(posted.count) schedules, 0 lost, \(cancelled.count) cancelled, "

@@ -14,7 +14,7 @@ import Testing
             systemdNotifier.stopping()
             #expect([receiver.next(), receiver.next(), receiver.next()] == ["READY=1", "STOPPING=1", nil])
             receiver.close()
-            // Nobody listens, or nobody wants to know: it goes on.
+            // Nothing listens, or nothing wants to know: it goes on.
             systemdNotifier.serving()
             SystemdNotifier(environment: [:]).serving()
             SystemdNotifier(environment: ["NOTIFY_SOCKET": String(repeating: "/x", count: 100)]).serving()

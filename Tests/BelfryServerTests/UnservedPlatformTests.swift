@@ -32,7 +32,7 @@ extension ServerTests {
                 let health = try await server.sender.send("GET", "/healthcheck")
                 #expect(
                     health.status == 200 && !health.body.contains("park"),
-                    "what tenants have is nobody's business: \(health)")
+                    "what tenants have is not told: \(health)")
             }
         }
 

@@ -81,7 +81,7 @@ import Testing
         try await server.stop()
     }
 
-    @Test func `when nobody listens the circuit opens and there is no room`() async throws {
+    @Test func `when nothing listens the circuit opens and there is no room`() async throws {
         let server = try await LoopbackServer(greeting: "")
         try await server.stop()
         let pool = try pool(endpoint(server.port)) {

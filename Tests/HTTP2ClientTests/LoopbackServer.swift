@@ -40,7 +40,7 @@ final class LoopbackServer: Sendable {
         port = channel.localAddress?.port ?? 0
     }
 
-    /// A server that speaks no TLS: it says `greeting` to whoever connects and no more.
+    /// A server that speaks no TLS: it says `greeting` to clients that connect and no more.
     init(greeting: String) async throws {
         channel = try await ServerBootstrap(group: Self.group)
             .childChannelInitializer { child in

@@ -1,6 +1,6 @@
 import Testing
 
-/// Rows 6 and 7: a row that cannot be read is set aside alone, whatever its kind and whoever's it is.
+/// Rows 6 and 7: a row that cannot be read is set aside alone, whatever its kind and its owner.
 extension HostileTests {
     @Suite struct DamagedRowTests {
         @Test(arguments: Engine.allCases)

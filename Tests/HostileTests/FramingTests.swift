@@ -26,7 +26,7 @@ extension HostileTests {
             }
         }
 
-        /// Row 14. Source: RFC 9110 §10.1.1: who is refused need not send the body, and then nobody knows what follows.
+        /// Row 14. Source: RFC 9110 §10.1.1: who is refused need not send the body, and then what follows is not known.
         @Test(arguments: Engine.allCases)
         func `a final answer to Expect leaves no doubt what follows`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in

@@ -49,7 +49,7 @@ extension HostileTests {
 
         /// Row 12.
         @Test(arguments: Engine.allCases)
-        func `the health page tells nobody of the platforms of others`(engine: Engine) async throws {
+        func `the health page tells no tenant of the platforms of others`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 let application = try server.application()
                 let platform = try server.platform(of: application)

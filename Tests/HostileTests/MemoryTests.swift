@@ -5,7 +5,7 @@ extension HostileTests {
     @Suite struct MemoryTests {
         /// Row 1.
         @Test(arguments: Engine.allCases)
-        func `answers that nobody reads stop the reading of requests`(engine: Engine) async throws {
+        func `answers that no client reads stop the reading of requests`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 for request in [HTTPText.request("GET", "/openapi.yaml"), try UnreadAnswers.largeAnswer(server)] {
                     let attack = try UnreadAnswers(server, request)

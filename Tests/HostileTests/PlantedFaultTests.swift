@@ -10,7 +10,7 @@ extension HostileTests {
             }
         }
 
-        @Test func `without back pressure, answers that nobody reads are found to fill the memory`() async throws {
+        @Test func `without back pressure, answers that no client reads are found to fill the memory`() async throws {
             try await TestServer.with(.sqlite, fault: "back-pressure") { server in
                 let attack = try UnreadAnswers(server, try UnreadAnswers.largeAnswer(server))
                 #expect(!attack.isBounded, "\(attack)")

@@ -9,7 +9,7 @@ extension HostileTests {
         ]
 
         @Test(arguments: Engine.allCases)
-        func `searches of a tenant without devices refuse nobody else's`(engine: Engine) async throws {
+        func `searches of a tenant without devices refuse no others`(engine: Engine) async throws {
             // The attack is on the searches' turns, not on the share of requests that each back end has.
             try await TestServer.with(engine, ["limit.senders.per.second": "0"]) { server in
                 let full = try server.application()
@@ -45,9 +45,9 @@ extension HostileTests {
             }
         }
 
-        /// Whoever asks and leaves at once has nobody work for him.
+        /// A caller that asks and leaves at once has no work done for it.
         @Test(arguments: Engine.allCases)
-        func `callers who leave at once take nothing from those who stay`(engine: Engine) async throws {
+        func `callers who leave at once take nothing from callers who stay`(engine: Engine) async throws {
             try await TestServer.with(engine, ["limit.senders.per.second": "0"]) { server in
                 let full = try server.application()
                 try Self.fill(try server.platform(of: full, .android), server)

@@ -51,7 +51,7 @@ extension HostileTests {
         /// A list of large schedules that is asked for and not read: a chunk of 8 of them is held for each that is served, which are
         /// four at a time (`share.exports.max`).
         @Test(arguments: Engine.allCases)
-        func `lists that nobody reads take no more than a connection may`(engine: Engine) async throws {
+        func `lists that no client reads take no more than a connection may`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 let application = try server.application()
                 _ = try server.platform(of: application)

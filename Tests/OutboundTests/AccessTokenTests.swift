@@ -159,7 +159,7 @@ import Testing
         #expect(found.isRefusal == error.isRefusal)
     }
 
-    @Test func `a token server that never ends its answer holds nobody up`() async throws {
+    @Test func `a token server that never ends its answer holds no other up`() async throws {
         try await ScriptedHost.run { _ in
             ScriptedHost.Answer(hangs: true)
         } _: { host, outbound in

@@ -7,7 +7,7 @@ import Testing
 
 /// A stranger learns nothing of ports that it may not speak to.
 @Suite struct HostPolicyTests {
-    /// Listens on the loopback and counts who came; and has a port where nobody listens.
+    /// Listens on the loopback and counts who came; and has a port where nothing listens.
     private final class Listener: Sendable {
         private let accepted = Mutex(0)
         private let channel = Mutex<(any Channel)?>(nil)
@@ -46,7 +46,7 @@ import Testing
         try outcome.get()
     }
 
-    /// A port of the loopback where nobody listens.
+    /// A port of the loopback where nothing listens.
     private func closedPort() async throws -> Int {
         let listener = Listener()
         let port = try await listener.open()
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "65536", "99999", "4294967377", "9223372036854775807"])
-    func `a port that is none makes no request and harms nobody`(port: String) async throws {
+    func `a port that is none makes no request and does no harm`(port: String) async throws {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
         let client = HTTPClient(

@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `where nobody listens nothing was sent`() async throws {
+    @Test func `where nothing listens nothing was sent`() async throws {
         try await ScriptedHost.run { _ in
             ScriptedHost.Answer()
         } _: { _, outbound in

@@ -33,7 +33,7 @@ public final class PostgresServer: Sendable {
         try await body(server)
     }
 
-    /// A name for a database that nobody has used yet.
+    /// A name for a database that was not used yet.
     public func freshName() -> String { "belfry_\(nextDatabase.add(1, ordering: .relaxed).newValue)" }
 
     /// As libpq takes it.
@@ -52,7 +52,7 @@ public final class PostgresServer: Sendable {
         directory =
             FileManager.default.temporaryDirectory.appendingPathComponent("pg-\(UUID().uuidString.prefix(8))").path
         tools = try Self.tools()
-        // initdb refuses root, and nobody else may read the folder.
+        // initdb refuses root, and no other user may read the folder.
         let user = getuid() == 0 ? ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] : []
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -103,7 +103,7 @@ public final class PostgresServer: Sendable {
         guard status == 0 else { throw Trouble(description: "psql failed, see \(directory).log") }
     }
 
-    /// Makes a role as which nobody gets in without a password.
+    /// Makes a role that needs a password.
     public func addRole(_ name: String, password: String) throws {
         try run("CREATE ROLE \(name) LOGIN PASSWORD '\(password)'")
         try "local all \(name) scram-sha-256\nlocal all all trust\n".write(

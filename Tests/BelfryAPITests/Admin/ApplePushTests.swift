@@ -149,7 +149,10 @@ import Testing
         arguments: [
             (#"{"channels":["a"],"topics":["b"]}"#, "target.channels goes with no other names"),
             (#"{"channels":["a"],"devices":[]}"#, "target.channels goes with no other names"),
-            (#"{"channels":["a"],"everyone":true}"#, "target names devices, topics or users, so everyone cannot be meant"),
+            (
+                #"{"channels":["a"],"everyone":true}"#,
+                "target names devices, topics or users, so everyone cannot be meant"
+            ),
             (#"{"channels":["a b"]}"#, "target.channels[0] holds other than visible ASCII"),
         ])
     func `channels stand alone, by ids that can be some`(target: String, words: String) async throws {

@@ -137,7 +137,7 @@ struct TestAdminServer {
             ]
         }
 
-        /// What nobody else may read.
+        /// What no other key may read.
         var marks: [String] {
             [
                 application.uuid.lowercased, platform.uuid.lowercased, device.uuid.lowercased,

@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `whoever has the wrong secret is challenged, and the connection is kept`() async throws {
+    @Test func `a caller with the wrong secret is challenged, and the connection is kept`() async throws {
         try await RecordedServer.open { server in
             let body = Self.post(os: "android-fcm", token: "t")
             try await server.exchange(Self.sent("POST /v1/registration", server.sender, body), 401, .error)

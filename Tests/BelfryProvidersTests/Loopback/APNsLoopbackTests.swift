@@ -149,7 +149,8 @@ import Testing
     }
 
     @Test(arguments: [("localhost", ConnectionFault.Kind.connect), ("nobody.invalid", .dns)])
-    func `an APNs that nobody reaches is told with the reason`(host: String, kind: ConnectionFault.Kind) async throws {
+    func `an APNs that cannot be reached is told with the reason`(host: String, kind: ConnectionFault.Kind) async throws
+    {
         let key = APNsSimulator.IssuedKey()
         let port = try Loopback.freePort()
         let credentials = APNsPlatformCredentials(
@@ -381,7 +382,8 @@ import Testing
     // MARK: Credentials
 
     @Test(arguments: AppleTokenUse.allCases)
-    func `credentials are tried with a token that nobody has, which reaches no device`(use: AppleTokenUse) async throws
+    func `credentials are tried with a token that no device has, which reaches no device`(use: AppleTokenUse)
+        async throws
     {
         try await Self.with(use) { running in
             running.simulator.script.answer(

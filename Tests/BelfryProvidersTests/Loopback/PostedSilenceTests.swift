@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: Posted.allCases)
-    func `where nobody listens it is failure`(posted: Posted) async throws {
+    func `where nothing listens it is failure`(posted: Posted) async throws {
         try await TestProviders.run { providers in
             try await posted.play { simulator in
                 try await simulator.stopListening()

@@ -88,7 +88,7 @@ final class OtherNetwork: Sendable {
     /// Written by the thread, and read once it has said so.
     private final class Outcome: @unchecked Sendable {
         // SAFETY: see above.
-        var result: Result<CInt, any Error> = .failure(Refused(description: "nobody was there"))
+        var result: Result<CInt, any Error> = .failure(Refused(description: "no answer came"))
         let isThere = DispatchSemaphore(value: 0)
     }
 }

@@ -33,7 +33,7 @@ struct SmallDisk: Sendable {
 
     func free() throws { try FileManager.default.removeItem(atPath: file("filler")) }
 
-    /// As a disk is after an error. Nobody may have a file of it open for writing.
+    /// As a disk is after an error. No process may have a file of it open for writing.
     func forbidWriting(_ isForbidden: Bool) throws {
         guard Self.run("mount", "-o", isForbidden ? "remount,ro" : "remount,rw", path) else { throw Refused() }
     }

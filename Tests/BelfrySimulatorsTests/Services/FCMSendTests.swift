@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `a message to be validated only tells nobody`() async throws {
+    @Test func `a message to be validated only tells no device`() async throws {
         try await TestSimulator.with(Self.believing) { fixture in
             let answer = try await Self.post(fixture, #"{"validate_only":true,"message":{"token":"a"}}"#)
             #expect(answer.json?["name"]?.string == "projects/belfry-simulated/messages/fake_message_id")
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: [(nil, "UNAUTHENTICATED"), ("Bearer x", "UNAUTHENTICATED"), ("key=x", "UNAUTHENTICATED")])
-    func `nobody and strangers are refused`(authorization: String?, status: String) async throws {
+    func `callers without a token and strangers are refused`(authorization: String?, status: String) async throws {
         try await TestSimulator.with { fixture in
             let fields = authorization.map { [("authorization", $0)] } ?? []
             let answer = try await fixture.curl.post(fixture.simulator.sendURL, fields, #"{"message":{"token":"a"}}"#)

@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a dry run tells nobody, a topic has an answer of its own, a wrong key is refused`() async throws {
+    @Test func `a dry run tells no device, a topic has an answer of its own, a wrong key is refused`() async throws {
         try await TestSimulator.with { fixture in
             let dry = try await post(fixture, #"{"to":"a","dry_run":true}"#)
             #expect(dry.json?["results"]?.array?.first?["message_id"]?.string == "fake_message_id")

@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: ["<toast>", "<tile/>", "<toast/>", "nothing"])
-    func `a toast the device cannot read is received and tells nobody`(body: String) async throws {
+    func `a toast the device cannot read is received and shown on no device`(body: String) async throws {
         try await TestSimulator.with { fixture in
             let answer = try await post(fixture, "c1", [:], body)
             #expect(answer.status == 200)

@@ -206,7 +206,7 @@ extension DamageConformance {
     }
 
     @Test(arguments: DamageableEngine.allCases)
-    func `batches of a push that cannot be read are set aside as if nobody had sent them, and written off together`(
+    func `batches of a push that cannot be read are set aside as if never sent, and written off together`(
         damageableEngine: DamageableEngine
     ) async throws {
         try await damageableEngine.damageable { damageable in

@@ -3,7 +3,7 @@ import BelfryTesting
 import Foundation
 import Testing
 
-/// A row that cannot be read stops nobody else: it is left out of lists, reported once, and can be taken away.
+/// A row that cannot be read stops no other: it is left out of lists, reported once, and can be taken away.
 @Suite struct DamagedListConformance {
     @Test(arguments: DamageableEngine.allCases, ["content", "target"])
     func `a damaged schedule is left out of lists, which go on behind it, and is cancelled all the same`(

@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `a push that finds nobody is settled when its fan-outs end`(engine: Engine) async throws {
+    func `a push that finds no device is settled when its fan-outs end`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let push = try await fixture.push()
             #expect(try await fixture.store.receipt(push.receiptID)?.state == .fanningOut)

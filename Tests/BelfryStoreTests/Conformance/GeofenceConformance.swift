@@ -213,7 +213,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases, Array(1...12) as [UInt64])
-    func `whoever fetches what changed ends with what a full fetch gives, under any changes and clocks`(
+    func `a device that fetches what changed ends with what a full fetch gives, under any changes and clocks`(
         engine: Engine, seed: UInt64
     ) async throws {
         let clock = WaywardClock()

@@ -49,10 +49,10 @@ import Testing
             fixture.clock.advance(by: .seconds(1))
             try await store.note(second, on: fixture.platform.key)
             let fault = PlatformFault(platform: fixture.platform.uuid, fault: second, at: fixture.clock.now)
-            #expect(try await store.connectionFaults(of: push.key) == [fault], "nobody waits on the other platform")
+            #expect(try await store.connectionFaults(of: push.key) == [fault], "no device waits on the other platform")
             let batch = try await fixture.claimOne()
             #expect(try await store.settle(Settlement(batch, all: .accepted)))
-            #expect(try await store.connectionFaults(of: push.key).isEmpty, "nobody waits")
+            #expect(try await store.connectionFaults(of: push.key).isEmpty, "no device waits")
             try await store.delete(fixture.platform.key, force: true)
             try await store.note(first, on: fixture.platform.key)
         }

@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `a batch of subscriptions that needs too many topics subscribes nobody`(engine: Engine) async throws {
+    func `a batch of subscriptions that needs too many topics subscribes no device`(engine: Engine) async throws {
         try await TestStore.play(on: engine, quotas: Quotas([.topics: 3])) { fixture in
             let device = try await fixture.register("a", topics: .replace(["t"]))
             let subscriptions = { (topics: Set<String>) in [Subscription(device: .uuid(device.uuid), topics: topics)] }

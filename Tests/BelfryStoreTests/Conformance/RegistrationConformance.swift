@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `nobody registers on a platform that is not there`(engine: Engine) async throws {
+    func `no device registers on a platform that is not there`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let nowhere = try await fixture.store.create(.of(try await fixture.store.create(.named("gone"))))
             try await fixture.store.delete(nowhere.applicationKey, force: true)

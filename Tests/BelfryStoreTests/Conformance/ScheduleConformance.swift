@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `whoever read it before a change is turned away`(engine: Engine) async throws {
+    func `a reader of it before a change is turned away`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let old = try await fixture.schedule(in: .zero)
             let change = Schedule.Change(content: Push.Content(body: "new"), dueAt: fixture.clock.now + .seconds(100))

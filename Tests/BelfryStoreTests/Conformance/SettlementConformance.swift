@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `a device that is inactive takes nobody's token`(engine: Engine) async throws {
+    func `a device that that is inactive takes no token`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let holder = try await fixture.register("new")
             let device = try await fixture.register("old")
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `a late settlement kills nobody and parks nothing`(engine: Engine) async throws {
+    func `a late settlement deactivates no device and parks nothing`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let device = try await fixture.register("a")
             _ = try await fixture.push()

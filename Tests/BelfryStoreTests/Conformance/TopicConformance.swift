@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `one refusal, and nobody is subscribed`(engine: Engine) async throws {
+    func `one refusal, and no device is subscribed`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let stranger = try await fixture.store.create(.of(try await fixture.store.create(.named("weather"))))
             let theirs = try await fixture.register("c", on: stranger)

@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    /// In a database that nobody used before: what others left in an index makes it look dear.
+    /// In a database that was not used before: what others left in an index makes it look dear.
     private static func withFreshStore(_ body: (PostgresStore) async throws -> Void) async throws {
         try await TestDatabases.withBareDatabase { connection in
             let store = try await PostgresStore.open(

@@ -44,7 +44,7 @@ import Testing
          WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND NOT granted AND datname = current_database()
         """
 
-    @Test func `a merge waits for whoever changes topics, and takes the new ones`() async throws {
+    @Test func `a merge waits for transactions that change topics, and takes the new ones`() async throws {
         try await withPostgresStore { store, connection in
             let fixture = try await TestStore(store: store, clock: ManualClock())
             // In the place of whichever node's turn it would be.

@@ -5,7 +5,7 @@ import Testing
 @testable import BelfryStore
 
 @Suite struct BulkTableTests {
-    /// Made by the engine itself, derived from other tables, or of no meaning to a database that nobody serves from.
+    /// Made by the engine itself, derived from other tables, or of no meaning to a database that no server uses.
     private static let own: Set = [
         "grdb_migrations", "setting", "subscription", "subscription_mark", "device_token", "token_mark",
         "deleted_topic",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryStore
 
-/// Nobody is answered before the disk is, and the writer does not rest meanwhile.
+/// No caller is answered before the disk is, and the writer does not rest meanwhile.
 @Suite(.timeLimit(.minutes(1))) struct DurabilityTests {
     @Test func `a write is answered when it is on the disk`() async throws {
         try await withSQLiteStore { store, _ in

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `who has no devices looks at nobody's`() async throws {
+    @Test func `a search of an application without devices looks at none`() async throws {
         try await withSQLiteStore { store, _ in
             let own = try await store.create(.of(try await store.create(.named("own"))))
             let other = try await store.create(.of(try await store.create(.named("other"))))

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a topic whose time has come is deleted by nobody's asking`() async throws {
+    @Test func `a topic whose time has come is deleted without being asked for`() async throws {
         let clock = ManualClock()
         try await withSQLiteStore(clock: clock) { store, _ in
             let fixture = try await TestStore(store: store, clock: clock)

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `an urgent push to nobody is settled at once`() async throws {
+    @Test func `an urgent push to no device is settled at once`() async throws {
         try await TestStore.play(on: .sqlite) { fixture in
             let push = try await fixture.push(to: .list(.topic("nobody")), lane: .urgent)
             #expect(try await fixture.store.receipt(push.receiptID)?.state == .settled)
