@@ -15,7 +15,7 @@ extension JSONReader {
         }
     }
 
-    /// Reads the one value that a text is, to its end.
+    /// Reads the single value of a text, to its end.
     package static func text(_ bytes: [UInt8], field: String) throws(InvalidInput) -> JSONValue {
         var reader = JSONReader(bytes)
         let value = try reader.value(field)
@@ -37,9 +37,9 @@ extension JSONReader {
         return integers
     }
 
-    /// An object whose members are the caller's own.
+    /// An object with members of the caller's own.
     ///
-    /// - Parameter bytesMax: how long its text may be.
+    /// - Parameter bytesMax: the limit on its text.
     package mutating func members(
         _ field: String, bytesMax: Int = PushLimits.contentWrittenBytesMax
     ) throws(InvalidInput) -> [String: JSONValue]? {
@@ -53,7 +53,7 @@ extension JSONReader {
 }
 
 extension Double {
-    /// Swift itself reads hexadecimal, infinities and worse.
+    /// Swift itself also accepts hexadecimal, infinities and other forms.
     fileprivate init?(spelled text: String) {
         let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
         guard isPlain, let number = Double(text), number.isFinite else { return nil }

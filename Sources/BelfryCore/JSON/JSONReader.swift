@@ -1,5 +1,5 @@
-/// Reads a JSON text from front to back, straight into the values its caller wants. All JSON that callers send or that is
-/// stored is read by it.
+/// Reads a JSON text from front to back, straight into the values its caller wants. It reads all JSON that callers send
+/// or stores keep.
 ///
 /// A pull parser over bytes: no tree is built, so a registration costs one pass, and a text of any shape costs time in
 /// proportion to its length. It is strict about the grammar (RFC 8259) and about UTF-8, and bounded in depth. Every fault
@@ -11,12 +11,12 @@ package struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0
     private var depth = 0
-    /// Where a value begins that is bounded in length, and the bound.
+    /// The start of a value whose length is limited, and the limit.
     private var bounded: (start: Int, bytesMax: Int)?
 
-    /// Far above what an app nests, far below what a stack holds.
+    /// Far above what any app nests, far below what a stack holds.
     package static let depthMax = 64
-    /// The longest a number may be written. The longest useful ones have 25 digits.
+    /// The longest number, in bytes. The longest useful ones have 25 digits.
     package static let numberBytesMax = 128
 
     package init(_ bytes: [UInt8]) {
@@ -25,7 +25,7 @@ package struct JSONReader {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
     }
 
-    /// Reads the one object that a request body is, to the end of the text.
+    /// Reads the one object of a request body, to the end of the text.
     package static func document(
         _ bytes: [UInt8], member: (inout JSONReader, String) throws(InvalidInput) -> Void
     ) throws(InvalidInput) {
@@ -34,7 +34,7 @@ package struct JSONReader {
         try reader.end()
     }
 
-    /// Reads the one array that a request body is, to the end of the text.
+    /// Reads the one array of a request body, to the end of the text.
     package static func list(
         _ bytes: [UInt8], element: (inout JSONReader, Int) throws(InvalidInput) -> Void
     ) throws(InvalidInput) {
@@ -117,7 +117,7 @@ package struct JSONReader {
         switch try value(field) {
         case .integer(let integer): return integer
         case .number(let number):
-            // Past 2^53 a double stands for several numbers.
+            // Beyond 2^53 a double stands for several integers.
             guard let integer = Int64(exactly: number), integer.magnitude < 1 << 53 else {
                 throw InvalidInput(field: field, "has to be a whole number of 64 bits")
             }
@@ -150,7 +150,7 @@ package struct JSONReader {
     /// Whether the next value is an object, for the few fields that take two types.
     package mutating func isAtObject() -> Bool { peek() == UInt8(ascii: "{") }
 
-    /// Takes a `null`, if one comes next.
+    /// Consumes a `null`, if it comes next.
     package mutating func null() throws(InvalidInput) -> Bool {
         guard peek() == UInt8(ascii: "n") else { return false }
         try literal("null")
@@ -159,7 +159,7 @@ package struct JSONReader {
 
     // MARK: Any value
 
-    /// As `value`, of a text that is bounded in length. Many small values take far more memory and time than their text.
+    /// Like `value`, for a text of limited length. Many small values take far more memory and time than their text.
     package mutating func value(_ field: String, bytesMax: Int) throws(InvalidInput) -> JSONValue {
         skipSpace()
         bounded = (position, bytesMax)
@@ -312,7 +312,7 @@ package struct JSONReader {
     }
 
     private func decoded(_ utf8: ArraySlice<UInt8>, _ field: String) throws(InvalidInput) -> String {
-        // ASCII needs no look at its form, which would run unspecialized.
+        // ASCII needs no validation, which would not be specialized.
         if utf8.allSatisfy({ $0 < 0x80 }) { return String(decoding: utf8, as: UTF8.self) }
         guard let string = String(validating: utf8, as: UTF8.self) else {
             throw InvalidInput(field: field, "is not valid UTF-8, in the string that ends at byte \(position)")
@@ -320,7 +320,7 @@ package struct JSONReader {
         return string
     }
 
-    /// The slow way, for strings with a backslash; the reader stands at the first.
+    /// The slow path, for strings with a backslash; the reader stands at the first.
     private mutating func escapedText(from start: Int, _ field: String) throws(InvalidInput) -> String {
         var utf8 = Array(bytes[start..<position])
         while position < bytes.count {
@@ -359,7 +359,7 @@ package struct JSONReader {
     /// The scalar of a `\u` escape, or of two that make a surrogate pair.
     private mutating func scalar() throws(InvalidInput) -> Unicode.Scalar {
         let first = try codeUnit()
-        // No text of ours has a use for it, and databases cannot hold it.
+        // No text of ours needs it, and databases cannot store it.
         guard first != 0 else { throw malformed("found the character U+0000") }
         if let scalar = Unicode.Scalar(first) { return scalar }
         guard UTF16.isLeadSurrogate(first), position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"),
@@ -385,7 +385,7 @@ package struct JSONReader {
         InvalidInput(field: "body", "is not valid JSON: \(problem) at byte \(position)")
     }
 
-    /// The value at the reader is of another type; or it is no JSON value at all.
+    /// The value at the reader has another type; or it is not a JSON value at all.
     private mutating func mismatch(_ field: String, _ expected: String) -> InvalidInput {
         guard let found = typeName() else { return malformed("expected a value") }
         return InvalidInput(field: field, "has to be \(expected), it is \(found)")

@@ -1,8 +1,8 @@
-/// How a number that is no `integer` is spelled.
+/// How a number that is not an `integer` is written.
 package enum JSONNumberStyle: Sendable {
-    /// As stored: with a point or an exponent, so that it is read back as what it was.
+    /// The stored form: with a point or an exponent, so that it is read back as the same value.
     case exact
-    /// As sent to devices and callers: a whole number without a point, which every reader takes for a whole number.
+    /// The form for devices and callers: a whole number without a point, which every reader accepts as a whole number.
     case short
 }
 
@@ -38,7 +38,7 @@ extension [UInt8] {
         append(UInt8(ascii: "}"))
     }
 
-    /// JSON has no word for what is not finite, and `JSONReader` reads no such number: it is written as null.
+    /// JSON cannot express numbers that are not finite, and `JSONReader` reads none: they are written as null.
     package mutating func append(json number: Double, _ style: JSONNumberStyle) {
         guard number.isFinite else { return append(contentsOf: "null".utf8) }
         let text = String(number)
@@ -46,7 +46,7 @@ extension [UInt8] {
         append(contentsOf: isShort ? text.utf8.dropLast(2) : text.utf8[...])
     }
 
-    /// A string in quotes, with the escapes that it needs.
+    /// A string in quotes, with the necessary escapes.
     package mutating func append(jsonString text: String) {
         append(UInt8(ascii: "\""))
         let start = count
@@ -82,21 +82,21 @@ extension UInt8 {
 }
 
 extension JSONValue {
-    /// As devices and callers get it.
+    /// The form for devices and callers.
     package var encoded: [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(json: self, numbers: .short)
         return bytes
     }
 
-    /// As a store keeps it: `JSONReader` reads it back as an equal value.
+    /// The stored form: `JSONReader` reads it back as an equal value.
     package var storedText: String {
         var bytes: [UInt8] = []
         bytes.append(json: self, numbers: .exact)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// How many arrays and objects enclose the deepest value, itself included.
+    /// The nesting depth of the deepest value, itself included.
     var depth: Int {
         switch self {
         case .array(let elements): 1 + (elements.lazy.map(\.depth).max() ?? 0)
@@ -105,7 +105,7 @@ extension JSONValue {
         }
     }
 
-    /// Throws unless what is stored of it is short enough, and shallow enough to be read back.
+    /// Throws unless the stored form is short enough, and shallow enough to be read back.
     func checkStored(_ field: String, bytesMax: Int) throws(InvalidInput) {
         guard depth <= JSONReader.depthMax || PlantedFaults.contains("json-depth") else {
             throw InvalidInput(

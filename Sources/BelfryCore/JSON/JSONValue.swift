@@ -24,7 +24,7 @@ package enum JSONValue: Hashable, Sendable {
 
     package var isNull: Bool { self == .null }
 
-    /// The name a caller knows the type by, for error messages.
+    /// The type's name in error messages.
     package var typeName: String {
         switch self {
         case .null: "null"
@@ -38,7 +38,7 @@ package enum JSONValue: Hashable, Sendable {
 }
 
 extension JSONValue {
-    /// Reads a JSON text. Throws `InvalidInput` on `field`, or on `body` where it is no JSON.
+    /// Reads a JSON text. Throws `InvalidInput` on `field`, or on `body` where it is malformed.
     package init(json bytes: some Sequence<UInt8>, field: String = "body") throws(InvalidInput) {
         self = try JSONReader.text(Array(bytes), field: field)
     }

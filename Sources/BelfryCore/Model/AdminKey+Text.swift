@@ -1,5 +1,5 @@
 extension AdminKey {
-    /// An admin key as its holder writes it: `bfy_<id>_<secret>`, so that it is known for what it is wherever it turns up.
+    /// An admin key as its holder writes it: `bfy_<id>_<secret>`, so that it is recognised wherever it turns up.
     package struct Text: Sendable, Hashable {
         /// 16 hex digits.
         package let id: String
@@ -31,7 +31,7 @@ extension AdminKey {
 }
 
 extension [UInt8] {
-    /// From the system's generator, which is fit for secrets.
+    /// From the system's generator, which is suitable for secrets.
     static func random(count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }

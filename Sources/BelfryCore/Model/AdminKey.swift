@@ -8,10 +8,10 @@ package struct AdminKey: Sendable, Hashable {
     package let bounds: Bounds
     /// SHA-256 of the secret half. The secret itself is shown once, when it is made.
     package let secretHash: [UInt8]
-    /// The secret before the last rotation, for as long as it is still taken.
+    /// The secret before the last rotation, for as long as it is still accepted.
     package let previous: Previous?
     package let createdAt: Instant
-    /// Written at most once in `usePrecision`.
+    /// Written at most once in each `usePrecision`.
     package let lastUsedAt: Instant?
     package let revokedAt: Instant?
 
@@ -43,7 +43,7 @@ package struct AdminKey: Sendable, Hashable {
 
     /// How far behind `lastUsedAt` may be: a key in constant use costs one write in this time.
     package static let usePrecision = Duration.seconds(60)
-    /// The longest that a rotated key's old secret is taken.
+    /// The longest that a rotated key's old secret is accepted.
     package static let graceMax = Duration.seconds(30 * 86_400)
 
     package init(
@@ -77,7 +77,7 @@ package struct AdminKey: Sendable, Hashable {
 }
 
 extension AdminKey.Bounds {
-    /// As they are kept: an application's bounds name its tenant too.
+    /// Restores bounds from their two columns; an application's bounds include its tenant.
     package init(tenant: Key<Tenant>?, application: Key<Application>?) {
         switch (tenant, application) {
         case (let tenant?, let application?): self = .application(application, of: tenant)

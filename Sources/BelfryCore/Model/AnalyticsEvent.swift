@@ -1,11 +1,11 @@
 package import FoundationEssentials
 
-/// What an app tells of its life with pushes.
+/// An event that an app reports about a push or a geofence.
 package struct AnalyticsEvent: Sendable, Hashable {
     package let kind: AnalyticsKind
     package let time: Instant
     package let device: UUID
-    /// The push it is about; nil for geofences, and for heartbeats that do not say.
+    /// The push it is about; nil for geofences, and for heartbeats that name none.
     package let receiptID: UUID?
     package let geofence: Key<Geofence>?
     package let location: Key<Location>?
@@ -22,7 +22,7 @@ package struct AnalyticsEvent: Sendable, Hashable {
         self.location = location
     }
 
-    /// What makes two tellings the same event, for a hash.
+    /// The bytes that identify an event, to detect repeats.
     package var identity: [UInt8] {
         var bytes: [UInt8] = [UInt8(truncatingIfNeeded: kind.rawValue)]
         bytes.append(contentsOf: withUnsafeBytes(of: device.uuid) { Array($0) })
@@ -34,9 +34,9 @@ package struct AnalyticsEvent: Sendable, Hashable {
     }
 }
 
-/// What is counted of pushes and platforms. Kept as numbers: never renumber, only add.
+/// The kinds of events that are counted for pushes and platforms. Stored as numbers: never renumber, only add.
 package enum AnalyticsKind: Int64, Sendable, Hashable, CaseIterable, Comparable {
-    /// A provider took the message; we count this ourselves.
+    /// A provider accepted the message; Belfry counts this itself.
     case sent = 0
     case received = 1
     case opened = 2

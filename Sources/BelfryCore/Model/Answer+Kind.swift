@@ -1,5 +1,5 @@
 extension Answer {
-    /// The answers without their reasons, for a search of one sort of devices.
+    /// The answers without their reasons, to search for devices with one sort of answer.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case pending, accepted, gone, expired, unknown, skipped, refused
         /// Every final answer but `accepted`.

@@ -1,4 +1,4 @@
-/// What became of one device of a push: one byte in its batch, where those above 127 say how long it waits, see
+/// The result for one device of a push, stored as one byte. Bytes above 127 mean pending with a retry time; see
 /// `RetryTimes`.
 package enum Answer: Sendable, Hashable {
     /// None yet.
@@ -6,7 +6,7 @@ package enum Answer: Sendable, Hashable {
     case accepted
     /// The token was dead.
     case gone
-    /// The push, or the time we try for, ended before a provider took it.
+    /// The push, or the time in which it is tried, ended before a provider accepted it.
     case expired
     /// Sent at most once, and no answer came.
     case unknown
@@ -43,7 +43,7 @@ package enum Answer: Sendable, Hashable {
         }
     }
 
-    /// The word that receipts use, with the reason behind a colon.
+    /// The word that receipts use, with the reason after a colon.
     package var name: String {
         switch self {
         case .pending: "pending"

@@ -1,15 +1,15 @@
-/// What a sender wrote for Apple's devices in particular: a push type, its headers, and the payload in Apple's own words.
+/// What a sender wrote for Apple's devices in particular: a push type, its headers, and the payload in Apple's format.
 ///
-/// One that exists is one APNs has no formal reason to refuse, but for its size, which is known once it is rendered.
+/// A value has been validated against APNs' rules; only the size is checked later, when it is rendered.
 package struct ApplePush: Sendable, Hashable {
     package let type: Kind
-    /// nil for the usual one of the type.
+    /// nil for the default of the type.
     package let priority: Priority?
     /// nil for the push's own.
     package let collapseID: String?
     /// Whether APNs keeps it for devices that cannot be reached at once.
     package let isStored: Bool
-    /// With `aps`, and beside it what is the app's own.
+    /// `aps` and, beside it, the app's own members.
     package let payload: [String: JSONValue]
 
     /// The values of `apns-push-type`. Source: Apple, "Sending notification requests to APNs".
@@ -29,19 +29,19 @@ package struct ApplePush: Sendable, Hashable {
         case low = 1
     }
 
-    /// What a payload says of a Live Activity.
+    /// The `event` of a Live Activity's payload.
     package enum Event: String, Sendable, Hashable, CaseIterable {
         case start, update, end
     }
 
     /// The most bytes of a collapse id. Source: Apple, `apns-collapse-id`.
     package static let collapseIDBytesMax = 64
-    /// How long a call, or a person's turn to speak, is worth telling of when the sender names no end.
+    /// How long a call, or a push-to-talk turn, is worth a notification when the sender names no expiry.
     package static let callTimeout = Duration.seconds(60)
 
     package var event: Event? { payload["aps"]?["event"]?.stringValue.flatMap(Event.init) }
 
-    /// The uses of those tokens that APNs takes the push for.
+    /// The uses of the tokens that APNs accepts the push for.
     package var tokenUses: Set<AppleTokenUse> {
         switch type {
         case .alert, .background: [.app]
@@ -50,7 +50,7 @@ package struct ApplePush: Sendable, Hashable {
         case .fileProvider: [.fileProvider]
         case .location: [.location]
         case .mdm: [.mdm]
-        // A channel takes no start: no device has subscribed to it for an activity that is not there.
+        // A channel takes no start: no device has subscribed to it for an activity that does not exist yet.
         case .liveActivity: event == .start ? [.liveActivityStart] : [.liveActivity, .broadcast]
         case .pushToTalk: [.pushToTalk]
         case .widgets: [.widgets]
@@ -58,7 +58,7 @@ package struct ApplePush: Sendable, Hashable {
         }
     }
 
-    /// How long a push that names no end is tried for; nil for as long as any other.
+    /// How long a push without an expiry is retried; nil for the usual time.
     package var window: Duration? { type.isCall ? Self.callTimeout : nil }
 
     package init(
@@ -73,7 +73,7 @@ package struct ApplePush: Sendable, Hashable {
         try check(field)
     }
 
-    /// What was checked before.
+    /// Creates a value that was validated before.
     init(unchecked type: Kind, priority: Priority?, collapseID: String?, isStored: Bool, payload: [String: JSONValue]) {
         self.type = type
         self.priority = priority
@@ -106,10 +106,10 @@ package struct ApplePush: Sendable, Hashable {
 }
 
 extension ApplePush.Kind {
-    /// What is worth nothing a minute later.
+    /// Whether the push is useless after a minute.
     package var isCall: Bool { self == .voip || self == .pushToTalk }
 
-    /// The priorities APNs takes, the usual one first. Source: Apple, `apns-priority`.
+    /// The priorities APNs accepts, the default first. Source: Apple, `apns-priority`.
     package var priorities: [ApplePush.Priority] {
         switch self {
         case .background: [.considerate]
@@ -154,7 +154,7 @@ extension ApplePush {
     }
 }
 
-/// Strictly typed, with `null` as what is missing.
+/// Strictly typed accessors; `null` counts as missing.
 extension JSONValue {
     fileprivate func members(_ field: String) throws(InvalidInput) -> [String: JSONValue] {
         switch self {

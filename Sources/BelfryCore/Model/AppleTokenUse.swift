@@ -1,9 +1,10 @@
 /// What an Apple device gave out a token for.
 ///
 /// An app asks its device for each separately, and APNs takes no push of one use for a token of another. So each is a
-/// kind of platform, whose devices are tokens of that use. See docs/decisions/0008-a-platform-for-each-use-of-a-token.md.
+/// type of platform, whose devices are tokens of that use. See
+/// docs/decisions/0008-a-platform-for-each-use-of-a-token.md.
 package enum AppleTokenUse: String, Sendable, Hashable, CaseIterable {
-    /// What the app is told of, or shows.
+    /// Notifications and background updates of the app.
     case app
     /// Incoming calls, by PushKit.
     case voip
@@ -18,6 +19,6 @@ package enum AppleTokenUse: String, Sendable, Hashable, CaseIterable {
     case pushToTalk = "pushtotalk"
     case widgets
     case controls
-    /// No device at all: a broadcast channel, which the devices themselves subscribed to. Its token is the channel's id.
+    /// Not a device: a broadcast channel, which the devices themselves subscribed to. Its token is the channel's id.
     case broadcast
 }

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// What a team registers its devices under: the owner of platforms and the sender of pushes.
+/// The owner of platforms and the sender of pushes, under which a team registers its devices.
 package struct Application: Sendable, Hashable {
     package let key: Key<Application>
     package let uuid: UUID
@@ -26,7 +26,7 @@ package struct Application: Sendable, Hashable {
     }
 }
 
-/// Bytes that only the vault can read.
+/// Bytes that only the vault can decrypt.
 package struct Sealed: Sendable, Hashable {
     package let bytes: [UInt8]
 

@@ -1,9 +1,9 @@
-/// Who gets a push: an expression over posting lists, scanned platform by platform.
+/// The recipients of a push: an expression over posting lists, scanned platform by platform.
 package indirect enum Audience: Sendable, Hashable {
     case list(PostingList)
-    /// Devices in at least one; none when empty.
+    /// Devices in at least one of the lists; none when empty.
     case any([Audience])
-    /// Devices in every one. Never empty.
+    /// Devices in every list. Never empty.
     case all([Audience])
     /// Devices of the first that are not in the second.
     case except(Audience, Audience)
@@ -15,23 +15,23 @@ package enum PostingList: Sendable, Hashable {
     case active
     /// Active devices whose system shows notifications with buttons.
     case interactive
-    /// All devices ever registered, dead ones too: those get an answer instead of silence.
+    /// All devices ever registered, inactive ones too: they get an answer instead of silence.
     case registered
     /// Active devices subscribed to a topic, by its lower-case name.
     case topic(String)
     /// Active devices of one custom user id, with case.
     case customUser(String)
-    /// These, in ascending order. Those of other platforms are not in the list.
+    /// The given devices, in ascending order. Devices of other platforms are not in the list.
     case devices([Key<Device>])
 }
 
 // An audience is stored with its push, in prefix notation: ["all:2", "any:2", "topic:news", "topic:town hall", "interactive"].
 
 extension Audience {
-    /// Far above what a target makes.
+    /// Far above what any target needs.
     private static let depthMax = 16
 
-    /// From what a store keeps. Throws `InvalidInput` when that is no audience.
+    /// Decodes the stored form. Throws `InvalidInput` if it is malformed.
     package init(stored text: [UInt8]) throws(InvalidInput) {
         var words: [String] = []
         try JSONReader.list(text) { reader, index throws(InvalidInput) in
@@ -44,7 +44,7 @@ extension Audience {
         self = audience
     }
 
-    /// As a store keeps it.
+    /// The stored form.
     package var storedText: String {
         var words: [String] = []
         append(to: &words)
@@ -63,7 +63,7 @@ extension Audience {
         for part in parts { part.append(to: &words) }
     }
 
-    /// Takes from the front what belongs to it; nil when that is no audience.
+    /// Takes one expression from the front; nil if the words are malformed.
     private init?(_ words: inout ArraySlice<String>, depth: Int) {
         guard depth <= Self.depthMax, let word = words.popFirst() else { return nil }
         if let list = PostingList(word: word) {

@@ -1,4 +1,4 @@
-/// One line of the audit log: who changed what, when, and from where. Never changed, and never holds a secret.
+/// One line of the audit log: who changed what, when, and from where. Never changed, and never contains a secret.
 package struct AuditEntry: Sendable, Hashable {
     package let key: Key<AuditEntry>
     package let at: Instant
@@ -11,14 +11,14 @@ package struct AuditEntry: Sendable, Hashable {
     }
 }
 
-/// Who makes a change, as the audit log names them.
+/// The author of a change.
 package struct AuditAuthor: Sendable, Hashable {
-    /// The id of the admin key that asks for it; nil for a command on the server's own machine.
+    /// The id of the admin key that the request used; nil for a command on the server's own machine.
     package let keyID: String?
-    /// Where the request comes from, as far as it is known; `local:` and the system user's name for a command on the server's
-    /// own machine.
+    /// The network address of the request, as far as it is known; `local:` and the system user's name for a command on
+    /// the server's own machine.
     package let address: String?
-    /// Whose word counts of addresses within the operator's network.
+    /// Whether the author may name addresses inside the operator's network.
     package let credentials: CredentialsAuthor
 
     package init(_ key: AdminKey, address: String?) {
@@ -37,21 +37,21 @@ package struct AuditAuthor: Sendable, Hashable {
     package static func local(systemUser: String) -> AuditAuthor { AuditAuthor(systemUser: systemUser) }
 }
 
-/// What the audit log is told of a change.
+/// The change that a line of the audit log describes.
 package struct AuditedChange: Sendable, Hashable {
-    /// As `AuditAuthor` has it.
+    /// See `AuditAuthor.keyID`.
     package let keyID: String?
-    /// As `AuditAuthor` has it.
+    /// See `AuditAuthor.address`.
     package let address: String?
     /// Noun and verb, such as `app.create`.
     package let action: String
     /// The thing changed, by the id that callers know.
     package let subject: String
-    /// Whose log it belongs to: nil is the operator's alone.
+    /// The tenant whose log holds the line; nil for the operator's.
     package let tenant: Key<Tenant>?
-    /// Kept by its number, so that the line outlives the application.
+    /// Stored as a number, so that the line outlives the application.
     package let application: Key<Application>?
-    /// The new values, by field. No secret is ever among them.
+    /// The new values, by field. Never a secret.
     package let details: [String: String]
 
     package init(
@@ -69,7 +69,7 @@ package struct AuditedChange: Sendable, Hashable {
 }
 
 extension AuditedChange {
-    /// - Parameter owner: whose log it belongs to.
+    /// - Parameter owner: the tenant whose log holds the line; nil for the operator's.
     package init(
         by author: AuditAuthor, _ action: String, _ subject: String, of owner: Permission.Subject,
         _ details: [String: String] = [:]
@@ -79,7 +79,7 @@ extension AuditedChange {
             application: owner.application, details: details)
     }
 
-    /// A change of an application itself, or of something of it that is named in the details.
+    /// A change of an application itself, or of something in it that the details name.
     package init(
         by author: AuditAuthor, _ action: String, _ application: Application, _ details: [String: String] = [:]
     ) {
@@ -111,7 +111,7 @@ extension Permission.Subject {
     }
 }
 
-/// Which lines of the audit log are wanted, newest first.
+/// Selects lines of the audit log, newest first.
 package struct AuditQuery: Sendable, Hashable {
     package var bounds: AdminKey.Bounds
     package var keyID: String?

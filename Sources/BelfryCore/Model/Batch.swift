@@ -1,6 +1,6 @@
-/// The unit of work and the ledger: up to about 500 devices of one push on one platform, with an answer for each.
+/// The unit of work and the ledger: up to 500 devices of one push on one platform, with an answer for each.
 ///
-/// A batch that was claimed is a lease. It names its attempt, and so does what settles it.
+/// Claiming a batch leases it. Both the claim and the settlement carry the attempt number.
 package struct Batch: Sendable, Hashable {
     package let key: Key<Batch>
     package let pushKey: Key<Push>
@@ -10,14 +10,14 @@ package struct Batch: Sendable, Hashable {
     package let devices: [Key<Device>]
     /// One for each device, in the same order.
     package let answers: [Answer]
-    /// How often the batch was claimed, this time included.
+    /// The number of times the batch was claimed, this time included.
     package let attempt: Int64
-    /// Whether an earlier claim ended without a word, so that some devices may have been told already.
+    /// Whether an earlier lease expired unsettled, so devices may already have been notified.
     package let isLapsed: Bool
-    /// Until when pending devices wait, by their place: their provider asked for more patience than the batch has.
+    /// When each waiting device may be retried, by its index in `devices`.
     package let retryTimes: [Int: Instant]
 
-    /// Large enough that transactions do not show, small enough that an urgent push does not wait for one.
+    /// Large enough that transactions cost little, small enough that an urgent push does not wait for one.
     package static let devicesMax = 500
 
     package init(
@@ -35,7 +35,7 @@ package struct Batch: Sendable, Hashable {
         self.retryTimes = retryTimes
     }
 
-    /// Where in `devices` those stand that are to be told now.
+    /// Indices of the devices to send to now.
     package var ready: [Int] { answers.indices.filter { answers[$0] == .pending && retryTimes[$0] == nil } }
 }
 
@@ -45,9 +45,9 @@ package struct FanOut: Sendable, Hashable {
     package let platformKey: Key<Platform>
     package let lane: Lane
     package let audience: Audience
-    /// The last device that has a batch already; nil at the start.
+    /// The last device that is in a batch already; nil at the start.
     package let cursor: Key<Device>?
-    /// How often the fan-out was claimed, this time included.
+    /// The number of times the fan-out was claimed, this time included.
     package let attempt: Int64
 
     package init(
@@ -63,7 +63,7 @@ package struct FanOut: Sendable, Hashable {
     }
 }
 
-/// What one step of a fan-out found.
+/// The result of one step of a fan-out.
 package struct FanOutStep: Sendable, Hashable {
     package let fanOut: FanOut
     /// The batches to write, each in ascending order and after the one before.

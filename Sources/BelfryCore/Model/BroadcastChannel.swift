@@ -1,11 +1,12 @@
-/// A broadcast channel: devices subscribe to it by themselves, and one message to it reaches them all.
+/// A broadcast channel: devices subscribe to it at the provider, and one message to it reaches them all.
 ///
-/// The provider keeps it. To Belfry it is a device of a platform of type `ios-broadcast`, whose token is the channel's id.
+/// The provider stores it. To Belfry it is a device of a platform of type `ios-broadcast`, whose token is the channel's
+/// id.
 package struct BroadcastChannel: Sendable, Hashable {
     package let id: String
     package let storage: Storage
 
-    /// What a channel keeps for devices that cannot be reached.
+    /// Whether a channel stores messages for devices that cannot be reached.
     package enum Storage: String, Sendable, Hashable, CaseIterable {
         case nothing, latest
     }

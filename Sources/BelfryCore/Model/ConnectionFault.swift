@@ -1,8 +1,8 @@
 package import FoundationEssentials
 
-/// Why a provider could not be connected to. Nothing was sent, and another attempt is worth it.
+/// Why a provider could not be connected to. Nothing was sent, and another attempt may succeed.
 package struct ConnectionFault: Sendable, Hashable, CustomStringConvertible {
-    /// A label of metrics, so the set is closed.
+    /// A metric label, so the set is closed.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The name of the host has no address.
         case dns
@@ -18,7 +18,8 @@ package struct ConnectionFault: Sendable, Hashable, CustomStringConvertible {
     }
 
     package let kind: Kind
-    /// For a person, and not for the operator alone: holds no secret, and says nothing of ports at addresses that are not public.
+    /// A human-readable reason, which callers see too: it contains no secret, and no port of an address that is not
+    /// public.
     package let detail: String
 
     package var description: String { detail }

@@ -15,7 +15,7 @@ package struct CreatedApplication: Sendable {
 
 package struct CreatedPlatform: Sendable {
     package let platform: Platform
-    /// What its devices authenticate with.
+    /// The secret that its devices authenticate with.
     package let secret: String
 
     package init(platform: Platform, secret: String) {

@@ -1,13 +1,13 @@
-/// What a provider says of a platform's credentials, when asked without telling any device anything.
+/// A provider's verdict on a platform's credentials, obtained without notifying any device.
 package enum CredentialsTest: Sendable, Hashable {
-    /// It takes them.
+    /// The provider accepts them.
     case works
-    /// It does not, in words for a person.
+    /// The provider refuses them; a human-readable reason.
     case refused(String)
-    /// It could not be asked, or would not say.
+    /// The provider could not be asked, or gave no verdict; a human-readable reason.
     case unknown(String)
 
-    /// From what came of a message that no device gets.
+    /// The verdict that follows from the outcome of a message that reaches no device.
     package init(_ outcome: Outcome?) {
         self =
             switch outcome {

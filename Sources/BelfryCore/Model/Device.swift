@@ -1,21 +1,22 @@
 package import FoundationEssentials
 
-/// One installation of an app: a token of its platform's provider, and what the app told of itself.
+/// One installation of an app: a token of its platform's provider, and what the app reported about itself.
 package struct Device: Sendable, Hashable {
     package let key: Key<Device>
     package let uuid: UUID
     package let platformKey: Key<Platform>
-    /// nil when another registration took the token over.
+    /// nil when another registration took over the token.
     package let token: DeviceToken?
     package let isActive: Bool
     package let about: About
     package let customUserID: String?
     /// Topic names in lower case, sorted.
     package let topics: [String]
-    /// When the app, or the provider, last told us this token, by our clock. A provider's verdict older than this does not count.
+    /// When the app or the provider last reported this token, by our clock. A provider's verdict older than this does
+    /// not count.
     package let registeredAt: Instant
 
-    /// What an app says of the machine it runs on. Nothing but `osVersion` is ever interpreted.
+    /// What an app reports about the machine it runs on. Only `osVersion` is ever interpreted.
     package struct About: Sendable, Hashable {
         package var os: String?
         package var osVersion: String?
@@ -34,7 +35,7 @@ package struct Device: Sendable, Hashable {
             self.alias = alias
         }
 
-        /// These, with what is missing taken from `older`.
+        /// These values, with missing ones taken from `older`.
         package func filled(from older: About) -> About {
             About(
                 os: os ?? older.os, osVersion: osVersion ?? older.osVersion, model: model ?? older.model,
@@ -58,7 +59,7 @@ package struct Device: Sendable, Hashable {
     }
 }
 
-/// How far a push can reach a device. The order is that of ability: what a broader audience takes, a narrower may not.
+/// Whether a device is inactive, active, or active with support for notification buttons. Ordered by capability.
 package enum Reach: Int64, Sendable, Hashable, CaseIterable {
     case inactive = 0
     case active = 1

@@ -6,8 +6,8 @@
 package struct DeviceToken: Sendable, Hashable {
     package let bytes: [UInt8]
 
-    /// The longest token any provider hands out, with room to spare. FCM's are below 400 bytes, ADM's below 1,600,
-    /// channel URIs of WNS and subscriptions of Web Push some hundred.
+    /// The longest token any provider issues, with room to spare. FCM's are below 400 bytes, ADM's below 1,600, channel
+    /// URIs of WNS and subscriptions of Web Push a few hundred.
     package static let bytesMax = 4_096
     /// APNs tokens are 32 bytes today; Apple asks not to rely on it. Source: "Registering your app with APNs".
     package static let apnsBytesMax = 100
@@ -45,7 +45,7 @@ package struct DeviceToken: Sendable, Hashable {
         return decoded
     }
 
-    /// What providers hand out: visible ASCII, without spaces.
+    /// The form of most providers' tokens: visible ASCII, without spaces.
     private static func visible(_ text: String) throws(InvalidInput) -> [UInt8] {
         guard text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw invalid("holds other than visible ASCII, which no provider hands out")
@@ -62,13 +62,13 @@ package struct DeviceToken: Sendable, Hashable {
         return bytes
     }
 
-    /// What the owner of a webhook calls a device is theirs to say.
+    /// The owner of a webhook chooses its devices' tokens freely.
     private static func printable(_ text: String) throws(InvalidInput) -> [UInt8] {
         guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw invalid("holds control characters") }
         return Array(text.utf8)
     }
 
-    /// The spelling that apps and back ends see.
+    /// The text form that apps and back ends see.
     package func text(for kind: PlatformKind) -> String {
         kind.spellsTokensInHex ? bytes.hex : String(decoding: bytes, as: UTF8.self)
     }
@@ -105,7 +105,7 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-    /// Of a number below 16, in lower case.
+    /// The digit of a number below 16, in lower case.
     var hexDigit: UInt8 { self < 10 ? 0x30 + self : 0x57 + self }
 
     fileprivate var hexNibble: UInt8? {

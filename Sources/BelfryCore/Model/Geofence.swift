@@ -2,7 +2,7 @@
 package struct Geofence: Sendable, Hashable {
     package let key: Key<Geofence>
     package let plan: GeofencePlan
-    /// Those of the plan, in its order.
+    /// The plan's locations, in its order.
     package let locations: [Location]
     package let phase: GeofencePhase
     package let createdAt: Instant
@@ -21,25 +21,25 @@ package struct Geofence: Sendable, Hashable {
     }
 }
 
-/// What a geofence is to be: where, when, on which devices, and what it shows.
+/// The content of a geofence: where, when, on which devices, and what it shows.
 package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
     /// Each once, in the order they were given. Never empty.
     package let locations: [Key<Location>]
     package let trigger: Trigger
     package let platform: GeofencePlatform
-    /// Topic names in lower case. Devices subscribed to none of them leave the geofence out by themselves; empty is all.
+    /// Topic names in lower case. Devices subscribed to none of them leave the geofence out; empty means all devices.
     package let tags: [String]
     package let data: GeofenceData
-    /// From then on devices get it; `zero` is at once.
+    /// When devices get it; `zero` means at once.
     package let startsAt: Instant
-    /// From then on no device has it any more.
+    /// When it ends on all devices.
     package let expiresAt: Instant
 
     package enum Trigger: String, Sendable, Hashable, CaseIterable {
         case enter, exit
     }
 
-    /// What was judged when it was accepted.
+    /// Creates a value that was validated before.
     package init(
         stored locations: [Key<Location>], trigger: Trigger, platform: GeofencePlatform, tags: [String],
         data: GeofenceData, startsAt: Instant, expiresAt: Instant
@@ -82,8 +82,8 @@ package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
     }
 }
 
-/// A geofence without what it shows and where: all that its start, its end and its deletion need. It can be read whatever
-/// is damaged.
+/// A geofence without its data and locations: all that its start, its end and its deletion need. It can be read even
+/// when the rest of the row is damaged.
 package struct GeofenceHead: Sendable, Hashable, GeofencePeriod {
     package let key: Key<Geofence>
     package let applicationKey: Key<Application>
@@ -91,12 +91,12 @@ package struct GeofenceHead: Sendable, Hashable, GeofencePeriod {
     package let startsAt: Instant
     package let expiresAt: Instant
     package let phase: GeofencePhase
-    /// When it is to be looked at next; nil when it is over.
+    /// When its phase ends; nil when it is over.
     package let dueAt: Instant?
 
     /// - Parameters:
-    ///   - platform: nil, when it cannot be read, counts as all: more devices are told than need to be.
-    ///   - phase: nil, when it cannot be read, counts as waiting, which the time ends.
+    ///   - platform: nil, when it cannot be read, counts as all: more devices than necessary are notified.
+    ///   - phase: nil, when it cannot be read, counts as waiting; time ends it.
     package init(
         key: Key<Geofence>, applicationKey: Key<Application>, platform: GeofencePlatform?, startsAt: Instant,
         expiresAt: Instant, phase: GeofencePhase?, dueAt: Instant?
@@ -111,12 +111,12 @@ package struct GeofenceHead: Sendable, Hashable, GeofencePeriod {
     }
 }
 
-/// Which devices a geofence is for.
+/// The devices a geofence is for.
 package enum GeofencePlatform: String, Sendable, Hashable, CaseIterable {
     case all, ios, android
     case androidFCM = "android-fcm"
 
-    /// `android` means the phones, whatever carries to them.
+    /// `android` means all Android devices, whichever service delivers to them.
     package func includes(_ kind: PlatformKind) -> Bool {
         switch self {
         case .all: true
@@ -127,13 +127,13 @@ package enum GeofencePlatform: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What devices have to know to be up to date with the geofences of their application.
+/// The changes that bring a device up to date with the geofences of its application.
 package struct GeofenceChanges: Sendable, Hashable {
-    /// What the device has to come with next time.
+    /// The value that the device sends back with its next request.
     package let lastModified: Instant
-    /// Those that are new to the device, or changed.
+    /// New or changed geofences.
     package let geofences: [Geofence]
-    /// Those that it has to forget; it may never have had them.
+    /// Geofences to remove; the device may never have had them.
     package let gone: [Key<Geofence>]
 
     package init(lastModified: Instant, geofences: [Geofence], gone: [Key<Geofence>]) {

@@ -1,12 +1,12 @@
 /// What a geofence shows on a device, by the key that each client SDK reads: `ios`, `android`, `androidFcm`.
 ///
-/// One value of a wrong type makes an Android SDK throw away all geofences of an answer, so the parts that SDKs read are
-/// checked here; other keys are the team's own.
+/// One value of a wrong type makes an Android SDK drop all geofences of a response, so the parts that SDKs read are
+/// validated here; other keys are the team's own.
 /// Source: what the PCF SDKs read, `docs/compatibility/pcf.md`.
 package struct GeofenceData: Sendable, Hashable {
     package let parts: [String: JSONValue]
 
-    /// As it is stored.
+    /// The limit on the stored form, in bytes.
     package static let bytesMax = 8_192
 
     package init(_ parts: [String: JSONValue]) throws(InvalidInput) {
@@ -23,7 +23,7 @@ package struct GeofenceData: Sendable, Hashable {
         try JSONValue.object(checked).checkStored("data", bytesMax: Self.bytesMax)
     }
 
-    /// From what a store keeps, which was judged when it was accepted. Throws `InvalidInput` when that is no object.
+    /// Decodes the stored JSON. Throws `InvalidInput` if it is malformed.
     package init(stored text: [UInt8]) throws(InvalidInput) {
         guard case .object(let parts) = try JSONValue(json: text) else {
             throw InvalidInput(field: "data", "is no object")
@@ -31,10 +31,10 @@ package struct GeofenceData: Sendable, Hashable {
         self.parts = parts
     }
 
-    /// As a store keeps it.
+    /// The stored form.
     package var storedText: String { JSONValue.object(parts).storedText }
 
-    /// A local notification of iOS. Keys that we do not know are kept.
+    /// A local notification of iOS. Unknown keys are kept.
     private static func notification(_ value: JSONValue) throws(InvalidInput) -> JSONValue {
         var checked: [String: JSONValue] = [:]
         for (key, value) in try members(of: value, field: "data.ios") where !value.isNull {

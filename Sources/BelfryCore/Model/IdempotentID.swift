@@ -1,9 +1,9 @@
 package import FoundationEssentials
 
-/// The id for the one thing that a request makes.
+/// The id of the one thing that a request creates.
 ///
-/// A request that is repeated under its `Idempotency-Key` gets the id that it had the first time, so that what was made
-/// then is found and not made again. See `IdempotencyTests`, "a push that was accepted before a crash is not sent twice".
+/// A request that is repeated with its `Idempotency-Key` gets the id that it had the first time, so that the thing is
+/// found and not created again. See `IdempotencyTests`, "a push that was accepted before a crash is not sent twice".
 package enum IdempotentID {
     @TaskLocal package static var given: UUID?
 

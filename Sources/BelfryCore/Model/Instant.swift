@@ -10,7 +10,7 @@ package struct Instant: Hashable, Comparable, Sendable {
 
     package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// Adds a duration in whole milliseconds. Ends at the ends of time instead of trapping.
+    /// Adds a duration in whole milliseconds. Saturates instead of trapping.
     package static func + (instant: Self, duration: Duration) -> Self {
         let (sum, overflow) = instant.milliseconds.addingReportingOverflow(duration.milliseconds)
         guard overflow else { return Instant(milliseconds: sum) }
@@ -34,7 +34,7 @@ extension Instant: Codable {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded towards zero; the most or least that 64 bits hold when there are more.
+    /// Whole milliseconds, rounded towards zero, saturating at 64 bits.
     package var milliseconds: Int64 {
         if self >= .milliseconds(Int64.max) { return .max }
         if self <= .milliseconds(Int64.min) { return .min }

@@ -1,4 +1,4 @@
-/// What is wrong with something a caller sent: the field, and a sentence that names what was found and the limit.
+/// A fault in what a caller sent: the field, and a sentence that names what was found and the limit.
 package struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
     /// The path of the field as the caller spells it, such as `target.topics[3]`.
     package let field: String
@@ -9,7 +9,7 @@ package struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible 
         self.problem = problem
     }
 
-    /// The same of a caller who spells fields another way.
+    /// The same fault, with the field names of another API.
     package func renamed(_ names: [String: String]) -> Self {
         names[field].map { Self(field: $0, problem) } ?? self
     }

@@ -1,4 +1,4 @@
-/// The ascending integer by which the server knows a thing; outside it has a UUID.
+/// The ascending integer that identifies a thing inside the server; outside it has a UUID.
 ///
 /// The phantom type keeps a device's key from being taken for a push's.
 package struct Key<Noun>: Hashable, Comparable, Sendable {

@@ -1,7 +1,7 @@
-/// A slice of a longer list, and how long the whole list is.
+/// A page of a longer list, and the length of the whole list.
 package struct Listing<Element: Sendable>: Sendable {
     package let elements: [Element]
-    /// Over all pages, not this slice alone.
+    /// Over all pages, not this one alone.
     package let total: Int
 
     package init(_ elements: [Element], total: Int) {

@@ -1,4 +1,4 @@
-/// A circle on the map that a team gave a name, for geofences to use.
+/// A named circle on the map, for geofences to use.
 package struct Location: Sendable, Hashable {
     package let key: Key<Location>
     package let place: Place
@@ -13,9 +13,9 @@ package struct Location: Sendable, Hashable {
     }
 }
 
-/// A name, a point and a distance around it, such as devices take them.
+/// A name, a point and a radius, validated as devices require.
 ///
-/// A device that is sent anything else drops the whole geofence without a word.
+/// A device that is sent anything else silently drops the whole geofence.
 /// Source: what the PCF SDKs check, `docs/compatibility/pcf.md`.
 package struct Place: Sendable, Hashable {
     package let name: String
@@ -29,7 +29,7 @@ package struct Place: Sendable, Hashable {
     package static let nameBytesMax = 255
     package static let radiusMin = 10.0
 
-    /// What was judged when it was accepted. Throws `InvalidInput` on what no JSON could say.
+    /// Creates a value that was validated before. Throws `InvalidInput` on numbers that JSON cannot express.
     package init(stored name: String, latitude: Double, longitude: Double, radius: Double) throws(InvalidInput) {
         guard latitude.isFinite, longitude.isFinite, radius.isFinite else {
             throw InvalidInput(field: "place", "is \(latitude), \(longitude), \(radius)")

@@ -1,4 +1,4 @@
-/// Locations that belong together, under a name. A convenience for picking locations; devices never see it.
+/// Locations grouped under a name, to make choosing locations easier. Devices never see groups.
 package struct LocationGroup: Sendable, Hashable {
     package let key: Key<LocationGroup>
     package let name: String
@@ -25,7 +25,7 @@ package struct LocationGroup: Sendable, Hashable {
     }
 }
 
-/// What a location group is to hold.
+/// The content of a location group.
 package struct LocationGroupPlan: Sendable, Hashable {
     package let name: String
     package let summary: String
@@ -52,7 +52,7 @@ package struct LocationGroupPlan: Sendable, Hashable {
         self.init(kept: name, summary: summary, locations: locations)
     }
 
-    /// What was checked before.
+    /// Creates a value that was validated before.
     fileprivate init(kept name: String, summary: String, locations: [Key<Location>]) {
         self.name = name
         self.summary = summary
@@ -61,7 +61,7 @@ package struct LocationGroupPlan: Sendable, Hashable {
 }
 
 extension Array where Element: Hashable {
-    /// Each element where it stands first.
+    /// Each element at its first position.
     package var withoutRepeats: [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }

@@ -1,4 +1,4 @@
-/// An IP address. One of version 4 is held as version 6 has it: `::ffff:a.b.c.d`.
+/// An IP address. IPv4 addresses are held as mapped IPv6 addresses: `::ffff:a.b.c.d`.
 package struct NetworkAddress: Sendable, Hashable {
     package let high: UInt64
     package let low: UInt64
@@ -14,18 +14,18 @@ package struct NetworkAddress: Sendable, Hashable {
 
     package var isV4: Bool { high == 0 && low & ~0xFFFF_FFFF == Self.mapped }
 
-    /// What one subscriber is given: an address of version 4, or the /64 network of one of version 6, in which a host may
-    /// take as many addresses as it likes. Source: RFC 6177 §2, RFC 8981.
+    /// The address that limits apply to: an IPv4 address, or the /64 network of an IPv6 address, within which a host
+    /// may take as many addresses as it likes. Source: RFC 6177 §2, RFC 8981.
     package var site: NetworkAddress { isV4 ? self : NetworkAddress(high: high, low: 0) }
 }
 
 /// The addresses that share their first bits, such as `10.0.0.0/8`.
 package struct NetworkBlock: Sendable, Hashable {
     private let first: NetworkAddress
-    /// Of the 128.
+    /// The number of shared bits, of 128.
     private let bits: Int
 
-    /// - Parameter prefix: how many bits are shared, of 32 or of 128 as the address has; nil when out of range.
+    /// - Parameter prefix: the number of shared bits, of 32 or of 128 as the address has; nil when out of range.
     package init?(_ address: NetworkAddress, prefix: Int? = nil) {
         let width = address.isV4 ? 32 : 128
         let prefix = prefix ?? width
@@ -39,7 +39,7 @@ package struct NetworkBlock: Sendable, Hashable {
 
 extension NetworkAddress {
     fileprivate func keeping(_ bits: Int) -> NetworkAddress {
-        // A shift by 64 leaves nothing, as it should.
+        // A shift by 64 gives zero, as intended.
         NetworkAddress(high: high & UInt64.max << max(0, 64 - bits), low: low & UInt64.max << min(64, 128 - bits))
     }
 }

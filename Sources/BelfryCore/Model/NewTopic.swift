@@ -1,20 +1,20 @@
 /// A topic that a back end asks for.
 package struct NewTopic: Sendable, Hashable {
-    /// In its one spelling.
+    /// The normalized name.
     package let name: String
     package let expiresAt: Instant?
 
     /// The most topics one request may create or delete.
     /// Source: PCF Push API, "Create topics in batch".
     package static let batchMax = 1_024
-    /// So many are made or deleted in one write, so that those of other callers go between.
+    /// Topics per write, so that other writes run in between.
     package static let perWrite = 64
     /// Source: PCF Push API, "Create a topic", timeToLive.
     package static let timeToLiveMin = Duration.seconds(60)
     /// Ten years.
     package static let timeToLiveMax = Duration.seconds(315_360_000)
 
-    /// Whether a topic was made, or was there before.
+    /// Whether a topic was created, or existed before.
     package enum Fate: Sendable, Hashable {
         case created(Topic)
         case existed(Topic)
@@ -27,9 +27,9 @@ package struct NewTopic: Sendable, Hashable {
     }
 
     /// - Parameters:
-    ///   - expiresAt: a moment to come. At most one of this and `timeToLive` may be given.
+    ///   - expiresAt: a future time. At most one of this and `timeToLive` may be given.
     ///   - timeToLive: counted from `now`.
-    ///   - field: where the topic stands in what the caller sent, such as `topics[3].`; empty at the top.
+    ///   - field: the path of the topic in the request, such as `topics[3].`; empty at the top.
     package init(
         name: String, expiresAt: Instant? = nil, timeToLive: Duration? = nil, now: Instant, field: String = ""
     ) throws(InvalidInput) {

@@ -1,11 +1,11 @@
 package import FoundationEssentials
 
-/// A process that serves, as others see it by what it last said of itself.
+/// A server process, as its last heartbeat describes it.
 package struct Node: Sendable, Hashable {
     package let uuid: UUID
     package let host: String
     package let version: String
-    /// When it was first heard of.
+    /// The time of its first heartbeat.
     package let since: Instant
     package let lastSeenAt: Instant
     package let batchesInFlight: Int
@@ -14,17 +14,17 @@ package struct Node: Sendable, Hashable {
     package enum State: String, Sendable {
         /// It serves and delivers.
         case up
-        /// It was told to stop, and finishes what it began.
+        /// It was told to stop, and finishes its work.
         case draining
-        /// It has not been heard of for a while, and did not take its leave.
+        /// It stopped sending heartbeats without deregistering.
         case gone
     }
 
-    /// How often a node says that it lives.
+    /// How often a node sends a heartbeat.
     package static let beat = Duration.seconds(5)
-    /// Who is silent for longer is gone.
+    /// A node silent for longer is `gone`.
     package static let silenceMax = Duration.seconds(20)
-    /// A node that has been silent for longer is forgotten.
+    /// A node silent for longer is deleted from the list.
     package static let forgottenAfter = Duration.seconds(86_400)
 
     package init(_ report: NodeReport, since: Instant, lastSeenAt: Instant, now: Instant) {
@@ -38,9 +38,9 @@ package struct Node: Sendable, Hashable {
     }
 }
 
-/// What a node says of itself.
+/// The content of a node's heartbeat.
 package struct NodeReport: Sendable, Hashable {
-    /// Drawn at its start.
+    /// Drawn when the process starts.
     package let uuid: UUID
     package let host: String
     package let version: String

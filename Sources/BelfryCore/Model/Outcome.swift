@@ -1,22 +1,22 @@
-/// What came of one delivery, in a few words with one consequence each. `Settlement` draws the consequences.
+/// The result of one delivery attempt. `Settlement` applies its consequence.
 package enum Outcome: Sendable, Hashable {
-    /// The provider took the message. It may still never reach the device.
+    /// The provider accepted the message. It may still never reach the device.
     case accepted
-    /// Accepted, and by now the provider knows the device by another token; the one used will be refused some day.
+    /// Accepted, and the provider now knows the device by another token; the one used will be refused some day.
     case moved(to: DeviceToken)
     /// Refused for good: the same bytes would be refused again.
     case refused(Refusal)
-    /// The token is dead. Devices that registered before `since` are deactivated; without it, none is.
+    /// The token is dead. Devices that registered before `since` are deactivated; without it, none are.
     case gone(since: Instant?)
-    /// The provider asked for patience; `retryAfter` is its own figure, when it gave one.
+    /// The provider asked us to wait; `retryAfter` is its own figure, when it gave one.
     case throttled(retryAfter: Duration?)
-    /// Certainly not delivered: a provider in trouble. Worth another attempt.
+    /// Certainly not delivered: the provider had an internal error. Retried.
     case failed(retryAfter: Duration?)
-    /// Certainly not delivered: the provider could not be connected to. Worth another attempt.
+    /// Certainly not delivered: the provider could not be connected to. Retried.
     case unreachable(ConnectionFault)
-    /// Sent, and no answer came. The device may have been told.
+    /// Sent, and no answer came. The device may have been notified.
     case unanswered
-    /// The provider refuses us, not the message: key, certificate, topic. The words are for a person.
+    /// The provider refuses us, not the message: key, certificate, topic. A human-readable reason.
     case credentialsRefused(String)
 }
 
@@ -26,9 +26,9 @@ extension Outcome {
     }
 }
 
-/// Why a provider refused a message for good. A batch keeps it in one byte: never renumber, only add.
+/// Why a provider refused a message for good. A batch stores it in one byte: never renumber, only add.
 package enum Refusal: UInt8, Sendable, Hashable, CaseIterable {
-    /// Malformed, or of the provider's other world (development, production). Never a reason to prune.
+    /// Malformed, or from the other environment (development, production). Never a reason to deactivate a device.
     case badToken = 64
     case tokenOfAnotherApplication = 65
     case payloadTooLarge = 66
@@ -43,18 +43,18 @@ package enum Refusal: UInt8, Sendable, Hashable, CaseIterable {
     case badPath = 75
     case methodNotAllowed = 76
     case missingToken = 77
-    /// Taken and thrown away: the device is offline and it was not to be kept, or its user wants none.
+    /// Accepted and discarded: the device is offline and the message was not to be stored, or its user wants none.
     case dropped = 90
-    /// A reason we have no word for; the log has the provider's own.
+    /// Any other reason; the log has the provider's own text.
     case other = 127
 }
 
 /// Why a device was passed over.
 package enum Skip: UInt8, Sendable, Hashable, CaseIterable {
-    /// It unregistered, its token died, or another registration took the token.
+    /// It unregistered, its token died, or another registration took over the token.
     case inactive = 16
     /// It was erased after the audience was scanned.
     case missing = 17
-    /// Its batch could not be read, and a person gave it up. It may have been told before.
+    /// Its batch could not be read, and an operator wrote it off. It may have been notified before.
     case damaged = 18
 }

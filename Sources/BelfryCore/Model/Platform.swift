@@ -10,15 +10,15 @@ package struct Platform: Sendable, Hashable {
     package let name: String
     /// SHA-256 of the platform secret that devices authenticate with.
     package let secretHash: [UInt8]
-    /// The provider's credentials, sealed by the vault. What is inside is the provider adapter's business.
+    /// The provider's credentials, sealed by the vault. Only the provider's adapter interprets them.
     package let credentials: Sealed
-    /// Raised whenever the credentials change, so that a client made from older ones is replaced.
+    /// Raised whenever the credentials change, so that a client built from older ones is replaced.
     package let credentialsVersion: Int64
     /// Why nothing is sent at present; nil while the platform works.
     package let parked: Parking?
     package let createdAt: Instant
 
-    /// Which of a provider's worlds the credentials belong to.
+    /// The provider's environment that the credentials belong to.
     package enum Mode: String, Sendable, Hashable, CaseIterable {
         case development, production
     }
@@ -41,9 +41,8 @@ package struct Platform: Sendable, Hashable {
     }
 }
 
-/// The kinds of platform, by the names that PCF's `os` and `platforms` fields use.
-/// Source: PCF Push API 1.6–1.9, "Push a message" and "Register a device"; those from `web` on are our own, and so are
-/// those of Apple's that are not `ios`.
+/// The types of platform, by the names that PCF's `os` and `platforms` fields use. Source: PCF Push API 1.6–1.9, "Push
+/// a message" and "Register a device". The types from `web` on are our own, and so are Apple's other than `ios`.
 package enum PlatformKind: Sendable, Hashable {
     case apple(AppleTokenUse)
     case android
@@ -57,12 +56,12 @@ package enum PlatformKind: Sendable, Hashable {
     case amazon
     case webhook
 
-    /// The one that PCF knows.
+    /// The one iOS type that PCF knows.
     package static let ios = PlatformKind.apple(.app)
 
-    /// A kind by its name; throws with all the names there are.
+    /// A type by its name; throws with all the names there are.
     ///
-    /// - Parameter alternatives: what the field takes besides the kinds of platform.
+    /// - Parameter alternatives: what the field accepts besides the types of platform.
     package init(_ name: String, field: String, alternatives: [String] = []) throws(InvalidInput) {
         guard let kind = PlatformKind(rawValue: name) else {
             let known = (alternatives + PlatformKind.allCases.map(\.rawValue)).joined(separator: ", ")
@@ -75,10 +74,11 @@ package enum PlatformKind: Sendable, Hashable {
         if case .apple = self { true } else { false }
     }
 
-    /// Whether its tokens die with what they are for, so that many dead tokens are no sign of a wrong setting.
+    /// Whether its tokens end with the activity or session they are for, so that many dead tokens are no sign of a
+    /// wrong setting.
     package var hasFleetingTokens: Bool { self == .apple(.liveActivity) || self == .apple(.pushToTalk) }
 
-    /// Whether its tokens are bytes that the outside spells as hex digits.
+    /// Whether its tokens are bytes that apps and back ends spell as hex digits.
     package var spellsTokensInHex: Bool { isApple && self != .apple(.broadcast) }
 }
 
@@ -114,7 +114,7 @@ extension PlatformKind: RawRepresentable, CaseIterable, Codable {
     }
 }
 
-/// Why a platform's batches wait for a person.
+/// Why no batches of a platform are sent until an operator acts.
 package struct Parking: Sendable, Hashable {
     package let cause: Cause
     /// What the provider said, in words a person can act on.

@@ -1,4 +1,4 @@
-/// Who calls, once that is known: all that limits and repeated requests have to tell callers apart by.
+/// An authenticated caller, as limits and idempotency identify it.
 package struct Principal: Sendable, Hashable {
     package enum Kind: UInt8, Sendable, Hashable, CaseIterable {
         /// The devices of a platform, which share its secret.

@@ -1,7 +1,8 @@
-// What a push says, as stores keep it. It was judged when it was accepted, and is not judged again when it is read.
+// The stored form of a push's content. It was validated when it was accepted, and is not validated again when it is
+// read.
 
 extension Push.Content {
-    /// From what a store keeps. Throws `InvalidInput` when that makes no sense.
+    /// Decodes the stored JSON. Throws `InvalidInput` if it is malformed.
     package init(stored text: [UInt8]) throws(InvalidInput) {
         var body: String?
         var custom: [String: JSONValue] = [:]
@@ -17,10 +18,10 @@ extension Push.Content {
         self.init(body: body, custom: custom, apple: apple)
     }
 
-    /// As a store keeps it.
+    /// The stored form.
     package var storedText: String { stored.storedText }
 
-    /// Throws unless what is stored of it can be kept and read back. That counts for parts too that no platform reads.
+    /// Throws unless the stored form can be stored and read back. That includes parts that no platform reads.
     package func checkStored() throws(InvalidInput) {
         try stored.checkStored("message", bytesMax: PushLimits.contentBytesMax)
     }
@@ -34,13 +35,13 @@ extension Push.Content {
 }
 
 extension [PlatformKind] {
-    /// From what a store keeps. Throws `InvalidInput` when there is a name that is none.
+    /// Decodes the stored form. Throws `InvalidInput` if a name is unknown.
     package init(stored text: String) throws(InvalidInput) {
         self = []
         for name in text.split(separator: ",") { append(try PlatformKind(String(name), field: "platforms")) }
     }
 
-    /// As a store keeps it.
+    /// The stored form.
     package var storedText: String { map(\.rawValue).joined(separator: ",") }
 }
 

@@ -1,20 +1,20 @@
 package import FoundationEssentials
 
-/// What a back end posted: content, audience, times.
+/// An accepted push request: content, audience, times.
 package struct Push: Sendable, Hashable {
     package let head: PushHead
     package let content: Content
     package let audience: Audience
-    /// The kinds of platform that its target named; nil for every kind.
+    /// The types of platform that its target named; nil for every type.
     package let platforms: [PlatformKind]?
 
-    /// The words of a push, and each platform's own.
+    /// The content of a push: text, and parts for single platforms.
     package struct Content: Sendable, Hashable {
         /// The text for every platform that has none of its own.
         package let body: String?
         /// What the sender wrote for a platform, by the sender's key: `ios`, `android`, `windows8`, ...
         package let custom: [String: JSONValue]
-        /// What Apple's devices get, in Apple's own words, instead of what `custom` says for them.
+        /// What Apple's devices get, in Apple's format, instead of what `custom` has for them.
         package let apple: ApplePush?
 
         package init(body: String?, custom: [String: JSONValue] = [:], apple: ApplePush? = nil) {
@@ -24,11 +24,11 @@ package struct Push: Sendable, Hashable {
         }
     }
 
-    /// What happens to a device of whom it is not known whether it was told.
+    /// What to do with a device when it is unknown whether it was notified.
     package enum Guarantee: Int64, Sendable, Hashable {
-        /// It is told again, with the same message id and collapse key.
+        /// It is notified again, with the same message id and collapse key.
         case atLeastOnce = 0
-        /// It is not told again; its answer is `unknown`.
+        /// It is not notified again; its answer is `unknown`.
         case atMostOnce = 1
     }
 
@@ -59,16 +59,16 @@ package struct Push: Sendable, Hashable {
     package var expiresAt: Instant? { head.expiresAt }
 }
 
-/// A push without its content and audience: what its receipt tells of it. It can be read where those are damaged.
+/// A push without its content and audience, for receipts. It can be read even when those are damaged.
 package struct PushHead: Sendable, Hashable {
     package let key: Key<Push>
-    /// How the caller follows the push.
+    /// The id of the push's receipt.
     package let receiptID: UUID
     package let applicationKey: Key<Application>
     package let lane: Lane
     package let guarantee: Push.Guarantee
     package let acceptedAt: Instant
-    /// From then on no device is told any more; nil leaves it to the provider.
+    /// After this time no device is notified; nil leaves expiry to the provider.
     package let expiresAt: Instant?
 
     package init(
@@ -85,7 +85,7 @@ package struct PushHead: Sendable, Hashable {
     }
 }
 
-/// An order of urgency. A lane's batches go before those of all lanes after it.
+/// The urgency of a push. A lane's batches go before those of all lanes after it.
 package enum Lane: Int64, Sendable, Hashable, CaseIterable, Comparable, Codable {
     case urgent = 0
     case normal = 1
@@ -94,15 +94,15 @@ package enum Lane: Int64, Sendable, Hashable, CaseIterable, Comparable, Codable 
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A push before it is accepted. What it holds is checked, so that nothing downstream checks again.
+/// A push before it is accepted. It is validated completely, so that nothing downstream validates again.
 package struct NewPush: Sendable, Hashable {
     package let receiptID: UUID
     package let applicationKey: Key<Application>
     package let content: Push.Content
     package let audience: Audience
-    /// The platforms whose devices the audience is looked for in.
+    /// The platforms whose devices the audience is looked up on.
     package let platformKeys: [Key<Platform>]
-    /// The kinds of platform that its target named; nil for every kind.
+    /// The types of platform that its target named; nil for every type.
     package let platforms: [PlatformKind]?
     package let lane: Lane
     package let guarantee: Push.Guarantee

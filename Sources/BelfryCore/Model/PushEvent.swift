@@ -1,11 +1,11 @@
 /// Something that happened to a push, with the counters that its receipt had then.
 package struct PushEvent: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
-        /// The first that a reader hears of a push.
+        /// The first event that a reader gets for a push.
         case accepted
         /// Devices were found or got their answers.
         case progress
-        /// The push waits for a person to mend a platform.
+        /// The push waits until an operator resumes a platform.
         case parked
         case resumed
         /// Every device has its answer; the last event of a push.
@@ -20,7 +20,7 @@ package struct PushEvent: Sendable, Hashable {
         self.receipt = receipt
     }
 
-    /// What happened between two looks at a receipt; at the first there is no old one. Nothing follows on `settled`.
+    /// The events between two receipts; `old` is nil at the first read. None follow `settled`.
     package static func events(from old: Receipt?, to new: Receipt) -> [PushEvent] {
         guard let old else {
             let isNew = new.settledAt != nil || !new.parked.isEmpty

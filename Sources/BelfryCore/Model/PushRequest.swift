@@ -1,13 +1,14 @@
 /// What a back end asks for: content, target and times. It becomes a push at once, or by a schedule.
 ///
-/// Platforms and devices are looked up when it becomes a push, so a scheduled one reaches who is there by then.
+/// Platforms and devices are looked up when it becomes a push, so a scheduled push reaches the devices that exist by
+/// then.
 package struct PushRequest: Sendable, Hashable {
     package let content: Push.Content
     package let target: Target
-    /// nil leaves it to whom the push is meant for.
+    /// nil lets the size of the target decide.
     package let lane: Lane?
     package let guarantee: Push.Guarantee
-    /// From then on no device is told any more; nil leaves it to the provider.
+    /// See `PushHead.expiresAt`.
     package let expiresAt: Instant?
 
     package init(

@@ -1,19 +1,20 @@
-/// How a caller follows a push: its state, and how many devices got which answer.
+/// The status of a push: its state, and the number of devices with each answer.
 package struct Receipt: Sendable, Hashable {
     package let push: PushHead
     /// Whether the whole audience has batches, so that the sum of `counts` is the number of devices.
     package let isFannedOut: Bool
-    /// Counts by answer; `pending` holds those that still wait. Their sum is the number of devices found so far.
+    /// Counts by answer; `pending` counts devices without one. Their sum is the number of devices found so far.
     package let counts: [Answer: Int]
     /// When the last device got its answer; nil while some wait.
     package let settledAt: Instant?
     /// When the first device got its answer.
     package let firstAnswerAt: Instant?
-    /// The platforms that hold the push up, and why.
+    /// The parked platforms that block the push.
     package let parked: [Parking]
     /// Open batches that cannot be read; the push settles once they are mended or written off.
     package let damagedBatches: Int
-    /// Platforms where its audience cannot be looked for, since the push itself cannot be read; the same holds.
+    /// Platforms where the audience cannot be scanned, since the push itself cannot be read; the push settles once it
+    /// is mended or written off.
     package let damagedFanOuts: Int
 
     package enum State: String, Sendable, Hashable {

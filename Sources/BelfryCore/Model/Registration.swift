@@ -1,4 +1,4 @@
-/// What an app asks to be known as. A missing value of an update leaves what is known as it is.
+/// The values an app registers. In an update, a missing value keeps its previous one.
 package struct Registration: Sendable, Hashable {
     package let token: DeviceToken
     package let about: Device.About
@@ -8,12 +8,12 @@ package struct Registration: Sendable, Hashable {
     /// The most topics one device may have, and one push may name.
     /// Source: PCF Push API, "Register a device", LIMITS.
     package static let topicsMax = 1_024
-    /// Counted on the string that the app sends, so on the signed form where ids are signed.
+    /// Counted in the string that the app sends, so in the signed form where ids are signed.
     /// Source: both PCF SDKs refuse longer ones.
     package static let customUserIDCharactersMax = 255
-    /// A topic's name, in bytes of UTF-8.
+    /// The longest topic name, in bytes of UTF-8.
     package static let topicBytesMax = 255
-    /// Each field of `Device.About`, in bytes of UTF-8.
+    /// The limit on each field of `Device.About`, in bytes of UTF-8.
     package static let aboutBytesMax = 1_024
 
     package enum Change<Value: Sendable & Hashable>: Sendable, Hashable {
@@ -24,10 +24,10 @@ package struct Registration: Sendable, Hashable {
     package enum TopicChange: Sendable, Hashable {
         /// The full set.
         case replace(Set<String>)
-        /// What to add and what to take away; what stands in both is added.
+        /// Topics to add and to remove; a topic in both is added.
         case change(subscribe: Set<String>, unsubscribe: Set<String>)
 
-        /// Those that the device is to have, whatever it had.
+        /// The resulting topics of a new device.
         package var wanted: Set<String> {
             switch self {
             case .replace(let all): all
@@ -45,7 +45,7 @@ package struct Registration: Sendable, Hashable {
         }
     }
 
-    /// Takes what was sent as it is; throws on the first field over its limit.
+    /// Takes the values as they were sent; throws on the first field over its limit.
     package init(
         token: DeviceToken, about: Device.About, customUserID: Change<String>, topics: TopicChange
     ) throws(InvalidInput) {

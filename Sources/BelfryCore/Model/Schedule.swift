@@ -1,20 +1,21 @@
 package import FoundationEssentials
 
-/// A push request that waits for its time; once that has come, the record of what became of it.
+/// A push request that waits for its time; afterwards the record of its result.
 package struct Schedule: Sendable, Hashable {
     package let key: Key<Schedule>
     package let applicationKey: Key<Application>
     package let pushRequest: PushRequest
     package let dueAt: Instant
     package let createdAt: Instant
-    /// Raised by each change: a change of an older reading is turned away.
+    /// Raised by each change: a change based on an older version is refused.
     package let version: Int64
     /// nil while it waits.
     package let ending: Ending?
 
-    /// How long an ended schedule is kept for callers that ask what became of it.
+    /// How long an ended schedule is kept for callers that ask for its result.
     package static let keptFor = Duration.seconds(30 * 86_400)
-    /// Schedulers that wait for the next due time are told of one that falls due sooner than this; they find the others in time.
+    /// Schedulers are signalled about a schedule that is due sooner than this; they find the others in time by
+    /// themselves.
     package static let soon = Duration.seconds(60)
 
     package struct Ending: Sendable, Hashable {
@@ -33,10 +34,10 @@ package struct Schedule: Sendable, Hashable {
         case cancelled
         /// Its push would have expired before it could be sent.
         case expired
-        /// When its time came, a platform could not take the content. The words are for a person.
+        /// When it was due, a platform could not accept the content; a human-readable reason.
         case refused(String)
 
-        /// The word that lists use.
+        /// The name that lists use.
         package var name: String {
             switch self {
             case .sent: "sent"
@@ -47,7 +48,7 @@ package struct Schedule: Sendable, Hashable {
         }
     }
 
-    /// What a caller wants otherwise; nil leaves it as it is.
+    /// The fields that a caller wants changed; nil leaves one as it is.
     package struct Change: Sendable, Hashable {
         package let content: Push.Content?
         package let target: Target?
@@ -78,7 +79,7 @@ package struct Schedule: Sendable, Hashable {
         self.ending = ending
     }
 
-    /// This schedule as the caller wants it, in its next version.
+    /// This schedule with the changes, in its next version.
     package func changed(by change: Change) -> Schedule {
         let pushRequest = PushRequest(
             content: change.content ?? pushRequest.content, target: change.target ?? pushRequest.target,
@@ -90,7 +91,7 @@ package struct Schedule: Sendable, Hashable {
             version: version + 1, ending: ending)
     }
 
-    /// This schedule with its end.
+    /// This schedule, ended.
     package func ended(_ how: How, at now: Instant) -> Schedule {
         Schedule(
             key: key, applicationKey: applicationKey, pushRequest: pushRequest, dueAt: dueAt, createdAt: createdAt,
@@ -98,8 +99,8 @@ package struct Schedule: Sendable, Hashable {
     }
 }
 
-/// Outside, a schedule is 16 hex digits. They are its key, stirred so that they do not count up; no secret lies in them,
-/// since a caller finds only the schedules of its own application.
+/// The public id of a schedule: 16 hex digits, a bijective scrambling of its key. It hides the order, and is not a
+/// secret.
 extension Key where Noun == Schedule {
     private static var stir: UInt64 { 0xD6E8_FEB8_6659_FD93 }
     /// `stir` times this is 1, modulo 2⁶⁴.

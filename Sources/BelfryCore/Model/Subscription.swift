@@ -3,13 +3,13 @@ package import FoundationEssentials
 /// Topics that a back end adds to one device of its application.
 package struct Subscription: Sendable, Hashable {
     package let device: Name
-    /// In their one spelling.
+    /// The normalized names.
     package let topics: Set<String>
 
-    /// What a back end knows a device by.
+    /// A name that a back end knows a device by.
     package enum Name: Sendable, Hashable {
         case uuid(UUID)
-        /// As the app registered it. On several platforms of the application it names several devices.
+        /// As the app registered it. It may name a device on several platforms of the application.
         case token(String)
     }
 

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-// Whom a schedule is for, as stores keep it. It was judged when it was accepted, and is not judged again when it is read.
+// The stored form of a target. It was validated when it was accepted, and is not validated again when it is read.
 
 extension Target {
-    /// From what a store keeps. Throws `InvalidInput` when that makes no sense.
+    /// Decodes the stored JSON. Throws `InvalidInput` if it is malformed.
     package init(stored text: [UInt8]) throws(InvalidInput) {
         var devices: [UUID]?
         var topics: [String] = []
@@ -34,7 +34,7 @@ extension Target {
         return elements
     }
 
-    /// As a store keeps it.
+    /// The stored form.
     package var storedText: String {
         var members: [String: JSONValue] = [
             "topics": .strings(topics), "customUserIDs": .strings(customUserIDs),

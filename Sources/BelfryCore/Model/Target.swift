@@ -1,13 +1,13 @@
 package import FoundationEssentials
 
-/// Whom a push is meant for, as its sender names them. `Targeting` finds out who that is at the time of sending.
+/// The intended recipients, as the sender names them; `Targeting` resolves them when the push is sent.
 package struct Target: Sendable, Hashable {
-    /// These and no others, whatever else was named; nil where devices were not named one by one.
+    /// Exactly these devices, whatever else was named; nil where devices were not named individually.
     package let devices: [UUID]?
     /// In lower case. A device needs one of them, or one of the custom user ids.
     package let topics: [String]
     package let customUserIDs: [String]
-    /// nil for every kind.
+    /// nil for every type.
     package let platforms: [PlatformKind]?
     /// Leaves out devices whose system shows no notifications with buttons.
     package let isInteractiveOnly: Bool
@@ -15,10 +15,10 @@ package struct Target: Sendable, Hashable {
     /// Every device of the application.
     package static let everyone = Target(platforms: nil, isInteractiveOnly: false)
 
-    /// Takes names as they were sent; throws on the first that cannot be one, and past the limits.
+    /// Takes names as they were sent; throws on the first that is invalid, and past the limits.
     ///
-    /// Devices override everything else but `isInteractiveOnly`, even names that nothing can have: within the limits
-    /// they are dropped unread.
+    /// Devices override everything else except `isInteractiveOnly`, even names that nothing can have: within the limits
+    /// those are dropped unread.
     package init(
         devices: [UUID]? = nil, topics: [String] = [], customUserIDs: [String] = [], platforms: [PlatformKind]? = nil,
         isInteractiveOnly: Bool = false
@@ -47,7 +47,7 @@ package struct Target: Sendable, Hashable {
             unchecked: nil, topics: [], customUserIDs: [], platforms: platforms, isInteractiveOnly: isInteractiveOnly)
     }
 
-    /// What was checked before.
+    /// Creates a value that was validated before.
     init(
         unchecked devices: [UUID]?, topics: [String], customUserIDs: [String], platforms: [PlatformKind]?,
         isInteractiveOnly: Bool

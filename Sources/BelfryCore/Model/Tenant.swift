@@ -1,13 +1,13 @@
 package import FoundationEssentials
 
-/// Who owns applications. Tenants cannot see each other.
+/// The owner of applications. Tenants cannot see each other.
 package struct Tenant: Sendable, Hashable {
     package let key: Key<Tenant>
     package let uuid: UUID
     package let name: String
     package let createdAt: Instant
 
-    /// The one that every database begins with, named `default`. Applications belong to it unless another is named.
+    /// The tenant that every database begins with, named `default`. Applications belong to it unless another is named.
     package static let first = Key<Tenant>(1)
 
     package init(key: Key<Tenant>, uuid: UUID, name: String, createdAt: Instant) {
@@ -18,7 +18,7 @@ package struct Tenant: Sendable, Hashable {
     }
 }
 
-/// What people call a tenant, an application, a platform or a key.
+/// The display name of a tenant, an application, a platform or a key.
 package struct Name: Sendable, Hashable {
     package let text: String
 

@@ -2,7 +2,7 @@
 package struct Topic: Sendable, Hashable {
     package let key: Key<Topic>
     package let name: String
-    /// From then on the topic is gone, and its name is free; nil for one that stays.
+    /// When the topic ends and its name is free; nil for never.
     package let expiresAt: Instant?
 
     package init(key: Key<Topic>, name: String, expiresAt: Instant?) {
@@ -11,7 +11,7 @@ package struct Topic: Sendable, Hashable {
         self.expiresAt = expiresAt
     }
 
-    /// The one spelling of a topic's name; throws on an empty or over-long one.
+    /// The normalized form of a topic's name; throws on an empty or over-long one.
     package static func normalized(_ name: String, field: String) throws(InvalidInput) -> String {
         guard !name.isEmpty else { throw InvalidInput(field: field, "is an empty topic name") }
         let lower = name.isLowerASCII ? name : name.lowercased()
@@ -22,7 +22,7 @@ package struct Topic: Sendable, Hashable {
         return lower
     }
 
-    /// Each name in its one spelling; throws on the first that has none, naming its place.
+    /// The normalized names; throws on the first invalid one, naming its position.
     package static func normalized(_ names: [String], field: String) throws(InvalidInput) -> [String] {
         var normalized: [String] = []
         normalized.reserveCapacity(names.count)
@@ -38,7 +38,7 @@ package struct Topic: Sendable, Hashable {
 }
 
 extension String {
-    /// Most topics are lower-case ASCII already, and `lowercased()` is the dearest call of a registration.
+    /// Most topics are lower-case ASCII already, and `lowercased()` is the most expensive call of a registration.
     fileprivate var isLowerASCII: Bool {
         utf8.allSatisfy { $0 < 0x80 && !(0x41...0x5A).contains($0) }
     }

@@ -1,10 +1,10 @@
 package import FoundationEssentials
 
 extension UUID {
-    /// As it is written everywhere outside.
+    /// The text form used everywhere outside.
     package var lowercased: String { uuidString.lowercased() }
 
-    /// As it is kept.
+    /// The stored form.
     package var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
 
     /// From the 36 characters of its text, of either case; nil on anything else.
@@ -22,7 +22,7 @@ extension UUID {
         self = uuid
     }
 
-    /// nil unless there are 16.
+    /// nil unless there are 16 bytes.
     package init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 16 else { return nil }
         self.init(uuid: bytes.loadUnaligned(as: uuid_t.self))

@@ -1,19 +1,19 @@
 import FoundationEssentials
 
-/// What a browser hands to a web page that wants pushes: where they go, and the keys they are encrypted for.
+/// What a browser gives a web page that wants pushes: the endpoint to post them to, and the keys to encrypt them with.
 ///
 /// Source: W3C Push API, `PushSubscription.toJSON()`; RFC 8291 §2.
 package struct WebSubscription: Sendable, Hashable {
     /// An https URL.
     package let endpoint: String
-    /// A point on P-256, uncompressed, 65 bytes. Whether it lies on the curve, encryption finds.
+    /// An uncompressed point on P-256, 65 bytes. Encryption verifies that it is on the curve.
     package let p256dh: [UInt8]
     /// 16 bytes.
     package let auth: [UInt8]
 
     package static let endpointBytesMax = 2_048
 
-    /// From the subscription's JSON. Members that are not needed, such as `expirationTime`, are left out.
+    /// Reads the subscription's JSON. Members that are not needed, such as `expirationTime`, are left out.
     package init(json: some Collection<UInt8>) throws(InvalidInput) {
         let field = "registration_token"
         guard case .object(let members)? = try? JSONValue(json: json) else {
@@ -36,7 +36,7 @@ package struct WebSubscription: Sendable, Hashable {
         }
     }
 
-    /// As it is kept: the same subscription makes the same bytes.
+    /// The stored form: the same subscription makes the same bytes.
     package var json: String {
         let endpoint = endpoint.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         return #"{"endpoint":"\#(endpoint)","keys":{"auth":"\#(Self.text(auth))","p256dh":"\#(Self.text(p256dh))"}}"#

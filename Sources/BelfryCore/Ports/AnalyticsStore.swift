@@ -1,14 +1,14 @@
-/// What apps tell of their pushes, as counts; no event is kept.
+/// What apps report about their pushes, as counts; no event is kept.
 package protocol AnalyticsStore: Sendable {
-    /// Counts what was told, each event once however often it is told.
+    /// Counts the events, each once however often it is reported.
     ///
-    /// Events of another platform's devices, of another application's pushes or geofences, and those told too late to
-    /// know whether they are repeats are passed over.
+    /// Ignores events of another platform's devices, events about another application's pushes or geofences, and events
+    /// reported too late to detect repeats.
     func record(_ events: [AnalyticsEvent], on platform: Platform, lateMax: Duration) async throws -> AnalyticsTally
 
-    /// What is known of one push, by platform.
+    /// The counts of one push, by platform.
     func counts(of push: Key<Push>) async throws -> [Key<Platform>: AnalyticsCounts]
-    /// What happened on a platform, by hour or by day (UTC), ascending; times without any are left out.
+    /// The counts of a platform, by hour or by day (UTC), ascending; empty hours and days are left out.
     func counts(
         on platform: Key<Platform>, from start: Instant, until end: Instant, by bucket: AnalyticsBucket.Width
     ) async throws -> [AnalyticsBucket]
@@ -19,18 +19,18 @@ package protocol AnalyticsStore: Sendable {
     /// The devices of a platform that send heartbeats, ascending, after `after`.
     func heartbeats(on platform: Key<Platform>, after: Key<Device>?, limit: Int) async throws -> [Heartbeat]
 
-    /// Forgets some of what is older than it has to be; returns whether there may be more.
+    /// Deletes some of the expired rows; returns whether there may be more.
     func forgetAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool
 }
 
 package typealias AnalyticsCounts = [AnalyticsKind: Int64]
 
-/// What became of the events of one batch.
+/// The results for the events of one batch.
 package struct AnalyticsTally: Sendable, Hashable {
     package var counted = 0
-    /// Told before.
+    /// Events that were reported before.
     package var repeated = 0
-    /// About something that is not the caller's, or that is not known any more.
+    /// Events about something that belongs to another caller or does not exist any more.
     package var ignored = 0
 
     package init(counted: Int = 0, repeated: Int = 0, ignored: Int = 0) {
@@ -46,7 +46,7 @@ package struct AnalyticsTally: Sendable, Hashable {
     }
 }
 
-/// What happened on a platform within an hour or a day.
+/// The counts of a platform for an hour or a day.
 package struct AnalyticsBucket: Sendable, Hashable {
     package let start: Instant
     package let counts: AnalyticsCounts
@@ -72,7 +72,7 @@ package struct GeofenceTriggers: Sendable, Hashable {
 
     package struct Spot: Sendable, Hashable, Comparable {
         package let geofence: Key<Geofence>
-        /// nil when the app did not say.
+        /// nil when the app did not name it.
         package let location: Key<Location>?
         package let platform: Key<Platform>
 
@@ -95,13 +95,13 @@ package struct GeofenceTriggers: Sendable, Hashable {
     }
 }
 
-/// The life of a device that answers heartbeat pushes.
+/// The heartbeats of one device.
 package struct Heartbeat: Sendable, Hashable {
     package let device: Key<Device>
     package let lastAt: Instant
     package let count: Int64
-    /// From the acceptance of the last heartbeat's push to its arrival, by our clock and the device's; nil when the event
-    /// names no push, or the device's clock is behind.
+    /// From the acceptance of the last heartbeat's push to its arrival, by our clock and the device's; nil when the
+    /// event names no push, or the device's clock is behind.
     package let latency: Duration?
 
     package init(device: Key<Device>, lastAt: Instant, count: Int64, latency: Duration?) {
@@ -113,7 +113,7 @@ package struct Heartbeat: Sendable, Hashable {
 }
 
 extension Instant {
-    /// The number of the hour or day that it is in, counted from 1970 UTC.
+    /// The number of the hour or day, counted from 1970 UTC.
     package func bucket(of width: AnalyticsBucket.Width, roundedUp: Bool = false) -> Int64 {
         let length = AnalyticsBucket.Width.hourMilliseconds * width.rawValue
         let number = milliseconds.floored(by: length)
@@ -127,7 +127,7 @@ extension Instant {
 }
 
 extension Int64 {
-    /// How many whole lengths it holds, rounded down.
+    /// The number of whole lengths, rounded down.
     package func floored(by length: Int64) -> Int64 {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: length)
         return remainder < 0 ? quotient - 1 : quotient

@@ -1,22 +1,22 @@
-/// The broadcast channels of a platform, which its provider keeps.
+/// The broadcast channels of a platform, which its provider stores.
 package protocol BroadcastChannels: Sendable {
     func createChannel(_ storage: BroadcastChannel.Storage, on platform: Platform) async throws(BroadcastChannelError)
         -> BroadcastChannel
     func channel(_ id: String, on platform: Platform) async throws(BroadcastChannelError) -> BroadcastChannel
     func deleteChannel(_ id: String, on platform: Platform) async throws(BroadcastChannelError)
-    /// The ids of all there are.
+    /// The ids of all channels.
     func channels(on platform: Platform) async throws(BroadcastChannelError) -> [String]
 }
 
-/// Why nothing came of it. The words are for a person.
+/// Why the operation failed, with a human-readable reason.
 package enum BroadcastChannelError: Error, Sendable, Hashable {
-    /// Platforms of this kind have no channels.
+    /// Platforms of this type have no channels.
     case unsupported(String)
-    /// The provider has no channel of that id.
+    /// The provider has no channel with that id.
     case unknown
-    /// The provider would not do it.
+    /// The provider refused.
     case refused(String)
-    /// The provider cannot be asked at present, or did not say.
+    /// The provider cannot be reached at present, or did not answer.
     case unavailable(String)
 }
 
@@ -29,7 +29,7 @@ extension BroadcastChannelError: CustomStringConvertible {
     }
 }
 
-/// Of providers that have none.
+/// The channels of a provider that has none.
 package struct NoChannels: BroadcastChannels {
     package init() {}
 

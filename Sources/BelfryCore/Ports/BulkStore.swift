@@ -1,33 +1,33 @@
-/// A database as rows, so that one engine can take over what another holds. No server serves from either meanwhile.
+/// A database as rows, so that one engine can import what another holds. No server serves from either meanwhile.
 package protocol BulkStore: Sendable {
     /// The secrets that the rows depend on, by name.
     func bulkSecrets() async throws -> [String: [UInt8]]
-    /// Makes an empty database one that is taking over, with these secrets; does nothing when it is one already.
+    /// Marks an empty database as being imported into, with these secrets; does nothing if it is marked already.
     ///
-    /// Throws `StoreError.notEmpty` when it holds anything. The store has to be opened again afterwards: it read other
-    /// secrets.
+    /// Throws `StoreError.notEmpty` if it contains anything. The store must be reopened afterwards, because it read the
+    /// previous secrets.
     func beginTakeover(with secrets: [String: [UInt8]]) async throws
-    /// From here on the database can be served from.
+    /// Marks the import complete, so that servers may open the database.
     func endTakeover() async throws
 
-    /// The next rows behind a key, in the order of the key.
+    /// The next rows after a key, in the order of the key.
     func rows(of table: BulkTable, after key: [BulkValue]?, limit: Int) async throws -> [[BulkValue]]
     /// The key of the last row; nil when there is none.
     func lastKey(of table: BulkTable) async throws -> [BulkValue]?
-    /// Writes rows behind the last one, all or none, and with them what the engine derives from them.
+    /// Appends rows, all or none, and writes what the engine derives from them.
     func write(_ rows: [[BulkValue]], to table: BulkTable) async throws
     func count(of table: BulkTable) async throws -> Int
 
-    /// The last number that rows of a table with an `id` were ever given; none is given twice.
+    /// The last id that a table with an `id` ever assigned; none is assigned twice.
     func lastNumber(of table: BulkTable) async throws -> Int64
     func setLastNumber(_ number: Int64, of table: BulkTable) async throws
 }
 
-/// A database that takes over what another holds is marked, so that no server serves from half of it.
+/// A database into which another is being imported is marked, so that no server serves from half of it.
 package enum Takeover {
     /// The name of the setting that marks it.
     package static let mark = "takeover"
-    /// The secrets that go with the rows.
+    /// The secrets that are copied with the rows.
     package static let secrets = ["naming", "token_hash"]
 
     package static let refused = StoreError.notEmpty("the database holds something already")
@@ -66,7 +66,7 @@ package struct BulkTable: Sendable {
 
     package let name: String
     package let columns: [Column]
-    /// So many columns, from the first on, name a row.
+    /// The number of leading key columns.
     package let keyCount: Int
 
     private init(_ name: String, key: Int = 1, _ columns: KeyValuePairs<String, Kind>) {
@@ -75,15 +75,15 @@ package struct BulkTable: Sendable {
         keyCount = key
     }
 
-    /// Whether rows are given numbers.
+    /// Whether rows have generated ids.
     package var isNumbered: Bool { columns[0].name == "id" }
 
     package func key(of row: [BulkValue]) -> [BulkValue] { Array(row.prefix(keyCount)) }
 }
 
 extension BulkTable {
-    /// All of them, each behind those it refers to. Posting lists and the search index are left out: each engine has
-    /// its own, and derives them from the devices.
+    /// All tables, each after those it refers to. Posting lists and the search index are left out: each engine derives
+    /// its own from the devices.
     package static let all = [
         tenant, application, platform, topic, device, push, pushProgress, tally, fanOut, batch, damagedBatch, schedule,
         location, locationGroup, locationGroupMember, geofence, geofenceLocation, geofenceDeletion, geofenceStamp,
@@ -255,7 +255,7 @@ extension BulkTable {
 }
 
 extension BulkTable {
-    /// The place of a column that the table has.
+    /// The index of a column that the table has.
     package func place(of column: String) -> Int {
         guard let place = columns.firstIndex(where: { $0.name == column }) else {
             preconditionFailure("\(name) has no column \(column)")
@@ -263,7 +263,7 @@ extension BulkTable {
         return place
     }
 
-    /// As statements name them.
+    /// The column list for statements.
     package var columnNames: String { columns.map(\.name).joined(separator: ", ") }
     package var keyNames: String { columns.prefix(keyCount).map(\.name).joined(separator: ", ") }
 }
@@ -271,6 +271,6 @@ extension BulkTable {
 /// What a store is opened for.
 package enum StoreUse: Sendable {
     case serving
-    /// Nothing is changed in it meanwhile, not even what is due.
+    /// Nothing is changed in it meanwhile; not even due work is done.
     case copyingFrom, copyingTo
 }

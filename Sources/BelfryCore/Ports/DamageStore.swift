@@ -1,25 +1,24 @@
 /// Rows that cannot be read.
 ///
-/// A claim that meets a batch like that sets it aside, so that others go on, and notes it. A fan-out or a batch whose
-/// push cannot be read is set aside as well. It is looked at again after a while, for a person may have mended it by
-/// then; or a person writes it off.
+/// A claim that meets an unreadable batch sets it aside, so that others go on, and notes it. A fan-out or a batch whose
+/// push cannot be read is set aside as well. It is retried after a while, in case an operator has mended it, or an
+/// operator writes it off.
 package protocol DamageStore: Sendable {
-    /// How many open batches are noted.
+    /// The number of open batches that are noted as unreadable.
     func damagedBatchCount() async throws -> Int
-    /// How many fan-outs are set aside.
+    /// The number of fan-outs that are set aside.
     func damagedFanOutCount() async throws -> Int
-    /// Closes those of a push that can still not be read: an answer that was written stays where it can be read, every
-    /// other device gets `skipped: damaged`. The push's counters are counted anew, so that they equal its answers.
-    ///
-    /// Of a push that can itself not be read, that is all open batches, and its fan-outs end where they are.
+    /// Closes the unreadable batches of a push: readable answers stay, all other devices become `skipped: damaged`, and
+    /// the counters are recomputed. If the push itself is unreadable, all its open batches are closed and its fan-outs
+    /// end.
     func writeOffDamage(of push: Key<Push>) async throws -> WriteOff
 }
 
-/// What writing off came to.
+/// The result of writing off.
 package struct WriteOff: Sendable, Hashable {
-    /// How many devices got `skipped: damaged`.
+    /// The number of devices that became `skipped: damaged`.
     package let devices: Int
-    /// On how many platforms the rest of the audience will not be looked for.
+    /// The number of platforms where the rest of the audience will not be scanned.
     package let fanOuts: Int
 
     package static let nothing = WriteOff(devices: 0, fanOuts: 0)
@@ -31,6 +30,6 @@ package struct WriteOff: Sendable, Hashable {
 }
 
 package enum Damage {
-    /// Until a row that cannot be read is looked at again.
+    /// How long an unreadable row is set aside before it is retried.
     package static let setAsideFor = Duration.seconds(3_600)
 }

@@ -1,26 +1,26 @@
-/// Devices as a person looks them up, and the custom user ids they go by. Lists ascend in the order devices came.
+/// Devices as operators look them up, and their custom user ids. Lists are in the order of registration.
 package protocol DirectoryStore: Sendable {
-    /// A slice of the devices that match, and how many match in all.
+    /// A page of the matching devices, and the number of all that match.
     func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device>
-    /// The next devices that match behind a device: for readers of the whole list.
+    /// The next matching devices after a device, for readers of the whole list.
     func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device]
-    /// How many devices match.
+    /// The number of matching devices.
     func deviceCount(_ search: DeviceSearch) async throws -> Int
-    /// The next custom user ids of active devices behind an id, each once, in the order of their bytes.
+    /// The next custom user ids of active devices after an id, each once, in the order of their bytes.
     ///
-    /// - Parameter text: what the id has to contain, with case.
+    /// - Parameter text: a part of the id; case matters.
     func customUserIDs(
         on platforms: [Key<Platform>], containing text: String?, after id: String?, limit: Int
     ) async throws -> [String]
 }
 
-/// Which devices are looked for: those that meet all that is given.
+/// Selects devices: those that meet all of the given conditions.
 package struct DeviceSearch: Sendable, Hashable {
-    /// All of one application. No device is found when empty.
+    /// All of one application. Finds nothing when empty.
     package let platforms: [Key<Platform>]
-    /// What the UUID, the token, the custom user id or the alias has to contain, without regard to case.
+    /// A part of the UUID, the token, the custom user id or the alias; case does not matter.
     package let text: String?
-    /// A topic that the device is subscribed to. Only active devices are.
+    /// A topic that the device is subscribed to. Only active devices are subscribed.
     package let topic: String?
 
     package init(platforms: [Key<Platform>], text: String? = nil, topic: String? = nil) {

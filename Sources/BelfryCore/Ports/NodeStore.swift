@@ -1,10 +1,10 @@
 package import FoundationEssentials
 
-/// Who serves, each known by what it says of itself; the times are the store's.
+/// The running nodes. Times are by the store's clock.
 package protocol NodeStore: Sendable {
-    /// Writes down that the node lives, and clears away those that are forgotten (`Node.forgottenAfter`).
+    /// Records a heartbeat, and deletes nodes that were silent for `Node.forgottenAfter`.
     func beat(_ report: NodeReport) async throws
-    /// Takes a node off the list that ends in good order.
+    /// Deregisters a node that stops normally.
     func leave(_ node: UUID) async throws
     /// The longest known first.
     func nodes() async throws -> [Node]

@@ -1,9 +1,9 @@
 /// A push provider, with the credentials of one platform.
 package protocol Provider: Sendable {
-    /// How many more devices it can usefully take now. Delivery workers claim no more than that.
+    /// The number of further devices it can usefully take now. Delivery workers claim no more than that.
     var room: Int { get }
-    /// Tells every recipient, and answers for each in the same order. Never throws and never hangs: what cannot be
-    /// told within the provider's own deadline is `unanswered` or `failed`.
+    /// Sends the push to every recipient, and returns the outcomes in the same order. Never throws and never hangs:
+    /// what cannot be sent within the provider's own deadline is `unanswered` or `failed`.
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome]
 }
 
@@ -11,12 +11,12 @@ package protocol Provider: Sendable {
 package protocol ProviderDirectory: Sendable {
     /// Throws `ProviderError.credentials` when the platform's credentials cannot be used.
     func provider(for platform: Platform) async throws -> any Provider
-    /// How many more devices each provider made so far can take now.
+    /// The number of further devices that each provider made so far can take now.
     func room() -> [Key<Platform>: Int]
 }
 
 package enum ProviderError: Error, Sendable, Hashable {
-    /// The credentials cannot be used. The words are for a person.
+    /// The credentials cannot be used; a human-readable reason.
     case credentials(String)
 }
 

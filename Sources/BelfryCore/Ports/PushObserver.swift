@@ -1,10 +1,9 @@
-/// Is told that something may have happened to a push. It never waits and never fails; an observer that wants to know more reads
-/// the receipt.
+/// Receives hints that a push may have changed.
 package protocol PushObserver: Sendable {
     func noticed(_ push: PushHead)
 }
 
-/// Takes no notice of anything.
+/// Ignores all hints.
 package struct NoPushObserver: PushObserver {
     package init() {}
 

@@ -1,8 +1,8 @@
-/// How much an application has of what it may have. Whatever makes something throws `StoreError.quotaExceeded` where that
-/// would be too much, and changes nothing then.
+/// How much of its quotas an application uses. An operation that would exceed one throws `StoreError.quotaExceeded` and
+/// changes nothing.
 ///
-/// Nodes that share a database count for themselves and compare every few seconds, so that together they may accept a little
-/// more.
+/// Nodes that share a database count for themselves and compare from time to time, so that together they may accept a
+/// little more.
 package protocol QuotaStore: Sendable {
     /// All quotas, in their order.
     func quotas(of application: Key<Application>) async throws -> [QuotaUse]

@@ -1,10 +1,11 @@
-/// Forgets what is over. It goes in short transactions, so that other writes go on meanwhile.
+/// Deletes expired rows in short transactions, so that other writes run in between.
 package protocol RetentionStore: Sendable {
-    /// Forgets some of what was over before an instant. Where nodes share a store one does at a time; the others find nothing.
+    /// Deletes some of what ended before an instant. Where nodes share a store one does it at a time; the others delete
+    /// nothing.
     func forget(_ kind: Retention.Kind, before: Instant) async throws -> Forgotten
 }
 
-/// What one step forgot.
+/// The result of one step.
 package struct Forgotten: Sendable, Hashable {
     package var rows: Int
     /// Whether another step may find more.

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// Every secret that a database holds under seal, so that all can be sealed again with another key.
+/// Every sealed secret of a database, so that all can be resealed with another key.
 package protocol SealStore: Sendable {
     /// The next secrets of a kind by their names, ascending, after `after`.
     func sealedSecrets(_ kind: SealedSecret.Kind, after: [UInt8]?, limit: Int) async throws -> [SealedSecret]
-    /// Puts a new seal in the place of the old one. Returns false, and changes nothing, when another is there by now.
+    /// Replaces the seal. Returns false, and changes nothing, if the secret has another seal by now.
     func reseal(_ secret: SealedSecret, as seal: Sealed) async throws -> Bool
 }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How long a search may take, and whether its caller still waits for it. Asked by whatever scans many rows.
+/// The time limit of a search, and whether its caller still waits for it. Checked by operations that scan many rows.
 package final class SearchBudget: Sendable {
     private let end: ContinuousClock.Instant
     private let wasCancelled = Atomic(false)
@@ -8,12 +8,12 @@ package final class SearchBudget: Sendable {
     /// The longest that one search may take.
     package static let longest = Duration.seconds(5)
 
-    /// - Parameter longest: counted from now on.
+    /// - Parameter longest: counted from now.
     package init(_ longest: Duration = SearchBudget.longest) { end = .now + longest }
 
     package func cancel() { wasCancelled.store(true, ordering: .relaxed) }
 
-    /// Whether there is no use in going on.
+    /// Whether the search should stop.
     package var isSpent: Bool { wasCancelled.load(ordering: .relaxed) || ContinuousClock.now >= end }
 
     /// Throws `CancellationError` when the caller has left, and `InvalidInput` when the time is up.

@@ -1,8 +1,9 @@
 package import FoundationEssentials
 
-/// The one port to the database. Two fillings: SQLite and PostgreSQL; `StoreConformance` holds every filling to it.
+/// All store ports together. Implemented by `SQLiteStore`, `PostgresStore` and, for tests, `MemoryStore`;
+/// `Tests/BelfryStoreTests/Conformance` runs one suite over all three.
 ///
-/// Whatever returns is durable: it survives a `kill -9` of the process and the loss of power.
+/// An operation that has returned is durable: it survives a `kill -9` of the process and a power failure.
 package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryStore & ScheduleStore
     & TopicStore & DirectoryStore
     & LocationStore & GeofenceStore & AnalyticsStore
@@ -18,18 +19,18 @@ package protocol ApplicationStore: Sendable {
     func application(_ uuid: UUID) async throws -> Application?
     func application(_ key: Key<Application>) async throws -> Application?
     /// Deletes the application with its platforms, devices and pushes. Throws `StoreError.notEmpty` while it has
-    /// platforms, unless told `force`.
+    /// platforms, unless `force` is set.
     func delete(_ application: Key<Application>, force: Bool) async throws
 
     func create(_ platform: NewPlatform) async throws -> Platform
     func platforms(of application: Key<Application>) async throws -> [Platform]
     func platform(_ uuid: UUID) async throws -> Platform?
     func platform(_ key: Key<Platform>) async throws -> Platform?
-    /// Replaces the credentials and lets a platform that was parked for their sake run again.
+    /// Replaces the credentials and resumes a platform that was parked because of the old ones.
     func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws
-    /// Holds back the platform's batches until `resume`. Devices are not touched.
+    /// Holds back the platform's batches until `resume`. Devices are not changed.
     func park(_ platform: Key<Platform>, _ parking: Parking) async throws
-    /// Lets a parked platform's batches run again, in order, at once.
+    /// Lets a parked platform's batches run again at once, in order.
     func resume(_ platform: Key<Platform>) async throws
 }
 
@@ -84,64 +85,64 @@ package struct NewPlatform: Sendable {
 package protocol DeviceStore: Sendable {
     /// Registers a device, or brings one up to date, by the rules of `RegistrationRules`; it is active afterwards.
     ///
-    /// - Parameter uuid: the device that the caller takes itself for; nil, or one that this platform does not know,
-    ///   leaves it to the token.
+    /// - Parameter uuid: the UUID that the caller believes it has; nil, or one that this platform does not know, leaves
+    ///   the decision to the token.
     func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device
-    /// Deactivates; the device keeps its UUID and may come back. Does nothing for an unknown one.
+    /// Deactivates the device. It keeps its UUID and can register again. Unknown UUIDs are ignored.
     func unregister(_ uuid: UUID, on platform: Key<Platform>) async throws
     func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device?
-    /// The devices behind these UUIDs that belong to one of the platforms; the others are left out.
+    /// The devices with these UUIDs that belong to one of the platforms; others are left out.
     func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>]
-    /// All devices ever registered on the platform, dead ones too.
+    /// All devices ever registered on the platform, inactive ones too.
     func deviceCount(on platform: Key<Platform>) async throws -> Int
 }
 
-/// Pushes as callers see them.
+/// Pushes, for callers.
 package protocol PushStore: Sendable {
-    /// Keeps the push, with one fan-out for each platform. Durable when it returns.
+    /// Stores the push, with one fan-out for each platform. Durable when it returns.
     ///
-    /// A store may fan out a short audience at once; then there is a batch, or nothing, where the fan-out would be. A
-    /// receipt id that a push has already returns that push and keeps nothing: a caller that does not know whether a push
-    /// was accepted may send it again.
+    /// A store may fan out a short audience at once; then there is a batch, or nothing, in place of the fan-out. A
+    /// receipt id that a push has already returns that push and stores nothing: a caller that does not know whether a
+    /// push was accepted may send it again.
     func accept(_ push: NewPush) async throws -> Push
     func receipt(_ receiptID: UUID) async throws -> Receipt?
-    /// What became of one device of a push; nil if it has no batch, or none yet.
+    /// The answer for one device of a push; nil if it is in no batch (yet).
     func answer(of device: Key<Device>, in push: Key<Push>) async throws -> Answer?
 }
 
-/// Pushes as the delivery sees them.
+/// Pushes, for delivery.
 package protocol DeliveryStore: Sendable {
     /// Leases due fan-outs: the most urgent lane first, within a lane one for each application in turn.
     func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut]
     /// The next devices of a fan-out's audience on its platform, ascending, after `after`.
     func devices(in fanOut: FanOut, after: Key<Device>?, limit: Int) async throws -> [Key<Device>]
-    /// Writes the batches of a step, moves the cursor behind them and hands the fan-out back, all at once or not at
-    /// all.
+    /// Writes the batches of a step, moves the cursor past them and hands the fan-out back, all or nothing.
     ///
-    /// Returns false, and changes nothing, when the fan-out was claimed by another since.
+    /// Returns false, and changes nothing, if the fan-out was claimed by another worker since.
     func advance(_ step: FanOutStep) async throws -> Bool
 
     /// Leases due batches: the most urgent lane first, within a lane a fair share for each application.
     func claimBatches(_ claim: BatchClaim) async throws -> [Batch]
-    /// What a delivery worker needs to send a batch: its push, and whom to tell. Devices that are inactive or gone are
-    /// left out.
+    /// What a delivery worker needs to send a batch: its push and its recipients. Devices that are inactive or were
+    /// deleted are left out.
     func load(_ batch: Batch) async throws -> BatchLoad?
-    /// Writes what came of a batch, all at once or not at all. A halt of credentials that were replaced since is void.
+    /// Writes the settlement of a batch, all or nothing. A park request is ignored if the credentials were replaced
+    /// since.
     ///
-    /// Returns false, and changes nothing, when the batch was claimed by another since.
+    /// Returns false, and changes nothing, if the batch was claimed by another worker since.
     func settle(_ settlement: Settlement) async throws -> Bool
 
-    /// The earliest moment at which a fan-out or batch falls due, parked platforms aside; nil if none is open.
+    /// The earliest time at which a fan-out or batch is due, parked platforms aside; nil if none is open.
     func nextDue() async throws -> Instant?
-    /// Signals that something may have fallen due, from this process or another. A hint: some are false, some missing.
+    /// Signals that something may be due, from this process or another. Only a hint: some are false, some are missing.
     func hints() -> AsyncStream<Void>
 }
 
-/// How many batches a delivery worker wants, and from where.
+/// How many batches a delivery worker wants, and from which platforms.
 package struct BatchClaim: Sendable {
     package let batchesMax: Int
     package let lanes: [Lane]
-    /// How many batches each platform can take now. Those not named here take `roomElsewhere`.
+    /// How many batches each platform can take now. Platforms not named here take `roomElsewhere`.
     package let room: [Key<Platform>: Int]
     package let roomElsewhere: Int
     package let lease: Duration
@@ -164,7 +165,7 @@ package struct BatchClaim: Sendable {
 package struct BatchLoad: Sendable {
     package let push: Push
     package let platform: Platform
-    /// Those of the batch's pending devices that can be told, ascending.
+    /// Pending, active devices of the batch, ascending.
     package let recipients: [Recipient]
 
     package init(push: Push, platform: Platform, recipients: [Recipient]) {
@@ -174,10 +175,10 @@ package struct BatchLoad: Sendable {
     }
 }
 
-/// What came of making a batch ready to be sent, as a database reads it.
+/// The result of loading a batch.
 package enum BatchLoading: Sendable {
     case done(BatchLoad)
-    /// Its push or its platform is no more.
+    /// Its push or its platform was deleted.
     case gone
     /// Its push cannot be read.
     case damaged
@@ -194,22 +195,22 @@ package struct Recipient: Sendable, Hashable {
 }
 
 package enum StoreError: Error, Sendable, Hashable {
-    /// There is nothing of that name. The words name the thing without an article: "application 7".
+    /// There is no such thing. The text names it without an article: "application 7".
     case unknown(String)
-    /// Not deleted, because others depend on it. The words say what.
+    /// Not deleted, because others depend on it. The text names them.
     case notEmpty(String)
     /// The database cannot be written or read: a full disk, a read-only file, damage.
     case unavailable(String)
-    /// A row is there and makes no sense: its kind and number, and what is wrong with it. Other rows are not concerned.
+    /// A row is unreadable: its kind and number, and what is wrong with it. Other rows are not affected.
     case damaged(_ row: String, _ fault: String = "its columns contradict one another")
-    /// More work waits than the store takes; the caller may come again.
+    /// More work waits than the store accepts; the caller may retry.
     case overloaded(retryAfter: Duration)
-    /// The caller has as much as it may have. Nothing was changed.
+    /// The caller's quota is used up. Nothing was changed.
     case quotaExceeded(QuotaExcess)
 }
 
 extension StoreError {
-    /// Reads a row, and says which one it is when it makes no sense.
+    /// Reads a row, and names it in the error when it is unreadable.
     package static func reading<Value>(_ row: @autoclosure () -> String, _ read: () throws -> Value) throws -> Value {
         do { return try read() } catch let error as InvalidInput { throw StoreError.damaged(row(), "\(error)") }
     }

@@ -1,8 +1,8 @@
-/// Hears how a store's writes fare.
+/// Receives measurements of a store's writes.
 package protocol StoreObserver: Sendable {
-    /// So many writes wait for their turn.
+    /// The number of waiting writes.
     func writesWaiting(_ count: Int)
-    /// A transaction was worked on for so long, the wait for the disk aside.
+    /// The duration of a transaction without the flush.
     func transactionEnded(after duration: Duration)
 }
 

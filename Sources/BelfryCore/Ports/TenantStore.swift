@@ -3,7 +3,7 @@ package import FoundationEssentials
 /// Tenants: few, and read by the admin API alone.
 package protocol TenantStore: Sendable {
     func create(_ tenant: NewTenant) async throws -> Tenant
-    /// In the order they were made, after `after`.
+    /// In the order of creation, after `after`.
     func tenants(after: Key<Tenant>?, limit: Int) async throws -> [Tenant]
     func tenant(_ uuid: UUID) async throws -> Tenant?
     func tenant(_ key: Key<Tenant>) async throws -> Tenant?

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Has callers wait for their turn, by `FairTurns`. One whose task is cancelled leaves the queue at once. For stores.
+/// Makes callers wait for their turn, by `FairTurns`. A cancelled task leaves the queue at once. For stores.
 package final class TurnQueue<Party: Hashable & Sendable>: Sendable {
     private struct State {
         var turns: FairTurns<Party>
         var sleepers: [Int: CheckedContinuation<Bool, Never>] = [:]
-        /// Tickets that were called or left before their caller slept.
+        /// Tickets that were called or left before their caller waited.
         var early: [Int: Bool] = [:]
 
         mutating func wake(_ ticket: Int, isServed: Bool) -> CheckedContinuation<Bool, Never>? {

@@ -1,10 +1,10 @@
 package import FoundationEssentials
 
-/// Seals what must be read again, such as provider credentials, with a key that is not in the database.
+/// Seals secrets that must be read again, such as provider credentials, with a key that is not in the database.
 package protocol Vault: Sendable {
     /// - Parameter purpose: bound into the seal, so that one secret cannot be passed off as another.
     func seal(_ secret: [UInt8], for purpose: String) throws -> Sealed
-    /// Throws `VaultError` with the id of the key that is missing, or when the seal is broken.
+    /// Throws `VaultError` with the id of the missing key, or when the seal is broken.
     func open(_ sealed: Sealed, for purpose: String) throws -> [UInt8]
 }
 
@@ -13,7 +13,7 @@ package enum VaultError: Error, Sendable, Hashable {
     case broken
 }
 
-/// What the sealed secrets of a database are for. Sealing and opening take the word from here.
+/// What the sealed secrets of a database are for, as sealing and opening name it.
 package enum VaultPurpose {
     /// `Application.sharedSecret`: the 32 bytes that sign custom user ids.
     package static func sharedSecret(of application: UUID) -> String {
@@ -25,7 +25,7 @@ package enum VaultPurpose {
         "credentials/\(platform.lowercased)"
     }
 
-    /// `KeptAnswer.content`: what is answered again to a repeated request.
+    /// `KeptAnswer.content`: the answer to a repeated request.
     ///
     /// - Parameter name: of `IdempotencyRecord`.
     package static func answer(to name: [UInt8]) -> String {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Tells everybody who listens that something may have fallen due, in the order they came, so that a simulation can be
-/// repeated. Signals that were not taken yet count as one. For stores.
+/// Signals all listeners, in the order they subscribed, that something may be due. Signals not yet consumed count as
+/// one. The order makes simulations repeatable. For stores.
 package final class WorkHints: Sendable {
     private struct State {
         var listeners: [Int: AsyncStream<Void>.Continuation] = [:]

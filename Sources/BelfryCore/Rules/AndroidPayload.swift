@@ -1,18 +1,18 @@
 package import FoundationEssentials
 
-/// What an Android app finds in a push: a flat map of strings, whichever service carries it.
+/// The payload of a push for Android: a flat map of strings, whichever service carries it.
 ///
 /// Source: PCF Push API, "Custom fields for Android pushes"; Firebase, "About FCM messages": 4,096 bytes, reserved keys.
 package struct AndroidPayload: Sendable, Hashable {
     package let data: [String: String]
-    /// A message that waits for its device gives way to a later one with the same key.
+    /// A message that waits for its device is replaced by a later one with the same key.
     package let collapseKey: String?
 
-    /// Of all keys and values together.
+    /// The limit on all keys and values together.
     package static let bytesMax = 4_096
 
-    /// What speaks to the SDK and not to its user. Source: PCF Push client SDKs: with a text for the user they look at
-    /// none of it.
+    /// Messages for the SDK and not for its user. Source: PCF Push client SDKs, which ignore these keys when there is a
+    /// text for the user.
     private static let silentKeys: Set = [
         heartbeat, "pivotal.push.geofence_update_available", "pivotal.push.geofence_update_json",
     ]
@@ -22,8 +22,8 @@ package struct AndroidPayload: Sendable, Hashable {
 
     /// - Parameters:
     ///   - receiptID: nil leaves it out; client SDKs look for it.
-    ///   - sentAt: when the message leaves, which is told to devices that measure the way by heartbeats.
-    /// - Throws: `InvalidInput` when a key is reserved, or the whole is over 4,096 bytes.
+    ///   - sentAt: when the message leaves, for devices that measure latency by heartbeats.
+    /// - Throws: `InvalidInput` when a key is reserved, or the whole exceeds 4,096 bytes.
     package init(
         _ content: Push.Content, kind: PlatformKind, receiptID: UUID?, sentAt: Instant
     ) throws(InvalidInput) {
@@ -47,11 +47,11 @@ package struct AndroidPayload: Sendable, Hashable {
         }
     }
 
-    /// Nothing to show: a word to the app alone.
+    /// Whether there is nothing to show: data for the app alone.
     package var isSilent: Bool { data["message"] == nil || !Self.silentKeys.isDisjoint(with: data.keys) }
 
-    /// What the system shows by itself, where the service can; nil for what is silent, and where it would not fit beside
-    /// the data, which the app then shows.
+    /// The text that the system itself shows, where the service can; nil for a silent push, and where it would not fit
+    /// beside the data, which the app then shows.
     package var notice: String? {
         guard !isSilent, let message = data["message"] else { return nil }
         let bytes = data.reduce(message.utf8.count) { $0 + $1.key.utf8.count + $1.value.utf8.count }
@@ -66,7 +66,7 @@ package struct AndroidPayload: Sendable, Hashable {
 }
 
 extension Push.Content {
-    /// What the sender wrote for the kind, or else for Android; and where it stands.
+    /// The sender's part for the type, or else for Android; and its path.
     fileprivate func androidMembers(
         of kind: PlatformKind
     ) throws(InvalidInput) -> (field: String, members: [String: JSONValue]) {
@@ -88,7 +88,7 @@ extension Push.Content {
 }
 
 extension JSONValue {
-    /// As a string: a text as it is, anything else as it is written in JSON.
+    /// The string form: a text as it is, anything else as JSON.
     fileprivate var flat: String {
         if case .string(let text) = self { return text }
         return String(decoding: encoded, as: UTF8.self)

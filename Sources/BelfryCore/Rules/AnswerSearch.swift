@@ -1,11 +1,11 @@
-/// Picks from the batches of a push, in order, the devices with an answer of one kind.
+/// Selects from the batches of a push, in order, the devices with an answer of one kind.
 package struct AnswerSearch {
     package struct Candidate {
         let platform: Key<Platform>
         let devices: [Key<Device>]
         let answers: [Answer]
 
-        /// From the row of a batch; nil when it cannot be read, for then no device's answer can be told.
+        /// Reads the row of a batch; nil when it cannot be read, since no device's answer is known then.
         package init?(platform: Key<Platform>, devices: UnsafeRawBufferPointer, answers: UnsafeRawBufferPointer) {
             guard
                 let devices = DeviceList.decode(devices),
@@ -42,6 +42,6 @@ package struct AnswerSearch {
         }
     }
 
-    /// - Parameter isEnd: whether no batches follow those that were looked at.
+    /// - Parameter isEnd: whether no batches follow those that were searched.
     package func result(isEnd: Bool) -> AnswerPage { AnswerPage(answers: found, next: isEnd && !isFull ? nil : cursor) }
 }

@@ -1,4 +1,4 @@
-/// How many devices have which answer, counted by the bytes of batches' rows.
+/// The number of devices with each answer, counted from the bytes of batch rows.
 package struct AnswerTally: Sendable {
     private var devicesByCode = [Int](repeating: 0, count: 256)
 
@@ -18,7 +18,7 @@ package struct AnswerTally: Sendable {
         return readable
     }
 
-    /// Without those that wait, and without bytes that have no meaning.
+    /// Without pending devices, and without bytes that have no meaning.
     package var final: [Answer: Int] { readable.filter { $0.key != .pending } }
 
     private var readable: [Answer: Int] {

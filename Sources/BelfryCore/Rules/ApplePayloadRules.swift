@@ -1,9 +1,9 @@
-/// What Apple takes in the payload of each push type: the keys of `aps`, their types, and which need one another.
+/// Apple's rules for the payload of each push type: the keys of `aps`, their types, and which require one another.
 ///
 /// Source: Apple, "Generating a remote notification"; "Starting and updating Live Activities with ActivityKit push
 /// notifications"; WidgetKit for `content-changed`.
 package enum ApplePayloadRules {
-    /// The payload as it is sent: a key that a type cannot do without, and that has one value only, is filled in.
+    /// The payload as it is sent: a required key that has only one value is filled in.
     static func checked(
         _ payload: [String: JSONValue], of type: ApplePush.Kind, field: String
     ) throws(InvalidInput) -> [String: JSONValue] {
@@ -23,7 +23,7 @@ package enum ApplePayloadRules {
         return payload
     }
 
-    /// Whether it sounds through silence and Focus. Source: Apple, `sound` as a dictionary.
+    /// Whether its sound is played despite silent mode and Focus. Source: Apple, `sound` as a dictionary.
     package static func isCritical(_ payload: [String: JSONValue]) -> Bool {
         payload["aps"]?["sound"]?["critical"] == .integer(1)
     }
@@ -40,7 +40,7 @@ package enum ApplePayloadRules {
                 throw InvalidInput(field: "\(field).\(key)", "is no key of type mdm, which takes mdm alone")
             }
         case .liveActivity:
-            // The system reads it, not the app: what is the app's own stands in content-state.
+            // The system reads it, not the app: the app's own members are in content-state.
             for key in payload.keys.sorted() where key != "aps" {
                 throw InvalidInput(field: "\(field).\(key)", "is no key of type liveactivity, which takes aps alone")
             }
@@ -88,7 +88,7 @@ extension ApplePush.Kind {
     fileprivate var shapes: [String: PayloadShape] {
         switch self {
         case .alert: PayloadShape.notification
-        // PushKit hands the whole to the app, which may well show it.
+        // PushKit passes the whole payload to the app, which may show it.
         case .voip, .complication: PayloadShape.notification
         case .background: ["content-available": .one]
         case .liveActivity: PayloadShape.activity
@@ -97,7 +97,7 @@ extension ApplePush.Kind {
         }
     }
 
-    /// What the type has always.
+    /// The members that the type always has.
     fileprivate var filled: [String: JSONValue] {
         switch self {
         case .background: ["content-available": .integer(1)]
@@ -111,13 +111,13 @@ extension ApplePush.Kind {
     }
 }
 
-/// What the value of a key has to look like.
+/// The required shape of a key's value.
 private enum PayloadShape {
     case text, texts, object
-    /// The number 1; to leave the key out says no.
+    /// The number 1; leaving the key out means no.
     case one
     case yes
-    /// A whole number from 0.
+    /// A whole number, 0 or more.
     case count
     /// Unix seconds.
     case seconds
@@ -219,7 +219,7 @@ private enum PayloadShape {
 }
 
 extension JSONValue {
-    /// For people: the value where it is short, or else its type.
+    /// A human-readable form: the value where it is short, or else its type.
     fileprivate var found: String {
         switch self {
         case .string(let text) where text.count <= 40: "'\(text)'"

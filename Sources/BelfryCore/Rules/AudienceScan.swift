@@ -1,12 +1,12 @@
-/// Reads posting lists of one platform. A store fills it within one read transaction.
+/// Reads posting lists of one platform. A store implements it within one read transaction.
 package protocol PostingReader {
     /// Up to `limit` device keys of the list that are greater than `after`, ascending.
     func postings(_ list: PostingList, after: Int64, limit: Int) throws -> [Int64]
 }
 
-/// Scans an audience in ascending order of devices, each once, with flat memory.
+/// Scans an audience in ascending order of devices, each once, with constant memory.
 ///
-/// Any-of is a k-way merge, all-of a gallop in which each list leaps to where another stands, except a difference.
+/// Any-of is a k-way merge, all-of a galloping intersection; a difference scans its first list.
 package struct AudienceScan {
     private let root: any PostingCursor
 
@@ -29,7 +29,7 @@ package struct AudienceScan {
     }
 }
 
-/// A place in an ascending list that only moves forward.
+/// A position in an ascending list that only moves forward.
 private protocol PostingCursor: AnyObject {
     /// The first device at or after `target`; nil at the end. Targets never decrease.
     func seek(_ target: Int64) throws -> Int64?
@@ -48,8 +48,8 @@ extension Audience {
     }
 }
 
-/// Reads a list in chunks that start small, for a gallop that needs few, and double while all of them is used: of a
-/// thousand lists each gives a step of the fan-out few devices, and what is read beyond them is read again by the next.
+/// Reads a list in chunks that start small, for a gallop that needs few, and double while all of them are used: with a
+/// thousand lists each gives a step of the fan-out few devices, and the next step reads any surplus again.
 private final class ListCursor: PostingCursor {
     private let list: PostingList
     private let reader: any PostingReader
@@ -86,7 +86,7 @@ private final class ListCursor: PostingCursor {
     }
 }
 
-/// A k-way merge over a binary heap of where each part stands.
+/// A k-way merge over a binary heap of the parts' positions.
 private final class AnyCursor: PostingCursor {
     private let parts: [any PostingCursor]
     private var heap: [(device: Int64, part: Int)] = []
@@ -117,7 +117,7 @@ private final class AnyCursor: PostingCursor {
         for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(index) }
     }
 
-    /// Runs once for each posting: the entry moves at the end only, into the hole that the lesser ones left.
+    /// Runs once for each posting: the entry moves only at the end, into the hole that the smaller ones left.
     private func siftDown(_ start: Int) {
         guard start < heap.count else { return }
         heap.withUnsafeMutableBufferPointer { heap in
@@ -135,7 +135,7 @@ private final class AnyCursor: PostingCursor {
     }
 }
 
-/// A gallop: the lists leap to one another until all stand at the same device.
+/// A galloping intersection: the lists skip ahead to one another until all are at the same device.
 private final class AllCursor: PostingCursor {
     private let parts: [any PostingCursor]
 

@@ -1,4 +1,4 @@
-/// What a BlackBerry 10 device gets: a text, the sender's own for this platform or the body.
+/// The payload for a BlackBerry 10 device: a text, the sender's own for this platform or the body.
 ///
 /// Source: PCF Push API 1.6, `message.custom.bb10`.
 package struct BB10Payload: Sendable, Hashable {

@@ -1,4 +1,4 @@
-/// A batch as its row has it: what can be read of it, and what is left when it is written off.
+/// The bytes of a batch's row: what can be read of it, and what is left when it is written off.
 package struct DamagedBatch: Sendable, Hashable {
     private let devices: [Key<Device>]?
     private let codes: [UInt8]
@@ -8,13 +8,13 @@ package struct DamagedBatch: Sendable, Hashable {
         codes = answers
     }
 
-    /// Whether it is none, having been mended.
+    /// Whether the row is readable, having been mended.
     package var isSound: Bool { devices?.count == codes.count && codes.allSatisfy { Answer(byte: $0) != nil } }
 
-    /// A final answer for each device. How many devices there are is said by their list, else by the number of answers.
+    /// A final answer for each device. The number of devices is that of their list, or else the number of answers.
     package var writtenOff: [Answer] {
         guard let devices, devices.count != codes.count else { return codes.map(Self.kept) }
-        // Which answer belongs to which device is not known.
+        // It is not known which answer belongs to which device.
         return devices.map { _ in .skipped(.damaged) }
     }
 

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Reports rows that cannot be read, each once: a list leaves such a row out, and is asked for again and again.
+/// Reports unreadable rows, each once: a list leaves such a row out, and is requested again and again.
 package final class DamagedRows: Sendable {
     private let reported = Mutex<Set<String>>([])
     private let report: @Sendable (_ row: String, _ fault: String) -> Void
 
-    /// Rows remembered; past it all are forgotten, and reported once more.
+    /// The number of rows remembered; beyond it all are forgotten, and reported once more.
     package static let countMax = 1_000
 
     package init(report: @escaping @Sendable (_ row: String, _ fault: String) -> Void) { self.report = report }
@@ -21,10 +21,10 @@ package final class DamagedRows: Sendable {
         report(row, "\(error)")
     }
 
-    /// Reads a slice of a list, and goes on where rows that cannot be read leave it short: a list that is shorter than
-    /// asked for has ended.
+    /// Reads a page of a list, and reads on where unreadable rows leave it short, since a page shorter than requested
+    /// means the end of the list.
     ///
-    /// - Parameter rows: the next rows behind a position, up to so many; a value is nil where it cannot be read.
+    /// - Parameter rows: the next rows after a position, up to a limit; a value is nil where it cannot be read.
     package static func slice<Position, Value>(
         of limit: Int, after start: Position, _ rows: (Position, Int) throws -> [(position: Position, value: Value?)]
     ) rethrows -> [Value] {

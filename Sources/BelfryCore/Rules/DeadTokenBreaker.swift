@@ -1,11 +1,11 @@
-/// Watches the share of devices that a provider declares dead, so that a wrong setting cannot prune a whole platform.
+/// Watches the share of devices that would be deactivated, so that a wrong setting cannot prune a whole platform.
 ///
-/// A key of the wrong app makes every token look dead. Past the share, dead tokens are not believed until a person says
-/// so.
+/// A key of the wrong app makes every token look dead. Above the limit, the platform is parked until an operator
+/// resumes it.
 package struct DeadTokenBreaker: Sendable, Hashable {
-    /// The share of dead tokens, 0...1, beyond which the platform is parked.
+    /// The share of dead tokens, 0...1, above which the platform is parked.
     package let shareMax: Double
-    /// Fewer answers than this prove nothing.
+    /// With fewer answers than this the share proves nothing.
     package let answersMin: Int
 
     private var answers = 0
@@ -16,7 +16,7 @@ package struct DeadTokenBreaker: Sendable, Hashable {
         self.answersMin = answersMin
     }
 
-    /// Counts a settlement, and returns the words for a person when the wave is too high.
+    /// Counts a settlement, and returns a human-readable reason to park the platform when the share exceeds the limit.
     ///
     /// The counts are halved at four times `answersMin`, so that the share is that of the recent past.
     package mutating func observe(_ settlement: Settlement) -> String? {

@@ -1,4 +1,4 @@
-/// Ascending device keys as differences of variable length: a byte for each device that follows close on another.
+/// Ascending device keys as differences of variable length: one byte for each device that closely follows another.
 package enum DeviceList {
     package static func encode(_ devices: [Key<Device>]) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -19,7 +19,7 @@ package enum DeviceList {
 
     package static func decode(_ bytes: [UInt8]) -> [Key<Device>]? { bytes.withUnsafeBytes { decode($0) } }
 
-    /// nil when the bytes are no such list. Not generic: from other modules it would run unspecialized.
+    /// nil when the bytes are malformed. Not generic: called from other modules it would not be specialized.
     package static func decode(_ bytes: UnsafeRawBufferPointer) -> [Key<Device>]? {
         var devices: [Key<Device>] = []
         devices.reserveCapacity(bytes.count)

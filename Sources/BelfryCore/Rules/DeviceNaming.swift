@@ -3,8 +3,8 @@ package import FoundationEssentials
 /// Gives each device its UUID, and finds the device of a UUID, without an index: the UUID is the key, encrypted.
 ///
 /// 61 bits are a keyed hash of the device's key, 61 the key itself masked by that hash (a synthetic initialization
-/// vector). No caller can guess a UUID or tell two devices' order from theirs, and a random index of 16 bytes a device is
-/// saved. Why: docs/decisions/0002-device-uuids.md.
+/// No caller can guess a UUID or tell the order of two devices from theirs, and it saves a random index of 16 bytes for
+/// each device. Why: docs/decisions/0002-device-uuids.md.
 package struct DeviceNaming: Sendable {
     private let tagHash: SipHash
     private let maskHash: SipHash
@@ -25,7 +25,7 @@ package struct DeviceNaming: Sendable {
         return UUID(high: tag, low: masked)
     }
 
-    /// nil for a UUID that this database never gave out.
+    /// nil for a UUID that this database never issued.
     package func device(of uuid: UUID) -> Key<Device>? {
         guard let (tag, masked) = uuid.halves else { return nil }
         let key = (masked ^ maskHash.hash(tag)) & Self.half

@@ -2,7 +2,8 @@ package import FoundationEssentials
 
 /// The texts a device is found by: its UUID, token, custom user id and alias, in lower case and as bytes.
 package struct DeviceText: Sendable {
-    /// One behind the other, each ended by a byte that UTF-8 does not have: a search makes one for each device it looks at.
+    /// One after the other, each ended by a byte that UTF-8 does not use: a search makes one for each device it
+    /// inspects.
     private var bytes: [UInt8] = []
     private static let end: UInt8 = 0xFF
 

@@ -1,10 +1,10 @@
-/// The last events of an application, numbered from one. Readers have a place in it, and no queue of their own: one that
-/// reads too slowly is told how many are gone.
+/// The last events of an application, numbered from one. Readers hold a position in it, not a queue: a slow reader is
+/// told how many events it missed.
 package struct EventRing<Event: Sendable>: Sendable {
     private var events: [Event] = []
-    /// Where in `events` the oldest is, once they are all there.
+    /// The index of the oldest event in `events`, once the ring is full.
     private var head = 0
-    /// The number of the newest; 0 before the first.
+    /// The number of the newest event; 0 before the first.
     package private(set) var last: Int64 = 0
     private let countMax: Int
 
@@ -23,15 +23,15 @@ package struct EventRing<Event: Sendable>: Sendable {
         }
     }
 
-    /// What a reader finds.
+    /// The result of reading from a position.
     package struct Reading: Sendable {
-        /// How many between the reader's place and the first of `events` are gone.
+        /// How many events between the reader's position and the first of `events` are gone.
         package let lost: Int64
         package let events: [(number: Int64, event: Event)]
     }
 
-    /// The events after a place. A place is any number, since it came from outside: one before the first event reads all
-    /// there is, one behind the last reads nothing.
+    /// The events after a position. The position comes from outside and may be any number: one before the first event
+    /// reads all there is, one past the last reads nothing.
     package func read(after place: Int64, atMost limit: Int) -> Reading {
         guard place < last else { return Reading(lost: 0, events: []) }
         let oldest = last - Int64(events.count) + 1

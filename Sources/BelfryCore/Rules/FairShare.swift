@@ -1,10 +1,10 @@
-/// Divides the batches that may be claimed among applications that have some due: one for each application in turn.
+/// Divides the batches that may be claimed among applications that have due ones: one for each application in turn.
 package enum FairShare {
     /// A platform of an application with batches due.
     package struct Bidder: Sendable, Hashable {
         package let application: Key<Application>
         package let platform: Key<Platform>
-        /// The most it may be given.
+        /// The most it may get.
         package let room: Int
 
         package init(application: Key<Application>, platform: Key<Platform>, room: Int) {
@@ -14,7 +14,7 @@ package enum FairShare {
         }
     }
 
-    /// How many batches each platform is given, `batchesMax` together at most.
+    /// How many batches each platform gets, `batchesMax` together at most.
     ///
     /// - Parameter turn: which application goes first, modulo their number; raised by the caller each time, so that a
     ///   remainder does not always go to the same.

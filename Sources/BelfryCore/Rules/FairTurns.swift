@@ -1,12 +1,12 @@
 /// Decides whose turn it is at something that a few can use at a time.
 ///
-/// Parties that wait are served in rounds, one ticket of each, and no party has all places: so a party that asks without end
-/// never keeps another one waiting for more than the ticket that is being served.
+/// Waiting parties are served in rounds, one ticket of each, and no party gets all places: so a party with endless
+/// requests never makes another one wait for more than the ticket that is being served.
 package struct FairTurns<Party: Hashable & Sendable>: Sendable {
     package typealias Ticket = Int
 
     private var waiting: [Party: [Ticket]] = [:]
-    /// Parties that wait, the next one first.
+    /// Waiting parties, the next one first.
     private var round: [Party] = []
     private var serving: [Ticket: Party] = [:]
     private var lastTicket = 0
@@ -25,7 +25,7 @@ package struct FairTurns<Party: Hashable & Sendable>: Sendable {
     package enum Arrival: Sendable, Hashable {
         case served(Ticket)
         case waits(Ticket)
-        /// Too many wait already.
+        /// Too many are waiting already.
         case turnedAway
     }
 
@@ -55,7 +55,7 @@ package struct FairTurns<Party: Hashable & Sendable>: Sendable {
         return called
     }
 
-    /// Takes a ticket that waits out of the queue; false when it does not wait.
+    /// Takes a waiting ticket out of the queue; false when it is not waiting.
     package mutating func leave(_ ticket: Ticket) -> Bool {
         guard let (party, tickets) = waiting.first(where: { $0.value.contains(ticket) }) else { return false }
         let left = tickets.filter { $0 != ticket }

@@ -1,8 +1,8 @@
-/// Remembers a value for each key, and forgets the keys that were not touched lately, so that any number of keys takes
+/// Remembers a value for each key, and forgets the keys that were not used lately, so that any number of keys takes
 /// bounded memory.
 ///
-/// Two generations: what is touched moves to the young one; when that is full it becomes the old one, and what no reader
-/// touched since the last change is gone. So the last `countMax / 2` keys touched are always known.
+/// Two generations: a key that is used moves to the young one; when that is full it becomes the old one, and the
+/// previous old one is dropped. So the last `countMax / 2` keys used are always known.
 package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]

@@ -1,7 +1,7 @@
-/// Where a geofence stands between its start and its end.
+/// The phase of a geofence: before its start, active, or over.
 ///
-/// A phase is kept and only time moves it on, so what devices were told does not depend on who looks when: a clock that is
-/// set back takes nothing away from them.
+/// A phase is stored and only time advances it, so what devices were told does not depend on when they ask: a clock
+/// that is set back takes nothing away from them.
 package enum GeofencePhase: Int64, Sendable, Hashable, CaseIterable {
     /// It has not started: devices do not get it.
     case waiting = 0
@@ -13,13 +13,13 @@ package enum GeofencePhase: Int64, Sendable, Hashable, CaseIterable {
         self = plan.expiresAt <= now ? .over : plan.startsAt <= now ? .active : .waiting
     }
 
-    /// The phase that follows from this one as time passes.
+    /// The phase that follows this one as time passes.
     package func advanced(of plan: some GeofencePeriod, at now: Instant) -> GeofencePhase {
         let next = GeofencePhase(of: plan, at: now)
         return next.rawValue > rawValue ? next : self
     }
 
-    /// When the phase ends by itself.
+    /// When the phase ends.
     package func end(of plan: some GeofencePeriod) -> Instant? {
         switch self {
         case .waiting: plan.startsAt
@@ -31,16 +31,16 @@ package enum GeofencePhase: Int64, Sendable, Hashable, CaseIterable {
 
 /// Something with a start and an end.
 package protocol GeofencePeriod {
-    /// `zero` is at once.
+    /// `zero` means at once.
     var startsAt: Instant { get }
     var expiresAt: Instant { get }
 }
 
-/// The numbers by which devices ask for what changed since they last came.
+/// The numbers by which devices ask for what changed since their last request.
 package enum GeofenceStamp {
-    /// The stamp of an application's next change: the time, or more than the time where the clock stands or was set back.
+    /// The stamp of an application's next change: the time, or more where the clock stands still or was set back.
     ///
-    /// Stamps ascend strictly in the order of the commits. So a device that has seen all up to one stamp has missed nothing
-    /// that a later commit brings, however close together they are.
+    /// Stamps ascend strictly in the order of the commits. So a device that has seen everything up to one stamp misses
+    /// nothing of a later commit, however close together they are.
     package static func next(after last: Instant, now: Instant) -> Instant { max(now, last + .milliseconds(1)) }
 }

@@ -1,22 +1,22 @@
 package import FoundationEssentials
 
-/// The bytes that an iOS device gets, and the headers that follow from them.
+/// The payload for an iOS device, and the headers that follow from it.
 ///
 /// Source: Apple, "Generating a remote notification"; PCF Push API, "Custom fields for iOS pushes".
 package struct IOSPayload: Sendable, Hashable {
     package let bytes: [UInt8]
-    /// What the bytes are: by what the sender says, or else by whether there is anything to show, play or count.
+    /// The push type: the sender's own, or else derived from whether there is anything to show, play or count.
     package let type: ApplePush.Kind
 
     package static let bytesMax = 4_096
 
-    /// A background update, which APNs takes at priority 5 only.
+    /// A background update, which APNs accepts at priority 5 only.
     package var isBackground: Bool { type == .background }
 
     /// - Parameters:
-    ///   - use: of the tokens that the bytes go to.
+    ///   - use: the use of the tokens that the payload is sent to.
     ///   - receiptID: goes to the root of the payload, where the client SDKs look for it; nil leaves it out.
-    /// - Throws: `InvalidInput` when a field has the wrong type, a key is reserved, or the whole is over APNs' limit.
+    /// - Throws: `InvalidInput` when a field has the wrong type, a key is reserved, or the whole exceeds APNs' limit.
     package init(_ content: Push.Content, for use: AppleTokenUse = .app, receiptID: UUID?) throws(InvalidInput) {
         if let apple = content.apple {
             type = apple.type
@@ -36,7 +36,7 @@ package struct IOSPayload: Sendable, Hashable {
         try check("message", limit: Self.bytesMax)
     }
 
-    /// Throws `InvalidInput` where a field that is written for iOS has the wrong type, whichever platform is meant.
+    /// Throws `InvalidInput` where a field for iOS has the wrong type, whichever platforms are targeted.
     package static func checkTypes(of content: Push.Content) throws(InvalidInput) {
         let custom = try content.iosMembers()
         _ = try aps(custom, body: content.body)
@@ -49,7 +49,7 @@ package struct IOSPayload: Sendable, Hashable {
         }
     }
 
-    /// What a sender wrote in Apple's words, with the push's text where an alert has none of its own.
+    /// A payload in Apple's format, with the push's text where an alert has none of its own.
     private static func root(
         of apple: ApplePush, body: String?, receiptID: UUID?
     ) throws(InvalidInput) -> JSONValue {
@@ -163,7 +163,7 @@ extension Push.Content {
 }
 
 extension JSONValue {
-    /// An alert's dictionary with this text, unless it says something itself.
+    /// An alert's dictionary with this text, unless it has its own.
     fileprivate func alert(saying body: String) -> JSONValue {
         guard case .object(var members) = self, members["body"] == nil, members["loc-key"] == nil else { return self }
         members["body"] = .string(body)

@@ -1,16 +1,16 @@
 package import FoundationEssentials
 
-/// A request that wants to be the only one of its name.
+/// A request that asks for a name of its own.
 package struct Reservation: Sendable, Hashable {
     /// A hash of the caller and its key.
     package let name: [UInt8]
-    /// Whose `Quota.idempotencyKeys` the record counts for.
+    /// The caller whose quota the record counts against.
     package let caller: Principal
     /// A hash of the method, the path and the body.
     package let request: [UInt8]
-    /// What the request makes gets this id, unless it is a repetition.
+    /// The id of what the request creates, unless it is a repetition.
     package let idempotentID: UUID
-    /// Longer than any request takes: then the process that had it is no more.
+    /// Longer than any request takes: after it, the process that ran the request must have ended.
     package let hold: Duration
 
     package init(name: [UInt8], caller: Principal, request: [UInt8], idempotentID: UUID, hold: Duration) {
@@ -22,10 +22,10 @@ package struct Reservation: Sendable, Hashable {
     }
 }
 
-/// An answer as it is stored, to be given again.
+/// An answer as it is stored, to be returned again.
 package struct KeptAnswer: Sendable, Hashable {
     package let status: Int
-    /// Headers and body. Sealed, because the answer to a creation holds secrets that are shown once.
+    /// Headers and body. Sealed, because the answer to a creation contains secrets that are shown once.
     package let content: Sealed
 
     package init(status: Int, content: Sealed) {
@@ -34,7 +34,7 @@ package struct KeptAnswer: Sendable, Hashable {
     }
 }
 
-/// What is known of a name.
+/// The record of a name.
 package struct IdempotencyRecord: Sendable, Hashable {
     package let request: [UInt8]
     package let idempotentID: UUID
@@ -42,7 +42,7 @@ package struct IdempotencyRecord: Sendable, Hashable {
     package var state: State
 
     package enum State: Sendable, Hashable {
-        /// A request is being run, until then at most.
+        /// A request is running, until then at most.
         case held(until: Instant)
         case answered(KeptAnswer)
     }
@@ -56,7 +56,7 @@ package struct IdempotencyRecord: Sendable, Hashable {
         self.state = state
     }
 
-    /// The record of a request that is run for the first time.
+    /// The record of a request that runs for the first time.
     package init(_ reservation: Reservation, at now: Instant) {
         self.init(
             request: reservation.request, idempotentID: reservation.idempotentID, createdAt: now,
@@ -67,15 +67,16 @@ package struct IdempotencyRecord: Sendable, Hashable {
 package enum IdempotencyVerdict: Sendable, Hashable {
     /// The name is new: run the request.
     case first(idempotentID: UUID)
-    /// The request was cut off in the middle, and may have had its effect: run it under its old seed, or not at all.
+    /// The request was interrupted, and may have had its effect: run it again with its recorded idempotent id, or
+    /// refuse it.
     case again(idempotentID: UUID)
     case answered(KeptAnswer)
-    /// The name is another request's.
+    /// The name belongs to another request.
     case taken
-    /// The same request is being run.
+    /// The same request is running.
     case busy(for: Duration)
 
-    /// - Parameter record: what is known of the reservation's name, if anything.
+    /// - Parameter record: the record of the reservation's name, if there is one.
     package init(_ record: IdempotencyRecord?, for reservation: Reservation, at now: Instant) {
         guard let record, now < record.createdAt + IdempotencyRecord.lifetime else {
             self = .first(idempotentID: reservation.idempotentID)

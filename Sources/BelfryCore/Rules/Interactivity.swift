@@ -1,5 +1,5 @@
 extension Reach {
-    /// Of an active device, from what it says of its system.
+    /// The reach of an active device, from what it reports about its system.
     ///
     /// Source: PCF Push API, `interactive-only`: iOS 8 and later, Android 4.1 and later.
     package init(kind: PlatformKind, osVersion: String?) {

@@ -1,13 +1,13 @@
-/// Who gave wrong credentials lately, and how long they wait before they may try again.
+/// Tracks failed logins and how long each caller must wait.
 ///
-/// A name that was tried wrongly from an address waits longer with each failure; only at that address, so that no guesser can
-/// shut a caller out who is elsewhere. An address at which many names fail waits as a whole, but for names that were let in
-/// there before. The right secret ends a name's wait. What is remembered is bounded; the longest untouched is forgotten.
+/// A name that fails from an address waits longer with each failure, but only at that address, so that no guesser can
+/// lock out a caller elsewhere. An address at which many names fail waits as a whole, except for names that succeeded
+/// there before. The right secret ends a name's wait. Memory is bounded; the least recently used entry is forgotten.
 ///
-/// Of many nodes each remembers for itself, and lets its part of the tries through.
+/// Each node counts on its own, and allows its share of the attempts.
 package struct LoginThrottle: Sendable {
     package struct Policy: Sendable, Hashable {
-        /// So many failures have no consequence; the next one waits `firstWait`, and each further one twice as long.
+        /// The number of failures without a delay; then `firstWait`, doubling.
         package var free: Int
         package var firstWait: Duration
         package var longestWait: Duration
@@ -18,14 +18,15 @@ package struct LoginThrottle: Sendable {
             self.longestWait = longestWait
         }
 
-        /// How long to wait after so many failures in a row.
+        /// The wait after a number of failures in a row.
         package func wait(after failures: Int) -> Duration {
             guard failures > free else { return .zero }
             let doublings = min(failures - free - 1, 30)
             return min(longestWait, firstWait * (1 << doublings))
         }
 
-        /// Of one node: who tries at all of them has no more tries without a consequence, and in the long run no more at all.
+        /// The policy of one node: a caller that tries all nodes gets no more free attempts, and in the long run no
+        /// more attempts at all.
         package func part(_ share: NodeShare) -> Policy {
             Policy(free: free / share.nodes, firstWait: firstWait * share.nodes, longestWait: longestWait * share.nodes)
         }
@@ -36,7 +37,7 @@ package struct LoginThrottle: Sendable {
     private var entries: Generations<Suspect, Entry>
     private var share = NodeShare.whole
 
-    /// Failures are forgotten after this long without another, and so is who was let in.
+    /// Failures are forgotten after this long without another, and so are successes.
     package static let memory = Duration.seconds(900)
 
     package init(
@@ -64,13 +65,13 @@ package struct LoginThrottle: Sendable {
         }
     }
 
-    /// From now on this node's part is another.
+    /// Sets this node's share of the limit.
     package mutating func take(_ share: NodeShare) { self.share = share }
 
     package var isEmpty: Bool { entries.isEmpty }
     package var count: Int { entries.count }
 
-    /// How long the name has to wait at the address before its secret is looked at; nil when it may try.
+    /// How long the name has to wait at the address before its secret is checked; nil when it may try.
     ///
     /// - Parameter name: a hash of the user name, which may be of any length; nil when it cannot be read.
     package func wait(for name: Int?, at address: NetworkAddress, now: Instant) -> Duration? {
@@ -85,7 +86,7 @@ package struct LoginThrottle: Sendable {
         if let name { note(Suspect(address: address, name: name), now) }
     }
 
-    /// Notes who was let in, if anybody failed at the address: its neighbours shall not shut it out.
+    /// Records a success, if the address has failures, so that its neighbours cannot block it.
     package mutating func letIn(_ name: Int, at address: NetworkAddress, now: Instant) {
         guard entries.value(for: Suspect(address: address, name: nil)) != nil else { return }
         entries.set(Entry(letInAt: now), for: Suspect(address: address, name: name))

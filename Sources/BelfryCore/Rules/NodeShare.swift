@@ -1,11 +1,11 @@
 package import FoundationEssentials
 
-/// One node's part of what all nodes have together, such as a quota of a provider: the same for each that serves.
+/// One node's part of what all nodes share, such as a quota of a provider; equal for all nodes.
 package struct NodeShare: Sendable, Hashable {
-    /// How many divide it.
+    /// The number of nodes that share.
     package let nodes: Int
 
-    /// Of a process that is alone.
+    /// The share of a process that is alone.
     package static let whole = NodeShare(nodes: 1)
 
     package init(nodes: Int) {
@@ -14,15 +14,15 @@ package struct NodeShare: Sendable, Hashable {
     }
 
     /// - Parameters:
-    ///   - nodes: as the store lists them. One that was told to stop still sends what it began; one that is gone sends
+    ///   - nodes: as the store lists them. A node that was told to stop still sends what it began; one that is gone sends
     ///     nothing.
     ///   - own: counts whether it is listed or not.
     package init(of own: UUID, among nodes: [Node]) {
         self.init(nodes: 1 + nodes.count { $0.uuid != own && $0.state != .gone })
     }
 
-    /// Rounded down, so that all parts together are no more than the whole; but one at least, since without any nothing
-    /// would ever go on.
+    /// Rounded down, so that all parts together do not exceed the whole; but at least one, since otherwise no node
+    /// could do anything.
     package func part(of whole: Int) -> Int { max(1, whole / nodes) }
 }
 

@@ -1,20 +1,20 @@
-/// Whether the holder of a key may do something to a thing. docs/AdminAPI.md has the table for people.
+/// Whether the holder of a key may do something. The table for operators is in docs/AdminAPI.md.
 package enum Permission {
-    /// What a request does.
+    /// The kind of request.
     package enum Action: Sendable, Hashable, CaseIterable {
-        /// Look at it.
+        /// Read it.
         case read
-        /// Send pushes, and take back those that were scheduled.
+        /// Send pushes, and cancel scheduled ones.
         case send
-        /// Make, change or delete it, or something of it.
+        /// Create, change or delete it, or something in it.
         case change
-        /// Give keys for it, and read who changed what.
+        /// Manage its keys, and read its audit log.
         case govern
     }
 
-    /// What it is done to.
+    /// The object of a request.
     package enum Subject: Sendable, Hashable {
-        /// All tenants, and what belongs to none.
+        /// All tenants, and what belongs to no tenant.
         case everything
         case tenant(Key<Tenant>)
         case application(Key<Application>, of: Key<Tenant>)
@@ -22,9 +22,9 @@ package enum Permission {
 
     package enum Verdict: Sendable, Hashable {
         case allowed
-        /// The holder may know that it exists.
+        /// Denied, but the object's existence may be revealed.
         case forbidden
-        /// The thing is another's: to this holder it does not exist.
+        /// Denied as if it did not exist, because it belongs to another tenant or application.
         case hidden
     }
 
@@ -38,7 +38,7 @@ package enum Permission {
         }
     }
 
-    /// Where a thing stands to what a key is bound to.
+    /// How an object relates to a key's bounds.
     private enum Place { case within, above, elsewhere }
 
     private static func place(of subject: Subject, seenFrom bounds: AdminKey.Bounds) -> Place {

@@ -3,25 +3,25 @@ package enum PushLimits {
     package static let devicesMax = 4_096
     package static let customUserIDsMax = 4_096
     package static let topicsMax = 1_024
-    /// What a push says, body and custom parts and all, as it is stored. Ours: no provider takes more than 5,120 bytes, and
-    /// each of a dozen platforms may have a part of its own.
+    /// The size of a push's content, body and custom parts together, as it is stored. Our own limit: no provider
+    /// accepts more than 5,120 bytes, and each of a dozen platforms may have its own part.
     package static let contentBytesMax = 65_536
-    /// The same as a caller writes it, with spaces and escapes: more is not even read.
+    /// The same as a caller writes it, with spaces and escapes: a longer one is not read.
     package static let contentWrittenBytesMax = 2 * contentBytesMax
 }
 
 extension Lane {
-    /// The most devices or users a push may name one by one and still go before the broadcasts.
+    /// The most devices or users a push may name individually and still go before the broadcasts.
     package static let urgentTargetsMax = 100
 
-    /// The lane of a push that names none: urgent when it is meant for a few, normal otherwise.
+    /// The lane of a push that names none: urgent when it has few recipients, normal otherwise.
     package init(for audience: Audience) {
         self = audience.namedTargets.map { $0 <= Self.urgentTargetsMax } ?? false ? .urgent : .normal
     }
 }
 
 extension Audience {
-    /// How many devices and users are named one by one; nil when a list of any size takes part.
+    /// The number of devices and users that are named individually; nil when it includes a list of any size.
     fileprivate var namedTargets: Int? {
         switch self {
         case .list(.devices(let devices)): devices.count

@@ -1,21 +1,21 @@
-/// Something of which one caller may have only so much, so that no application fills the database for the others.
+/// A limit on what one caller may store, so that no application fills the database for the others.
 package enum Quota: String, Sendable, Hashable, CaseIterable {
     /// Devices of an application, inactive ones too.
     case devices
     case topics
-    /// Active devices that one custom user id has on one platform.
+    /// Active devices of one custom user id on one platform.
     case userDevices = "user_devices"
     case geofences
     case locations
     case locationGroups = "location_groups"
-    /// Schedules that wait.
+    /// Waiting schedules.
     case schedules
-    /// Records of an `Idempotency-Key`, of one back end or one admin key.
+    /// Records of requests with an `Idempotency-Key`, of one back end or one admin key.
     case idempotencyKeys = "idempotency_keys"
-    /// Bytes of the content of pushes, of schedules and of geofences, for as long as they are kept.
+    /// Bytes of the content of pushes, schedules and geofences, while they are stored.
     case content = "content_bytes"
 
-    /// The setting that holds the limit.
+    /// The setting with the limit.
     package var setting: String {
         self == .content ? "quota.content.mib" : "quota.\(rawValue.replacing("_", with: "."))"
     }
@@ -23,7 +23,7 @@ package enum Quota: String, Sendable, Hashable, CaseIterable {
     /// How many units of the limit one unit of the setting is.
     package var unit: Int { self == .content ? 1 << 20 : 1 }
 
-    /// Whether room comes back without anything that the caller does; after how long it is worth asking again.
+    /// After how long a retry may succeed without any action of the caller; nil where it cannot.
     package var retryAfter: Duration? {
         switch self {
         case .idempotencyKeys: .seconds(60)
@@ -40,7 +40,7 @@ package struct Quotas: Sendable, Hashable {
     /// - Parameter limits: in bytes for `content`. A quota that is missing, or 0, has no limit.
     package init(_ limits: [Quota: Int] = [:]) { self.limits = limits.filter { $0.value > 0 } }
 
-    /// More than an honest application comes to, and less than a disk of today holds.
+    /// More than an honest application needs, and less than fits on today's disks.
     package static let standard = Quotas([
         .devices: 50_000_000, .topics: 100_000, .userDevices: 1_000, .geofences: 10_000, .locations: 10_000,
         .locationGroups: 10_000, .schedules: 1_000_000, .idempotencyKeys: 1_000_000, .content: 100 << 30,
@@ -49,7 +49,7 @@ package struct Quotas: Sendable, Hashable {
     /// nil where there is no limit.
     package subscript(quota: Quota) -> Int? { limits[quota] }
 
-    /// Throws when so many more are too many.
+    /// Throws if `count` more would exceed the quota.
     package func check(_ quota: Quota, use: Int, adding count: Int = 1) throws(StoreError) {
         guard count > 0, let limit = limits[quota] else { return }
         let (sum, overflows) = use.addingReportingOverflow(count)
@@ -58,12 +58,12 @@ package struct Quotas: Sendable, Hashable {
     }
 }
 
-/// How much of a quota is used.
+/// The use of a quota.
 package struct QuotaUse: Sendable, Hashable {
     package let quota: Quota
-    /// nil for `userDevices`, which each custom user id has a use of.
+    /// nil for `userDevices`, which is counted for each custom user id.
     package let use: Int?
-    /// nil for none.
+    /// nil without a limit.
     package let limit: Int?
 
     package init(quota: Quota, use: Int?, limit: Int?) {
@@ -73,7 +73,7 @@ package struct QuotaUse: Sendable, Hashable {
     }
 }
 
-/// What would have been too much.
+/// Describes an exceeded quota.
 package struct QuotaExcess: Sendable, Hashable {
     package let quota: Quota
     package let use: Int
@@ -89,7 +89,7 @@ package struct QuotaExcess: Sendable, Hashable {
 }
 
 extension QuotaExcess: CustomStringConvertible {
-    /// For the caller who was refused.
+    /// A message for the caller who was refused.
     package var description: String {
         let owner =
             switch quota {

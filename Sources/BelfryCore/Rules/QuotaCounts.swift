@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a quota is counted for: an application's, or for `Quota.idempotencyKeys` any caller's.
+/// The owner of a count: an application, or for `Quota.idempotencyKeys` any caller.
 package struct QuotaAccount: Sendable, Hashable {
     package let quota: Quota
     package let owner: Principal
@@ -14,11 +14,11 @@ package struct QuotaAccount: Sendable, Hashable {
         self.init(quota, of: Principal(.sender, application.rawValue))
     }
 
-    /// nil when it is not an application's.
+    /// nil for other callers.
     package var application: Key<Application>? { owner.kind == .sender ? Key(owner.id) : nil }
 }
 
-/// What a transaction adds to the use of quotas, and takes from it.
+/// The changes that a transaction makes to the use of quotas.
 package struct QuotaChanges: Sendable, Hashable {
     package private(set) var deltas: [QuotaAccount: Int] = [:]
 
@@ -35,7 +35,7 @@ package struct QuotaChanges: Sendable, Hashable {
     }
 }
 
-/// The use of quotas as far as it was counted: once from the database, from then on by what is committed.
+/// The use of quotas, as far as it was counted: once from the database, then kept current by what is committed.
 package final class QuotaCounts: Sendable {
     private struct Entry {
         var use: Int
@@ -44,7 +44,7 @@ package final class QuotaCounts: Sendable {
 
     private struct State {
         var entries: [QuotaAccount: Entry] = [:]
-        /// Those that are being counted, and have not changed since that began.
+        /// Accounts that are being counted, and have not changed since.
         var countings: Set<QuotaAccount> = []
 
         mutating func learn(_ use: Int, of account: QuotaAccount) {
@@ -57,27 +57,27 @@ package final class QuotaCounts: Sendable {
 
     package init(_ quotas: Quotas) { self.quotas = quotas }
 
-    /// nil while it was not counted.
+    /// nil before it was counted.
     package func use(_ account: QuotaAccount) -> Int? { state.withLock { $0.entries[account]?.use } }
 
     package func learn(_ use: Int, of account: QuotaAccount) {
         state.withLock { $0.learn(use, of: account) }
     }
 
-    /// To be called before the rows are counted that the use is learned from, where transactions go on meanwhile.
+    /// Called before the rows of an account are counted while transactions go on.
     package func beginCounting(_ account: QuotaAccount) {
         state.withLock { _ = $0.countings.insert(account) }
     }
 
-    /// To be called when all transactions that the rows may show were told of. What was counted is dropped when it may
-    /// have changed in between.
+    /// Called once all transactions that the counted rows may include were applied. The count is dropped if it may have
+    /// changed in between.
     package func endCounting(_ account: QuotaAccount, _ use: Int) {
         state.withLock { state in
             if state.countings.remove(account) != nil { state.learn(use, of: account) }
         }
     }
 
-    /// To be told of what a transaction changed once it is committed.
+    /// Called with the changes of each committed transaction.
     package func apply(_ changes: QuotaChanges) {
         guard !changes.deltas.isEmpty else { return }
         state.withLock { state in
@@ -98,7 +98,8 @@ package final class QuotaCounts: Sendable {
 
     package func forgetAll() { state.withLock { $0 = State() } }
 
-    /// Those to be counted again where others share the database: those that use half of their limit often, the others seldom.
+    /// The accounts to count again where nodes share the database: often when half of the limit is used, seldom
+    /// otherwise.
     package func stale(at now: ContinuousClock.Instant = .now) -> [QuotaAccount] {
         state.withLock { state in
             state.entries.filter { account, entry in

@@ -1,15 +1,15 @@
 /// Which device a registration belongs to, when a token and a UUID may each point to another.
 ///
-/// One token has one active device. A UUID that was once given out stays valid for ever, since an app repeats it for ever.
+/// One token has one active device. A UUID that was once issued stays valid for ever, since an app repeats it for ever.
 /// Source: the registration behaviour of the PCF SDKs, `docs/compatibility/pcf.md`.
 package enum RegistrationRules: Sendable, Hashable {
     /// No device has the token, and no known UUID was named.
     case create
-    /// The device takes the values; `evicted`, which had the token so far, loses it and becomes inactive.
+    /// The device takes the values; `evicted`, which had the token, loses it and becomes inactive.
     case update(Key<Device>, evicted: Key<Device>?)
 
     /// - Parameters:
-    ///   - named: the device that the caller's UUID stands for, if the platform knows it.
+    ///   - named: the device of the caller's UUID, if the platform knows it.
     ///   - holder: the device that has the token now.
     package init(named: Key<Device>?, holder: Key<Device>?) {
         switch (named, holder) {

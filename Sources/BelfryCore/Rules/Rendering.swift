@@ -1,10 +1,10 @@
 package import FoundationEssentials
 
 extension Push.Content {
-    /// Renders the content once for each kind of platform, so that what a provider would refuse is refused at
+    /// Renders the content once for each type of platform, so that content that a provider would refuse is refused at
     /// acceptance.
     ///
-    /// Throws `InvalidInput` with the field that a kind cannot take, or with the size that it makes, stored or rendered.
+    /// Throws `InvalidInput` with the field that a type cannot take, or with the size, stored or rendered.
     package func check(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) {
         try checkStored()
         if let apple, !kinds.contains(where: \.isApple) {
@@ -28,16 +28,16 @@ extension Push.Content {
         }
     }
 
-    /// Whether it says anything to devices of a kind. What is written for Apple's devices alone goes to no other, and to
-    /// those tokens only that APNs takes it for; what is not written for them goes to the apps themselves.
+    /// Whether the content has anything for devices of a type. Content for Apple's devices alone goes to no other, and
+    /// only to tokens of a use that APNs accepts it for; other content goes to the apps themselves.
     package func isMeant(for kind: PlatformKind) -> Bool {
         if case .apple(let use) = kind { return (apple?.tokenUses ?? [.app]).contains(use) }
         return apple == nil || body != nil || !custom.isEmpty
     }
 
-    /// Wakes the app without a word to its user: the app finds the data and nothing is shown.
+    /// Wakes the app without its user seeing anything: the app gets the data and nothing is shown.
     ///
-    /// On iOS a background update, whose data stand at the root of the payload; on Android the data alone.
+    /// On iOS a background update, with the data at the root of the payload; on Android the data alone.
     package static func silent(_ data: [String: JSONValue]) -> Push.Content {
         Push.Content(
             body: nil,

@@ -1,14 +1,14 @@
-/// How long what is over is kept.
+/// How long ended things are kept.
 package struct Retention: Sendable, Hashable {
-    /// What ages out, in the order in which it goes.
+    /// What is deleted by age, in this order.
     package enum Kind: String, Sendable, CaseIterable {
-        /// What each device of a settled push answered. The push's counters stay.
+        /// The answers of each device of a settled push. The push's counters stay.
         case answers
-        /// Settled pushes, with their counters and what is left of their answers.
+        /// Settled pushes, with their counters and the rest of their answers.
         case pushes
         /// Lines of the audit log.
         case audit
-        /// Answers kept for repeated requests, whose time is over.
+        /// Expired answers for repeated requests.
         case idempotency
     }
 
@@ -26,7 +26,7 @@ package struct Retention: Sendable, Hashable {
         self.audit = audit
     }
 
-    /// What was over before this goes; nil when nothing does.
+    /// The cut-off time for a kind; nil if it is kept for ever.
     package func bound(of kind: Kind, at now: Instant) -> Instant? {
         let kept: Duration? =
             switch kind {

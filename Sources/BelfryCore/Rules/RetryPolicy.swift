@@ -3,7 +3,7 @@ package struct RetryPolicy: Sendable, Hashable {
     /// The first wait; each further one doubles.
     package let firstDelay: Duration
     package let longestDelay: Duration
-    /// How long a push without an expiry of its own is tried for.
+    /// How long a push without an expiry of its own is tried.
     package let window: Duration
 
     package init(
@@ -18,8 +18,8 @@ package struct RetryPolicy: Sendable, Hashable {
     /// The wait before attempt `attempt` + 1.
     ///
     /// - Parameters:
-    ///   - asked: the provider's own figure; never undercut.
-    ///   - jitter: a fraction in 0..<1, drawn by the caller; a quarter of the wait at most is added.
+    ///   - asked: the provider's own figure; the wait is never shorter.
+    ///   - jitter: a fraction in 0..<1, drawn by the caller; it adds at most a quarter of the wait.
     package func delay(after attempt: Int64, asked: Duration?, jitter: Double) -> Duration {
         let doublings = Int(min(max(attempt - 1, 0), 30))
         let growing = min(firstDelay * (1 << doublings), longestDelay)
@@ -27,7 +27,7 @@ package struct RetryPolicy: Sendable, Hashable {
         return wait + wait * (jitter / 4)
     }
 
-    /// The moment from which on a device of the push is not told any more.
+    /// After this time no device of the push is notified.
     package func end(of push: Push) -> Instant {
         push.expiresAt ?? push.acceptedAt + (push.content.apple?.window ?? window)
     }

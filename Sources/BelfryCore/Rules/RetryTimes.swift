@@ -1,10 +1,9 @@
-/// How much longer than its batch a pending device waits: minutes, within the byte of its answer.
+/// How many minutes beyond its batch's due time a pending device waits, stored in its answer byte.
 ///
-/// A batch has one due time, that of the first of its devices; what one device is asked to wait holds no other back. A
-/// wait ends at a full minute of the clock, and its minutes count from the one in which the last settlement wanted the
-/// batch tried again: so neither a lease that lapses nor another settlement moves its end.
+/// A batch has one due time, that of the first of its devices, so one device's wait delays no other. Waits end at full
+/// minutes, counted from the minute of `retryAt`, so a lapsed lease or another settlement does not move them.
 package enum RetryTimes {
-    /// One for each number of minutes, from 1.
+    /// One code for each number of minutes, from 1.
     package static let codes: ClosedRange<UInt8> = 128...255
     package static let longest = minute * codes.count
 
@@ -12,14 +11,14 @@ package enum RetryTimes {
 
     package static func code(minutes: Int) -> UInt8 { codes.lowerBound - 1 + UInt8(minutes) }
 
-    /// Minutes that end no earlier; nil when it has come.
+    /// The minutes that end no earlier; nil when the time has come.
     package static func minutes(from retryAt: Instant, until end: Instant) -> Int? {
         guard end > retryAt else { return nil }
         let rest = end.endOfMinute - retryAt.startOfMinute
         return min(Int(rest.milliseconds / minute.milliseconds), codes.count)
     }
 
-    /// Who of a batch that was to be tried again at `retryAt` waits at `now`, and until when.
+    /// The devices still waiting at `now`, and until when.
     package static func inCodes(_ codes: UnsafeRawBufferPointer, retryAt: Instant, now: Instant) -> [Int: Instant] {
         var minutes: [Int: Int] = [:]
         for (place, code) in codes.enumerated() where Self.codes.contains(code) {
@@ -32,13 +31,13 @@ package enum RetryTimes {
         minutes.mapValues { retryAt.startOfMinute + minute * $0 }
     }
 
-    /// When a batch is due at the earliest one of whose devices waits until `end`, as far as its byte can say.
+    /// The earliest due time from which a wait until `end` fits in one byte.
     package static func earliestDue(before end: Instant) -> Instant { end.endOfMinute + (.zero - longest) }
 
-    /// When a batch is due whose devices are due at these times, and how many minutes longer some of them wait.
+    /// The due time of a batch, and the extra minutes of devices due later.
     ///
-    /// Devices that are due within a minute of the first go together. A batch waits for one that would wait for longer
-    /// than its byte can say.
+    /// Devices that are due within a minute of the first go together. If a wait does not fit in a byte, the batch is
+    /// due later.
     package static func plan(_ dues: [Int: Instant]) -> (dueAt: Instant, minutes: [Int: Int])? {
         guard let first = dues.values.min(), let last = dues.values.max() else { return nil }
         let together = dues.values.filter { $0 <= first + minute }.max() ?? first
@@ -50,19 +49,19 @@ package enum RetryTimes {
 extension Instant {
     fileprivate var startOfMinute: Instant { Instant(milliseconds: milliseconds - milliseconds % 60_000) }
 
-    /// Itself at a full minute.
+    /// Itself if it is a full minute.
     fileprivate var endOfMinute: Instant { self == startOfMinute ? self : startOfMinute + .seconds(60) }
 }
 
 extension Answer {
-    /// From a byte of a batch's row.
+    /// Reads a byte of a batch's row.
     package init?(byte: UInt8) {
         if RetryTimes.codes.contains(byte) { self = .pending } else { self.init(code: byte) }
     }
 }
 
 extension [Answer] {
-    /// From the row of a batch.
+    /// Reads the row of a batch.
     package init(codes: UnsafeRawBufferPointer, count: Int) throws {
         guard codes.count == count else {
             throw StoreError.unavailable("a batch has \(codes.count) answers for \(count) devices")

@@ -1,14 +1,14 @@
-/// Devices that are indexed together, and the postings by which they are found.
+/// Devices that are indexed together, and the postings that find them.
 package struct SegmentDraft: Sendable {
     package private(set) var devices: [Key<Device>] = []
-    /// A gram, and the place of a device whose text has it; by place.
+    /// A gram, and the position of a device whose text has it; by position.
     private var entries: [UInt32] = []
 
-    /// The most devices of a segment: so many that a posting of it fills a quarter of a database page.
+    /// The most devices of a segment: a posting of this many fills a quarter of a database page.
     package static let devicesMax = 1 << placeBits
     private static let placeBits: UInt32 = 13
 
-    /// Grams whose postings lie in one block.
+    /// Grams whose postings are in one block.
     private static let gramsPerBlock = 64
     package static let blockCount = TextGrams.count / gramsPerBlock
 
@@ -23,7 +23,7 @@ package struct SegmentDraft: Sendable {
         }
     }
 
-    /// Calls `body` with the content of each block that has any.
+    /// Calls `body` with the content of each block that is not empty.
     package func blocks(_ body: (Int, [UInt8]) throws -> Void) rethrows {
         let sorted = sortedEntries()
         let blockBits = Self.placeBits + 6
@@ -37,7 +37,7 @@ package struct SegmentDraft: Sendable {
         }
     }
 
-    /// By gram, then by place: they lie by place already, so the grams are counted out.
+    /// By gram, then by position: they are sorted by position already, so a counting sort by gram is enough.
     private func sortedEntries() -> [UInt32] {
         var starts = [Int](repeating: 0, count: TextGrams.count + 1)
         for entry in entries { starts[Int(entry >> Self.placeBits) + 1] += 1 }
@@ -53,10 +53,10 @@ package struct SegmentDraft: Sendable {
 
     package static func block(of gram: UInt16) -> Int { Int(gram) / gramsPerBlock }
 
-    /// What a block's content begins the places of this gram with.
+    /// The prefix of this gram's positions in a block's content.
     fileprivate static func prefix(of gram: UInt16) -> UInt32 { UInt32(gram) % UInt32(gramsPerBlock) }
 
-    /// The places of a gram in the content of its block, ascending.
+    /// The positions of a gram in the content of its block, ascending.
     package static func places(of gram: UInt16, in block: UnsafeRawBufferPointer) -> [UInt16] {
         let wanted = prefix(of: gram)
         var places: [UInt16] = []
@@ -68,7 +68,7 @@ package struct SegmentDraft: Sendable {
         return places
     }
 
-    /// The places that have all the grams, ascending.
+    /// The positions that have all the grams, ascending.
     package static func places(ofAll grams: [UInt16], lookUp: (UInt16) throws -> [UInt16]) rethrows -> [UInt16] {
         var common: [UInt16]?
         for gram in grams {
@@ -81,7 +81,7 @@ package struct SegmentDraft: Sendable {
 }
 
 extension [UInt16] {
-    /// Of two ascending lists, what stands in both.
+    /// The common elements of two ascending lists.
     fileprivate func common(with other: [UInt16]) -> [UInt16] {
         var common: [UInt16] = []
         var (mine, theirs) = (startIndex, other.startIndex)
@@ -97,7 +97,7 @@ extension [UInt16] {
 
 /// Ascending numbers as differences of variable length.
 private enum SearchPosting {
-    /// Leaves out what stands twice.
+    /// Leaves out duplicates.
     static func encode(_ entries: ArraySlice<UInt32>, mask: UInt32) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(entries.count * 2)

@@ -1,16 +1,18 @@
-/// What the outcomes of a batch change: one consequence for each outcome.
+/// The changes that the outcomes of a batch make: one consequence for each outcome.
 ///
-/// accepted, refused → the device's answer. moved → the same as accepted, and the device's token is replaced. gone →
-/// the answer, and deactivation if the verdict names a time. throttled, failed, unreachable → tried again, none before
-/// its own time. unanswered → tried again, or `unknown`, as the push asks. credentials refused → tried again once the
-/// platform is mended, which is parked.
+/// - accepted, refused → the device's answer.
+/// - moved → accepted, and the device's token is replaced.
+/// - gone → the answer, and the device is deactivated if the verdict names a time.
+/// - throttled, failed, unreachable → the device is retried, never before its own time.
+/// - unanswered → the device is retried or becomes `unknown`, as the push asks.
+/// - credentialsRefused → the platform is parked and the device is retried after it resumes.
 package struct Settlement: Sendable, Hashable {
     package let batch: Batch
     /// One for each device of the batch.
     package let answers: [Answer]
-    /// When the first of the pending devices are to be tried again; nil when none is.
+    /// When the first pending devices are retried; nil when none is pending.
     package let retryAt: Instant?
-    /// How many minutes longer others of them wait, by their place; see `RetryTimes`.
+    /// How many minutes longer other pending devices wait, by index; see `RetryTimes`.
     package let retryTimes: [Int: Int]
     package let deadTokens: [DeadToken]
     package let moves: [Move]
@@ -19,7 +21,7 @@ package struct Settlement: Sendable, Hashable {
     /// A device whose token is dead, by a verdict that names a time.
     package struct DeadToken: Sendable, Hashable {
         package let device: Key<Device>
-        /// Devices that registered later are alive again.
+        /// Devices that registered later stay active.
         package let since: Instant
 
         package init(device: Key<Device>, since: Instant) {
@@ -28,10 +30,10 @@ package struct Settlement: Sendable, Hashable {
         }
     }
 
-    /// A device that its provider knows by another token now. `TokenMove` says what becomes of it.
+    /// A device that its provider now knows by another token. `TokenMove` decides the consequence.
     package struct Move: Sendable, Hashable {
         package let device: Key<Device>
-        /// What it was told by.
+        /// The token that was used.
         package let from: DeviceToken
         package let to: DeviceToken
 
@@ -42,10 +44,10 @@ package struct Settlement: Sendable, Hashable {
         }
     }
 
-    /// A command to park the platform, void once its credentials are others than those that were refused.
+    /// A request to park the platform, ignored once its credentials are no longer those that were refused.
     package struct Halt: Sendable, Hashable {
         package let parking: Parking
-        /// Of the platform as it was loaded for the batch.
+        /// The version of the platform as it was loaded for the batch.
         package let credentialsVersion: Int64
 
         package init(_ parking: Parking, of platform: Platform) {
@@ -70,10 +72,10 @@ package struct Settlement: Sendable, Hashable {
         self.halt = halt
     }
 
-    /// Until when those wait who are not tried again at `retryAt`, by their place.
+    /// Retry times of the devices that wait beyond `retryAt`, by index.
     package var waitEnds: [Int: Instant] { retryAt.map { RetryTimes.ends(of: retryTimes, from: $0) } ?? [:] }
 
-    /// How many devices got each answer by this settlement.
+    /// The number of devices that got each answer in this settlement.
     package var counts: [Answer: Int] {
         var counts: [Answer: Int] = [:]
         for (before, after) in zip(batch.answers, answers) where before == .pending && after != .pending {
@@ -82,10 +84,9 @@ package struct Settlement: Sendable, Hashable {
         return counts
     }
 
-    /// What the batch's row says from now on, and how many devices got each code by this; those that wait count as
-    /// `pending`.
+    /// The new bytes of the batch row, and how many devices got each code; waiting devices count as `pending`.
     ///
-    /// - Parameter before: what the row says. It stays: an answer is final.
+    /// - Parameter before: the present answers of the row. They stay: an answer is final.
     package func codes(over before: [Answer]) -> (codes: [UInt8], counts: [Int]) {
         var counts = [Int](repeating: 0, count: 256)
         var codes: [UInt8] = []
@@ -123,24 +124,24 @@ extension Settlement {
         self = draft.finish(policy: policy, end: policy.end(of: load.push), now: now, jitter: jitter)
     }
 
-    /// Settles a batch whose push has ended before it could be sent.
+    /// Settles a batch whose push expired before it could be sent.
     package init(expired batch: Batch) {
         self.init(batch: batch, answers: batch.answers.map { $0 == .pending ? .expired : $0 }, retryAt: nil)
     }
 
-    /// Settles a batch of an at-most-once push whose delivery worker died: which devices were told is not known.
+    /// Settles a batch of an at-most-once push whose delivery worker died: it is not known which devices were notified.
     package init(abandoned batch: Batch) {
         self.init(batch: batch, answers: batch.answers.map { $0 == .pending ? .unknown : $0 }, retryAt: nil)
     }
 
-    /// Hands a batch back untouched, to be sent from `now`.
+    /// Hands a batch back unchanged, to be sent from `now`.
     package init(handingBack batch: Batch, at now: Instant, halt: Halt? = nil) {
         let retryAt = batch.retryTimes.values.max().map { max(now, RetryTimes.earliestDue(before: $0)) } ?? now
         let retryTimes = batch.retryTimes.compactMapValues { RetryTimes.minutes(from: retryAt, until: $0) }
         self.init(batch: batch, answers: batch.answers, retryAt: retryAt, retryTimes: retryTimes, halt: halt)
     }
 
-    /// This settlement, with the platform parked and no device harmed.
+    /// This settlement with the platform parked: no device is deactivated and no token is replaced.
     package func sparing(_ halt: Halt) -> Settlement {
         Settlement(batch: batch, answers: answers, retryAt: retryAt, retryTimes: retryTimes, deadTokens: [], halt: halt)
     }
@@ -152,7 +153,7 @@ private struct Draft {
     var answers: [Answer]
     var deadTokens: [Settlement.DeadToken] = []
     var moves: [Settlement.Move] = []
-    /// The wait that was asked for devices that are tried again, by their place.
+    /// The requested wait of devices that are retried, by index.
     var asked: [Int: Duration] = [:]
     var trouble: String?
 
@@ -162,7 +163,7 @@ private struct Draft {
         answers = batch.answers
     }
 
-    /// Answers for those of the batch who were to be told, and whom the store left out of the load.
+    /// Skips devices that were due but that the store did not load.
     mutating func skipUnreachable(_ recipients: [Recipient]) {
         var rest = recipients[...]
         for index in batch.ready {

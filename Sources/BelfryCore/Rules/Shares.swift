@@ -1,8 +1,8 @@
-/// Something that all callers use together and that a single caller could use up.
+/// A resource that all callers use together and that a single caller could exhaust.
 package enum Share: String, Sendable, Hashable, CaseIterable {
-    /// Event streams that are open.
+    /// Open event streams.
     case streams
-    /// Lists and searches that look through many rows.
+    /// Lists and searches that scan many rows.
     case searches
     /// Answers that are written while a whole list is read.
     case exports
@@ -14,17 +14,17 @@ package enum Share: String, Sendable, Hashable, CaseIterable {
     case uploads
 }
 
-/// How much of a share is used at once.
+/// The limits on the concurrent use of a share.
 package struct ShareLimit: Sendable, Hashable {
-    /// By one application, and by one admin key.
+    /// For one application, and for one admin key.
     package let each: Int
-    /// By all applications and keys of one tenant.
+    /// For all applications and keys of one tenant.
     package let tenant: Int
     package let total: Int
 
     /// - Parameters:
-    ///   - each: 1 or more; more than `total` raises that.
-    ///   - total: a tenant has a quarter of it, or what one of its applications has if that is more.
+    ///   - each: 1 or more; a larger number than `total` raises that.
+    ///   - total: a tenant has a quarter of it, or as much as one application if that is more.
     package init(each: Int, total: Int) {
         precondition(each > 0, "a share is at least 1")
         self.each = each
@@ -32,7 +32,7 @@ package struct ShareLimit: Sendable, Hashable {
         tenant = max(each, self.total / 4)
     }
 
-    /// Generous for one application, and small beside what there is for all.
+    /// Generous for one application, and small compared with what there is for all.
     package static let standard: [Share: ShareLimit] = [
         .streams: ShareLimit(each: 32, total: 256), .searches: ShareLimit(each: 2, total: 16),
         .exports: ShareLimit(each: 4, total: 32), .batches: ShareLimit(each: 4, total: 32),
@@ -40,7 +40,7 @@ package struct ShareLimit: Sendable, Hashable {
     ]
 }
 
-/// For whom the use of a share counts.
+/// The callers that the use of a share is counted for.
 package struct ShareHolder: Sendable, Hashable {
     package let application: Key<Application>?
     package let tenant: Key<Tenant>?
@@ -53,9 +53,9 @@ package struct ShareHolder: Sendable, Hashable {
     }
 }
 
-/// Counts who uses how much of each share. Only what is in use takes memory.
+/// Counts the use of each share. Only what is in use takes memory.
 package struct ShareCounts: Sendable {
-    /// Whose limit was reached first.
+    /// The limit that was reached.
     package enum Excess: Sendable, Hashable {
         case application, key, tenant, total
     }
@@ -80,14 +80,14 @@ package struct ShareCounts: Sendable {
 
     package func total(of share: Share) -> Int { used[Account(share: share, party: .all)] ?? 0 }
 
-    /// Takes an amount of a share; takes nothing when a limit would be passed, and says which.
+    /// Takes an amount of a share; takes nothing when a limit would be exceeded, and returns which.
     package mutating func take(
         _ amount: Int, of share: Share, for holder: ShareHolder, under limit: ShareLimit
     ) -> Excess? {
         let bounds = Self.bounds(holder, limit)
         for (party, most, excess) in bounds {
             let before = used[Account(share: share, party: party)] ?? 0
-            // What is larger than a whole limit is let in by itself.
+            // An amount larger than a whole limit is admitted alone.
             if before > 0, before + min(amount, most) > most { return excess }
         }
         for (party, _, _) in bounds { used[Account(share: share, party: party), default: 0] += amount }

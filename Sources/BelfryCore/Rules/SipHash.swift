@@ -1,6 +1,6 @@
-/// SipHash-2-4: a keyed hash that cannot be steered without the key, the same in every process and on every machine.
+/// SipHash-2-4: a keyed hash that cannot be predicted without the key, equal in every process and on every machine.
 ///
-/// Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012; `SipHashTests` holds it to its vectors.
+/// Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012; `SipHashTests` checks its test vectors.
 package struct SipHash: Sendable, Hashable {
     private let key0: UInt64
     private let key1: UInt64

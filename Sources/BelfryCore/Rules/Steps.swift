@@ -1,6 +1,5 @@
 extension Array {
-    /// What is made of the elements a few at a time, one step after the other: a long job that holds a store's writer for a
-    /// moment only, and stands behind other callers again before each step.
+    /// Applies an async operation to a few elements at a time, so that a long job never holds the writer for long.
     package func inSteps<Result>(
         of count: Int, _ step: (_ elements: [Element], _ isFirst: Bool) async throws -> [Result]
     ) async throws -> [Result] {

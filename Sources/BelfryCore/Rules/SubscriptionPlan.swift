@@ -1,8 +1,8 @@
-/// Topics to be added to devices: first it is seen of all whether they can be, then it is done, some devices at a time.
+/// Plans topic subscriptions: validates all of them first, then yields the writes in steps.
 ///
-/// Engines look devices up and write them; what they find is put together here.
+/// Engines look up devices and write them; their findings are combined here.
 package struct SubscriptionPlan: Sendable {
-    /// A device as it was found.
+    /// A device that the database found.
     package struct Found: Sendable {
         package let device: Key<Device>
         package let platform: Key<Platform>
@@ -15,7 +15,7 @@ package struct SubscriptionPlan: Sendable {
         }
     }
 
-    /// What one device gets.
+    /// The topics that one device gets.
     package struct Gain: Sendable {
         package let device: Key<Device>
         package let platform: Key<Platform>
@@ -33,7 +33,7 @@ package struct SubscriptionPlan: Sendable {
 
     /// Subscriptions looked up in one step, and devices written in one.
     package static let perWrite = 64
-    /// Topics that the devices of one step get at most, unless one alone gets more.
+    /// The most topics that the devices of one step get, unless one alone gets more.
     private static let topicsPerWrite = 512
 
     package init() {}
@@ -57,10 +57,10 @@ package struct SubscriptionPlan: Sendable {
 
     package var isRefused: Bool { refusals.contains { $0 != nil } }
 
-    /// The names of all topics that devices get.
+    /// The names of all topics to add.
     package var topics: Set<String> { drafts.values.reduce(into: []) { $0.formUnion($1.gained) } }
 
-    /// What is to be written, step by step, in the order of the devices.
+    /// The writes, step by step, in the order of the devices.
     package var steps: [[Gain]] {
         var steps: [[Gain]] = []
         var topics = 0
@@ -76,9 +76,9 @@ package struct SubscriptionPlan: Sendable {
         return steps
     }
 
-    /// Throws when one request would make too many topics.
+    /// Throws when one request would create too many topics.
     ///
-    /// - Parameter count: of topics that are not there yet.
+    /// - Parameter count: the number of topics that do not exist yet.
     package static func checkNewTopics(_ count: Int) throws(InvalidInput) {
         guard count <= NewTopic.batchMax else {
             throw InvalidInput(

@@ -1,27 +1,28 @@
 import FoundationEssentials
 
-// Who a target is: the platforms it means, and on each of them an audience.
+// Resolves a target: the platforms it selects, and on each of them an audience.
 
 extension Target {
-    /// Those of an application's platforms whose devices are meant.
+    /// The platforms the target selects.
     package func platforms(of all: [Platform]) -> [Platform] {
         guard let platforms else { return all }
         var kinds = Set(platforms)
-        // Old senders know `android` only, and mean the Android devices of the application whatever carries to them.
+        // Old senders know `android` only, and mean the application's Android devices whichever service delivers to
+        // them.
         if kinds.contains(.android), !all.contains(where: { $0.kind == .android }) { kinds.insert(.androidFCM) }
         return all.filter { kinds.contains($0.kind) }
     }
 
-    /// The devices meant, on each of the platforms.
+    /// The selected devices, on each of the platforms.
     ///
-    /// - Parameter named: the devices behind the target's UUIDs, as far as the platforms have them.
+    /// - Parameter named: the devices of the target's UUIDs, as far as the platforms have them.
     package func audience(named: [Key<Device>]) -> Audience {
         let audience = everybody(named: named)
         return isInteractiveOnly ? .all([audience, .list(.interactive)]) : audience
     }
 
     private func everybody(named: [Key<Device>]) -> Audience {
-        // The intersection leaves to each platform its own.
+        // The intersection restricts each platform to its own devices.
         if devices != nil { return .all([.list(.devices(Set(named).sorted())), .list(.registered)]) }
         if topics.isEmpty && customUserIDs.isEmpty { return .list(.active) }
         return .any(
@@ -30,7 +31,8 @@ extension Target {
 }
 
 extension Push {
-    /// What it was made of: the message and the target, with the devices that the application has of those that were named.
+    /// The push request that it was made of: the message and the target, with those named devices that the application
+    /// has.
     ///
     /// nil where no target makes such an audience.
     package func order(naming: DeviceNaming) -> PushRequest? {

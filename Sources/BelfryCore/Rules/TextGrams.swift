@@ -1,19 +1,19 @@
-/// Numbers by which a text is found again from any part of it that is long enough.
+/// Numbers by which a text is found from any part of it that is long enough.
 ///
-/// A gram stands for four bytes in a row. Of a text that is looked through, those at even places are kept: half as many
-/// as there are. A part of it may begin at an even place or at an odd one, so one of two sequences of its own grams is
-/// among those kept. Two groups of bytes may share a number: what is found by grams has to be looked at.
+/// A gram stands for four consecutive bytes. Of an indexed text, the grams at even positions are kept: half as many as
+/// there are. A part of it may begin at an even position or an odd one, so one of its two sequences of grams is among
+/// those kept. Two groups of bytes may share a number, so matches must be verified.
 package enum TextGrams {
     /// The shortest part that has a gram in both sequences.
     package static let partBytesMin = 5
-    /// Grams are below this.
+    /// All grams are below this.
     package static let count = 1 << 16
 
     private static let width = 4
-    /// More would narrow the search no further.
+    /// More would not narrow the search further.
     private static let sequenceMax = 4
 
-    /// Calls `body` with each gram that a text is kept under. One may come twice.
+    /// Calls `body` with each gram that a text is indexed under. A gram may come twice.
     package static func each(in text: ArraySlice<UInt8>, _ body: (UInt16) -> Void) {
         var place = text.startIndex
         while place + width <= text.endIndex {
@@ -22,12 +22,13 @@ package enum TextGrams {
         }
     }
 
-    /// A text that holds `part` is kept under all grams of one of these sequences; nil when the part is too short to say.
+    /// A text that contains `part` is indexed under all grams of one of these sequences; nil when the part is too
+    /// short.
     package static func sequences(in part: [UInt8]) -> [[UInt16]]? {
         guard part.count >= partBytesMin else { return nil }
         return [0, 1].map { start in
             let places = stride(from: start, through: part.count - width, by: 2)
-            // The end tells more than the beginning, which ids often share.
+            // The end distinguishes ids better than the beginning, which they often share.
             return Array(Set(places.suffix(sequenceMax).map { gram(part[...], at: $0) }))
         }
     }

@@ -1,4 +1,4 @@
-/// How much one caller may ask for: so many requests a second, and so many at once after a pause.
+/// A sustained rate per second and a burst size.
 package struct RateLimit: Sendable, Hashable {
     package let perSecond: Int64
     package let burst: Int64
@@ -11,20 +11,20 @@ package struct RateLimit: Sendable, Hashable {
     }
 }
 
-/// What is left to a caller of its limit.
+/// The remainder of a caller's limit.
 ///
 /// Exact: counted in thousandths of a request, of which a millisecond adds as many as a second adds requests.
 package struct TokenBucket: Sendable, Hashable {
     private var thousandths: Int64
     private var filledAt: Instant
 
-    /// A full one, as a caller has who was not seen for a while.
+    /// A full bucket, for a caller that was not seen for a while.
     package init(_ limit: RateLimit, at now: Instant) {
         thousandths = limit.burst * 1_000
         filledAt = now
     }
 
-    /// Takes one request out; or says how long to wait for it, and takes nothing.
+    /// Takes one request out; or returns how long to wait for it, and takes nothing.
     package mutating func take(under limit: RateLimit, at now: Instant) -> Duration? {
         fill(limit, now)
         guard thousandths >= 1_000 else {
@@ -35,7 +35,7 @@ package struct TokenBucket: Sendable, Hashable {
         return nil
     }
 
-    /// A clock that was set back adds nothing, and takes nothing away.
+    /// A clock that was set back adds nothing and removes nothing.
     private mutating func fill(_ limit: RateLimit, _ now: Instant) {
         let full = limit.burst * 1_000
         let elapsed = min(max(0, (now - filledAt).milliseconds), full / limit.perSecond + 1)

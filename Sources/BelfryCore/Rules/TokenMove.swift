@@ -1,17 +1,18 @@
-/// What becomes of a device whose provider names another token for it.
+/// The consequence for a device whose provider names another token for it.
 ///
-/// One token has one active device, and of two that are the same installation the later registration counts: it is the one
-/// the app knows itself by.
+/// One token has one active device. If two devices are the same installation, the later registration counts, since the
+/// app knows itself by that one.
 package enum TokenMove: Sendable, Hashable {
-    /// The device takes the token. `evicted`, which had it so far, loses it and becomes inactive.
+    /// The device takes the token. `evicted`, which had it, loses it and becomes inactive.
     case taken(evicted: Key<Device>?)
-    /// Another device has the token and is as new: this one becomes inactive, so that no device is told twice.
+    /// Another device has the token and is at least as new: this one becomes inactive, so that no device is notified
+    /// twice.
     case ceded
-    /// The device has died, or has registered with another token since it was told.
+    /// The device has died, or has registered with another token since it was notified.
     case void
 
     /// - Parameters:
-    ///   - from: the token that the device was told by.
+    ///   - from: the token that was used.
     ///   - holder: the device that has the new token now.
     package init(of device: Party, from: DeviceToken, holder: Party?) {
         guard device.isActive, device.token == from else {
@@ -25,7 +26,7 @@ package enum TokenMove: Sendable, Hashable {
         self = holder.isActive && holder.registeredAt >= device.registeredAt ? .ceded : .taken(evicted: holder.key)
     }
 
-    /// What the rule looks at in a device.
+    /// The fields of a device that the rule reads.
     package struct Party: Sendable, Hashable {
         package let key: Key<Device>
         package let token: DeviceToken?

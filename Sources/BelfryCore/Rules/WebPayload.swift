@@ -1,14 +1,14 @@
 package import FoundationEssentials
 
-/// What a service worker finds in a push: a JSON object, the sender's own members with `body` and `receiptId`.
+/// The payload for a service worker: a JSON object, the sender's own members with `body` and `receiptId`.
 package struct WebPayload: Sendable, Hashable {
     package let bytes: [UInt8]
 
-    /// What is left of 4,096 bytes once it is encrypted. Source: RFC 8291 §4.
+    /// The rest of 4,096 bytes after encryption. Source: RFC 8291 §4.
     package static let bytesMax = 3_993
 
     /// - Parameter receiptID: nil leaves it out.
-    /// - Throws: `InvalidInput` when the sender's part is no object, or the whole is too large.
+    /// - Throws: `InvalidInput` when the sender's part is not an object, or the whole is too large.
     package init(_ content: Push.Content, receiptID: UUID?) throws(InvalidInput) {
         var members = try content.members("web") ?? [:]
         guard members["receiptId"] == nil else {

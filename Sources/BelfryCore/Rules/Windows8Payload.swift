@@ -1,4 +1,4 @@
-/// What a Windows 8 device gets: the XML of a toast, a tile or a badge, or the app's own bytes.
+/// The payload for a Windows 8 device: the XML of a toast, a tile or a badge, or the app's own bytes.
 ///
 /// Source: PCF Push API 1.6, "Custom fields for Windows 8 pushes"; Microsoft, "Toast schema", "Tile schema", "Badge schema".
 package struct Windows8Payload: Sendable, Hashable {
@@ -64,7 +64,7 @@ package struct Windows8Payload: Sendable, Hashable {
             visual(name, fields) + (audio == "<audio/>" ? "" : audio))
     }
 
-    /// Images and texts are numbered from 1, each kind by itself.
+    /// Images and texts are numbered from 1, each kind on its own.
     private static func visual(_ name: String, _ fields: [String: JSONValue]) -> String {
         func numbered(_ prefix: String) -> [(Int, String)] {
             fields.compactMap { key, value in

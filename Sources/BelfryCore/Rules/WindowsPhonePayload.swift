@@ -1,4 +1,4 @@
-/// What a Windows Phone gets: the XML of a toast or a tile, or the app's own bytes.
+/// The payload for a Windows Phone: the XML of a toast or a tile, or the app's own bytes.
 ///
 /// Source: PCF Push API 1.6, "Custom fields for Windows Phone pushes"; Microsoft, "Toasts", "Tiles for Windows Phone".
 package struct WindowsPhonePayload: Sendable, Hashable {
@@ -8,7 +8,7 @@ package struct WindowsPhonePayload: Sendable, Hashable {
     package enum Kind: Sendable, Hashable, CaseIterable {
         case toast, tile, raw
 
-        /// Not published any more; what libraries for MPNS kept to.
+        /// No longer published; the limits that libraries for MPNS observed.
         package var bytesMax: Int { self == .raw ? 1_024 : 3_072 }
     }
 
@@ -53,7 +53,7 @@ package struct WindowsPhonePayload: Sendable, Hashable {
         return notification(XML.element("wp:Toast", [:], elements(parts)))
     }
 
-    /// Elements are named as the fields, with a capital. The body of the push is the title.
+    /// Elements are named like the fields, capitalized. The body of the push is the title.
     ///
     /// - Parameter template: nil for the flat tile of Windows Phone 7.
     private static func tile(_ template: String?, _ body: String?, _ fields: [String: JSONValue]) -> String {

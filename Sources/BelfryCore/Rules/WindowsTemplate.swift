@@ -1,4 +1,4 @@
-/// Which templates Windows 8 and Windows Phone have, and what each of them takes.
+/// The templates of Windows 8 and Windows Phone, and the fields of each.
 ///
 /// Source: PCF Push API 1.6, "Custom fields for Windows 8 pushes" and "for Windows Phone pushes". `raw` is our own.
 package enum WindowsTemplate {
@@ -8,7 +8,7 @@ package enum WindowsTemplate {
         guard let custom = try content.members("windows8") else { return }
         let type = try custom.text("type", in: field)
         let fields = try custom.members("template_fields", in: field)
-        // What a raw notification holds is the app's own, so it has no template.
+        // A raw notification contains the app's own bytes, so it has no template.
         guard type != "raw" else { return }
         let name = try custom.text("template_name", in: field)
         switch type {
@@ -43,7 +43,7 @@ package enum WindowsTemplate {
 
     // MARK: Windows 8
 
-    /// How many images and texts a template takes: `imgSrc1`…, `textField1`….
+    /// The number of images and texts of a template: `imgSrc1`…, `textField1`….
     private struct Slots {
         let images: Int
         let texts: Int
@@ -184,7 +184,7 @@ package enum WindowsTemplate {
 }
 
 extension Push.Content {
-    /// What the sender wrote for a platform; nil when nothing.
+    /// The sender's part for a platform; nil when there is none.
     func members(_ key: String) throws(InvalidInput) -> [String: JSONValue]? {
         guard let value = custom[key], !value.isNull else { return nil }
         guard case .object(let members) = value else {

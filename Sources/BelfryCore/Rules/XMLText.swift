@@ -20,7 +20,7 @@ extension String {
     }
 }
 
-/// Writes XML for Windows, whose templates take attributes in any order.
+/// Writes XML for Windows, whose templates accept attributes in any order.
 enum XML {
     /// `<name a="b">inner</name>`, or `<name a="b"/>` when there is nothing inside.
     static func element(_ name: String, _ attributes: KeyValuePairs<String, String?> = [:], _ inner: String = "")

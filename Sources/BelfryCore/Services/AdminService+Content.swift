@@ -1,11 +1,12 @@
 import FoundationEssentials
 
-// What an application has besides platforms. Each function throws `StoreError.unknown` where there is no such thing.
+// The contents of an application besides platforms. Each function throws `StoreError.unknown` if there is no such
+// thing.
 
 // MARK: - Topics and devices
 
 extension AdminService {
-    /// A topic that is there stays as it is.
+    /// An existing topic stays as it is.
     package func create(
         _ topic: NewTopic, of application: Application, by author: AuditAuthor
     ) async throws -> NewTopic.Fate {
@@ -21,7 +22,7 @@ extension AdminService {
         _ = try await store.audited(change) { try await store.deleteTopics([topic.key], of: application.key) }
     }
 
-    /// The device keeps its UUID, and comes back when its app registers again.
+    /// The device keeps its UUID, and becomes active when its app registers again.
     package func deactivate(
         _ device: Device, on platform: Platform, of application: Application, by author: AuditAuthor
     ) async throws {

@@ -15,7 +15,7 @@ extension AdminService {
         return CreatedKey(key: try await store.audited(change) { try await store.create(new) }, text: text)
     }
 
-    /// - Parameter grace: for how long the old secret is taken too.
+    /// - Parameter grace: how long the old secret is still accepted.
     package func rotate(_ key: AdminKey, grace: Duration, by author: AuditAuthor) async throws -> AdminKey.Text {
         let text = AdminKey.Text(id: key.id, secret: AdminKey.Text.random().secret)
         let graceEnd = grace > .zero ? clock.now + grace : nil

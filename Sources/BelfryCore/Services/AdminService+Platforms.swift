@@ -1,10 +1,11 @@
 import FoundationEssentials
 
 extension AdminService {
-    /// Checks the credentials and keeps them sealed. Throws `InvalidInput` with the reason when they cannot be used.
+    /// Validates the credentials and stores them sealed. Throws `InvalidInput` with the reason when they cannot be
+    /// used.
     ///
-    /// A platform of a kind that no provider here delivers to takes none. Its devices register and its pushes are accepted;
-    /// it is parked, and its batches wait.
+    /// A platform of a type that no provider here delivers to takes no credentials. Its devices register and its pushes
+    /// are accepted; it is parked, and its batches wait.
     package func createPlatform(
         of application: Application, kind: PlatformKind, mode: Platform.Mode, name: Name,
         credentials entered: [String: JSONValue], by author: AuditAuthor
@@ -41,7 +42,7 @@ extension AdminService {
         try await store.audited(change) { try await store.delete(platform.key, force: force) }
     }
 
-    /// Puts new credentials in the place of old ones; batches that waited for them go on.
+    /// Replaces the credentials; batches that waited for them are sent.
     package func replaceCredentials(
         of platform: Platform, of application: Application, with entered: [String: JSONValue], by author: AuditAuthor
     ) async throws {
@@ -54,8 +55,8 @@ extension AdminService {
         try await store.audited(change) { try await store.replaceCredentials(of: platform.key, with: sealed) }
     }
 
-    /// Connects to the provider and asks whether it takes the platform's credentials; no device is told anything. It changes nothing
-    /// here, but a key that is tried is used, so it leaves a line too.
+    /// Connects to the provider and asks whether it accepts the platform's credentials; no device is notified. It
+    /// changes nothing here, but it uses a key, so it leaves a line in the audit log too.
     package func testCredentials(
         of platform: Platform, of application: Application, by author: AuditAuthor
     ) async throws -> CredentialsTest {
@@ -85,6 +86,6 @@ extension AdminService {
         (try? credentials.published(of: platform)) ?? [:]
     }
 
-    /// When the provider will take a platform's credentials no more; nil where they do not say, or cannot be read.
+    /// When the provider will stop accepting a platform's credentials; nil where they do not say, or cannot be read.
     package func credentialsExpiry(of platform: Platform) -> Instant? { try? credentials.expiry(of: platform) }
 }

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// Makes, changes and deletes tenants, admin keys, applications and what they have, for every API and command alike. Each
-/// change leaves its line in the audit log.
+/// Creates, changes and deletes tenants, admin keys, applications and what they contain, for every API and command.
+/// Each change leaves its line in the audit log.
 ///
-/// A secret that is made is returned once; what is kept is its hash, or its seal where it must be read again.
+/// A new secret is returned once; only its hash is stored, or its seal where it must be read again.
 package struct AdminService: Sendable {
     package typealias Stores = ApplicationStore & RegistryUpkeep & TenantStore & AdminKeyStore & DeviceStore
         & DirectoryStore & TopicStore & LocationStore & GeofenceStore & DamageStore & AuditStore
@@ -11,7 +11,7 @@ package struct AdminService: Sendable {
     let store: any Stores
     let vault: any Vault
     let credentials: any ProviderCredentials
-    /// SHA-256. Secrets are random, so a fast hash does.
+    /// SHA-256. Secrets are random, so a fast hash is enough.
     let hash: @Sendable (String) -> [UInt8]
     let clock: any WallClock
 
@@ -77,7 +77,7 @@ extension AdminService {
         try await store.audited(change) { try await store.delete(application.key, force: force) }
     }
 
-    /// The old key is refused from now on.
+    /// The old key is refused from then on.
     package func replaceAPIKey(of application: Application, by author: AuditAuthor) async throws -> String {
         let apiKey = UUID().lowercased
         try await store.audited(AuditedChange(by: author, "app.replace_api_key", application)) {
@@ -86,7 +86,7 @@ extension AdminService {
         return apiKey
     }
 
-    /// Custom user ids signed with the old secret are refused from now on.
+    /// Custom user ids signed with the old secret are refused from then on.
     package func replaceSharedSecret(of application: Application, by author: AuditAuthor) async throws -> String {
         let secret = try makeSharedSecret(of: application.uuid)
         try await store.audited(AuditedChange(by: author, "app.replace_shared_secret", application)) {
@@ -104,7 +104,7 @@ extension AdminService {
 // MARK: - Pushes
 
 extension AdminService {
-    /// Gives up what of a push cannot be read, so that it settles.
+    /// Writes off the unreadable rows of a push, so that it settles.
     package func writeOffDamage(
         of receipt: Receipt, of application: Application, by author: AuditAuthor
     ) async throws -> WriteOff {

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
-/// Makes and deletes broadcast channels, which the provider keeps, and knows each as a device, so that a push reaches it as it
-/// reaches anybody.
+/// Creates and deletes broadcast channels, which the provider stores, and registers each as a device, so that pushes
+/// reach it the usual way.
 package struct ChannelService: Sendable {
     private let store: any ApplicationStore & DeviceStore & AuditStore
     private let provider: any BroadcastChannels
@@ -9,13 +9,13 @@ package struct ChannelService: Sendable {
     /// The most channels that one push may name.
     package static let channelsMax = 100
 
-    /// - Parameter provider: where channels are kept.
+    /// - Parameter provider: the channels at the provider.
     package init(store: any ApplicationStore & DeviceStore & AuditStore, provider: any BroadcastChannels) {
         self.store = store
         self.provider = provider
     }
 
-    /// All that the provider has, made here or elsewhere.
+    /// All channels of the provider, created here or elsewhere.
     package func channels(on platform: Platform) async throws -> [String] { try await provider.channels(on: platform) }
 
     package func channel(_ id: String, on platform: Platform) async throws -> BroadcastChannel {
@@ -42,7 +42,7 @@ package struct ChannelService: Sendable {
         }
     }
 
-    /// The device that a channel is; one that was not known, or was dropped, is taken in.
+    /// The device that stands for a channel; one that was unknown or inactive is registered.
     private func device(of channel: String, on platform: Platform) async throws -> Device {
         let registration = try Registration(
             token: try DeviceToken(channel, for: .apple(.broadcast)), about: Device.About(), customUserID: .keep,
@@ -50,9 +50,10 @@ package struct ChannelService: Sendable {
         return try await store.register(registration, as: nil, on: platform)
     }
 
-    /// The devices that the channels are, on the one platform of the application that broadcasts.
+    /// The devices that stand for the channels, on the application's one platform for broadcasts.
     ///
-    /// Throws `InvalidInput` when there is none, or more than one: a channel of the one is unknown to the other.
+    /// Throws `InvalidInput` when there is no such platform, or more than one: a channel of one is unknown to the
+    /// other.
     package func devices(of channels: [String], of application: Key<Application>) async throws -> [UUID] {
         let field = "target.channels"
         guard channels.count <= Self.channelsMax else {

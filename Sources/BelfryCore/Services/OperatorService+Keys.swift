@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-// Tenants and admin keys, as the commands on the server's own machine change them.
+// Tenants and admin keys, for the commands on the server's own machine.
 
 extension OperatorService {
     package func createTenant(name: Name) async throws -> Tenant {

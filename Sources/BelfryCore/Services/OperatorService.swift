@@ -1,9 +1,9 @@
 package import FoundationEssentials
 
-/// What an operator does at the server's own machine: makes applications and platforms, mends them, sends, and looks.
+/// The operator's commands on the server's own machine: creates and mends applications and platforms, sends, and reads.
 ///
-/// It works on the store, so it works beside a running server; the server sees the change within a moment. The author of its changes
-/// is the local operator, by the system user's name.
+/// It works on the store directly, beside a running server; the server sees the change within a moment. The author of
+/// its changes is the local operator, with the system user's name.
 package struct OperatorService: Sendable {
     package let store: any Store
     package let admin: AdminService
@@ -19,7 +19,7 @@ package struct OperatorService: Sendable {
         author = .local(systemUser: systemUser)
     }
 
-    /// Makes a change that the store knows nothing of, such as one of the key ring, and leaves its line.
+    /// Makes a change outside the store, such as one of the key ring, and leaves its line in the audit log.
     package func audited<Value: Sendable>(
         _ action: String, _ subject: String, _ details: [String: String] = [:], _ work: () async throws -> Value
     ) async throws -> Value {
@@ -81,7 +81,7 @@ package struct OperatorService: Sendable {
         return try await admin.writeOffDamage(of: receipt, of: application, by: author)
     }
 
-    // MARK: What there is
+    // MARK: Reading
 
     package func application(_ uuid: UUID) async throws -> Application {
         guard let application = try await store.application(uuid) else {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// Turns push requests into pushes, for every API alike: finds the platforms and the audience, and sees that each can
-/// take it.
+/// Turns push requests into pushes, for every API: finds the platforms and the audience, and checks that each platform
+/// supports the content.
 package struct PushService: Sendable {
     private let store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore & AuditStore
     private let pushObserver: any PushObserver
@@ -14,8 +14,8 @@ package struct PushService: Sendable {
         self.pushObserver = pushObserver
     }
 
-    /// Accepts the push; it is durable when this returns. Throws `InvalidInput` when a platform that is meant cannot
-    /// take the content.
+    /// Accepts the push; it is durable when this returns. Throws `InvalidInput` when a selected platform cannot take
+    /// the content.
     package func send(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> Push {
         let push = try await store.accept(try await draft(pushRequest, for: application))
         pushObserver.noticed(push.head)
@@ -39,7 +39,7 @@ package struct PushService: Sendable {
         return try await store.audited(change) { try await schedule(pushRequest, at: dueAt, for: application.key) }
     }
 
-    /// Sends one device a push before all others, to see whether it arrives; with a line in the audit log.
+    /// Sends a push to one device, before all others, to test delivery; with a line in the audit log.
     package func sendTest(
         _ text: String, to device: Device, of application: Application, by author: AuditAuthor
     ) async throws -> Push {
@@ -50,7 +50,7 @@ package struct PushService: Sendable {
         return try await store.audited(change) { try await send(pushRequest, for: application.key) }
     }
 
-    /// Returns false when the schedule does not wait any more; with a line in the audit log.
+    /// Returns false if the schedule does not wait any more; with a line in the audit log.
     package func cancel(
         _ key: Key<Schedule>, of application: Application, by author: AuditAuthor
     ) async throws -> Bool {
@@ -58,7 +58,7 @@ package struct PushService: Sendable {
         return try await store.audited(change) { try await store.cancel(key, of: application.key) }
     }
 
-    /// The push that the push request makes at present.
+    /// The push that the push request would make now.
     package func draft(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> NewPush {
         let receiptID = IdempotentID.make()
         let platforms = try await check(
@@ -74,8 +74,8 @@ package struct PushService: Sendable {
             expiresAt: pushRequest.expiresAt)
     }
 
-    /// Keeps the push request until it is due. Throws `InvalidInput` when a platform that is meant at present cannot
-    /// take the content.
+    /// Stores the push request until it is due. Throws `InvalidInput` when a platform that is selected at present
+    /// cannot take the content.
     package func schedule(
         _ pushRequest: PushRequest, at dueAt: Instant, for application: Key<Application>
     ) async throws -> Schedule {
@@ -83,7 +83,7 @@ package struct PushService: Sendable {
         return try await store.schedule(pushRequest, at: dueAt, for: application)
     }
 
-    /// Changes a schedule; nil when it does not wait any more. Throws `InvalidInput` as `schedule` does.
+    /// Changes a schedule; nil if it does not wait any more. Throws `InvalidInput` as `schedule` does.
     package func change(
         _ key: Key<Schedule>, of application: Key<Application>, _ change: Schedule.Change
     ) async throws -> Schedule? {
@@ -93,7 +93,7 @@ package struct PushService: Sendable {
         return try await store.change(key, of: application, change)
     }
 
-    /// The platforms that the target means, each of which can take the content.
+    /// The platforms that the target selects, each of which supports the content.
     @discardableResult
     private func check(
         _ content: Push.Content, for target: Target, of application: Key<Application>, receiptID: UUID = UUID()
@@ -106,7 +106,7 @@ package struct PushService: Sendable {
 }
 
 extension Target {
-    /// For the audit log: how a push was aimed, without the names of users.
+    /// A description of the target for the audit log, without the names of users.
     fileprivate var summary: String {
         if let devices { return "\(devices.count) devices" }
         if topics.isEmpty && customUserIDs.isEmpty {
