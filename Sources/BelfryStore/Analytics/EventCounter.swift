@@ -1,7 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 
-/// An event, with what can be worked out without the database.
+/// An event, with everything that can be computed without the database.
 struct NamedEvent: Sendable {
     let event: AnalyticsEvent
     let device: Key<Device>
@@ -121,7 +121,7 @@ struct EventCounter<Session: WriteSession> {
 }
 
 extension WriteSession {
-    /// Counts the devices of a batch whose message the provider took.
+    /// Counts the devices of a batch whose message the provider accepted.
     func countSent(_ devices: Int, of batch: Batch) throws {
         guard devices > 0 else { return }
         let sent = AnalyticsKind.sent.rawValue

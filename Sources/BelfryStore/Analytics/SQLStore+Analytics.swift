@@ -26,7 +26,7 @@ extension SQLStore {
         return tally
     }
 
-    /// A long batch must not keep other writes waiting.
+    /// A long batch must not delay other writes.
     private static var eventsPerWrite: Int { 500 }
 
     package func counts(of push: Key<Push>) async throws -> [Key<Platform>: AnalyticsCounts] {

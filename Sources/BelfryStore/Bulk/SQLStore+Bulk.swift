@@ -95,7 +95,7 @@ extension SQLRow {
     }
 }
 
-/// The one place where statements are put together from parts: what a table has is said once, for all engines.
+/// The only statements that are built from parts: the columns of each table are listed once, for all engines.
 enum BulkStatements {
     static func rows(of table: BulkTable, isBehind: Bool) -> SQLText {
         let places = (1...table.keyCount).map { "$\($0)" }.joined(separator: ", ")
@@ -127,8 +127,8 @@ enum BulkStatements {
 
     static let forgetUse: SQLText = "DELETE FROM application_use /* bulk.forget_use */"
 
-    /// Counts all that is kept, since many rows were written without being counted. Devices are counted where the nodes
-    /// write down what they add.
+    /// Recounts the use of quotas, since many rows were written without being counted. Devices are counted where the
+    /// nodes store what they add.
     static let countUse: SQLText = """
         INSERT INTO application_use /* bulk.count_use */ (application_id, \(postgres: "device_count, ")content_bytes)
         SELECT application_id, \(postgres: "sum(devices), ")sum(bytes)

@@ -1,8 +1,8 @@
 import BelfryCore
 
-/// A device as its row holds it.
+/// A row of the `device` table.
 struct DeviceRow {
-    /// 0 until it has one.
+    /// 0 until it is assigned.
     var key: Key<Device>
     let platform: Key<Platform>
     var reach: Reach
@@ -39,7 +39,7 @@ extension DeviceRow {
             about: about, customUserID: customUserID, topics: topicNames, registeredAt: registeredAt)
     }
 
-    /// Whether nothing but the time differs.
+    /// Whether only the time differs.
     func isSame(as other: DeviceRow) -> Bool {
         reach == other.reach && token == other.token && topics == other.topics && customUserID == other.customUserID
             && about == other.about
@@ -47,7 +47,7 @@ extension DeviceRow {
 }
 
 extension DeviceRow {
-    /// Whether it is found by the same texts.
+    /// Whether both are found by the same texts.
     func hasTexts(of other: DeviceRow) -> Bool {
         token == other.token && customUserID == other.customUserID && about.alias == other.about.alias
     }
@@ -80,7 +80,8 @@ enum DeviceStatements {
          WHERE id = $12
         """
 
-    /// A column with a zero added to it is in no index: those named by their keys are looked up by those.
+    /// Adding zero to a column keeps it out of every index, so that devices named by their keys are looked up by the
+    /// primary key.
     static let onPlatforms: SQLText = """
         SELECT id /* devices.on_platforms */ FROM device WHERE id \(among: "$1") AND platform_id + 0 \(among: "$2")
         """

@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// The devices of a posting list on several platforms, ascending, a chunk of each in memory at a time.
+/// The devices of a posting list on several platforms, ascending, with a chunk of each platform in memory at a time.
 struct DeviceRun<Connection: SQLConnection> {
     private var slices: [Slice]
 
@@ -38,7 +38,7 @@ struct DeviceRun<Connection: SQLConnection> {
         }
     }
 
-    /// What is left of one platform.
+    /// The rest of one platform.
     private struct Slice {
         let list: PostingList
         var after: Int64

@@ -1,18 +1,18 @@
 import BelfryCore
 
-/// Keeps the search index, by which devices are found from any part of their UUID, token, custom user id or alias. See
+/// Maintains the search index, which finds devices by any part of their UUID, token, custom user id or alias. See
 /// decision 7.
 ///
-/// Devices are indexed some thousands at a time, so that a registration pays nothing but its share of a sorted list.
-/// Those behind the mark, and those that changed since (`search_index_stale`), are looked at one by one. A changed
-/// device is indexed again beside what was said of it before; once that has doubled the search index, it is written
-/// anew, segment by segment, and the old index goes. What it says may be too much, never too little: every device it
-/// names is looked at.
+/// Devices are indexed some thousands at a time, so that a registration costs only its share of a sorted list. Devices
+/// past the mark, and those that changed since (`search_index_stale`), are checked one by one. A changed device is
+/// indexed again beside its earlier entry; once that has doubled the search index, it is rebuilt segment by segment,
+/// and the old index is deleted. The index may name too many devices, never too few, so every device it names is
+/// verified.
 struct DeviceSearchIndex<Session: WriteSession> {
     let session: Session
     var sizes = SearchIndexSizes()
 
-    /// Does the most urgent of what there is to do, if there is any.
+    /// Does the most urgent outstanding step, if there is one.
     func step() throws {
         if let segment = try session.db.prepareSegment(sizes, naming: session.secrets.naming) {
             try take(segment)
@@ -21,14 +21,14 @@ struct DeviceSearchIndex<Session: WriteSession> {
         }
     }
 
-    /// Writes a segment down, unless the search index has gone on since it was put together.
+    /// Writes a segment, unless the search index has advanced since it was prepared.
     func take(_ segment: PreparedSegment) throws {
         guard let state = try session.db.searchIndexState() else { return }
         switch segment.place {
         case .mark(let mark):
             guard state.mark == mark else { return }
             try write(segment)
-            // A platform may have gone meanwhile, and its counts with it.
+            // A platform may have been deleted meanwhile, and its counts with it.
             let kinds = try session.db.platformKinds()
             try session.noteIndexed(segment.counts.filter { kinds[$0.key] != nil }, until: segment.last)
             try session.prepared(SearchIndexStatements.setMark).run(segment.last)
@@ -52,7 +52,7 @@ struct DeviceSearchIndex<Session: WriteSession> {
         for (block, places) in segment.postings { try insert.send(SearchIndexState.posting(key, block), places) }
     }
 
-    /// Takes one segment of the old index away, once the new one is whole.
+    /// Deletes one segment of the old index, once the new one is complete.
     func clearStep() throws {
         guard let state = try session.db.searchIndexState(), let rebuild = state.rebuild,
             rebuild.device >= state.mark
@@ -70,25 +70,25 @@ struct DeviceSearchIndex<Session: WriteSession> {
     }
 }
 
-/// How many devices make a segment.
+/// The numbers of devices that trigger a segment.
 struct SearchIndexSizes: Sendable {
-    /// Devices behind the mark.
+    /// Devices past the mark.
     var segment = SegmentDraft.devicesMax
-    /// Devices that changed. A search looks at each that is left, so they are fewer.
+    /// Devices that changed. A search checks each that is left, so they are fewer.
     var staleDevices = SegmentDraft.devicesMax / 2
 }
 
-/// How far the search index has come.
+/// The progress of the search index.
 struct SearchIndexState {
     /// All devices up to this one are indexed.
     let mark: Int64
     let rebuild: Rebuild?
-    /// No device comes any more up to this one.
+    /// No further device up to this one will be committed.
     let settled: Int64
     /// 0 while there is none.
     let newestSegment: Int64
 
-    /// The search index written anew: how far it has come, and the last segment that goes when it is there.
+    /// A rebuild of the search index: its progress, and the last segment to delete when it is complete.
     struct Rebuild {
         let device: Int64
         let oldSegment: Int64
@@ -108,18 +108,18 @@ struct SearchIndexState {
     }
 }
 
-/// A segment of the search index, put together from a snapshot.
+/// A segment of the search index, prepared from a snapshot.
 ///
-/// To read thousands of devices and sort their grams takes tens of milliseconds, which would be everybody's if SQLite's
-/// writer did it. What changes between the snapshot and the writing is a stale device by then, or stays one.
+/// Reading thousands of devices takes tens of milliseconds, during which SQLite's writer would serve no one else. What
+/// changes between the snapshot and the write is a stale device by then, or stays one.
 struct PreparedSegment: Sendable {
-    /// What the segment continues: it is of no use when the search index has gone on meanwhile.
+    /// The state that the segment continues: it is useless if the search index has advanced meanwhile.
     enum Place: Sendable, Hashable {
         /// All devices up to this one are indexed.
         case mark(Int64)
-        /// The rebuild has come to this device.
+        /// The rebuild has reached this device.
         case rebuild(Int64)
-        /// The search index has so many segments; these devices are stale no more, unless they change again.
+        /// The number of the last segment; these devices cease to be stale, unless they change again.
         case stale([StaleDevice], after: Int64)
     }
 
@@ -130,12 +130,12 @@ struct PreparedSegment: Sendable {
     }
 
     let place: Place
-    /// How far the search index has come with it.
+    /// The last device of the segment.
     let last: Int64
     let deviceCount: Int
     let devices: [UInt8]
     let postings: [(block: Int, places: [UInt8])]
-    /// Of each platform.
+    /// The number of devices of each platform.
     let counts: [Int64: Int]
 
     fileprivate struct Draft {
@@ -185,7 +185,7 @@ extension SQLConnection {
         return try segment(of: sizes, after: rebuild.device, until: state.mark, at: .rebuild(rebuild.device), naming)
     }
 
-    /// Devices may have gone, so that there are few or none.
+    /// Devices may have been deleted, so that few or none are left.
     private func segment(
         of sizes: SearchIndexSizes, after first: Int64, until last: Int64, at place: PreparedSegment.Place,
         _ naming: DeviceNaming
@@ -197,7 +197,7 @@ extension SQLConnection {
         return draft.segment(at: place, until: end)
     }
 
-    /// Those that are stale are read before their texts: what changes in between counts once more.
+    /// The stale devices are read before their texts: a change in between makes one stale again.
     private func segmentOfStaleDevices(
         _ sizes: SearchIndexSizes, after newest: Int64, _ naming: DeviceNaming
     ) throws -> PreparedSegment {
@@ -266,7 +266,7 @@ enum SearchIndexStatements {
         SELECT device_id, changes /* search_index.stale */ FROM search_index_stale ORDER BY device_id LIMIT $1
         """
 
-    /// Passes over a device that is being changed, and one that was changed meanwhile: it stays stale.
+    /// Skips a device that is being changed, and one that was changed meanwhile: it stays stale.
     static let deleteStale: SQLText = """
         DELETE FROM search_index_stale /* search_index.delete_stale */
          WHERE device_id = (SELECT device_id FROM search_index_stale WHERE device_id = $1 AND changes = $2
@@ -283,7 +283,7 @@ enum SearchIndexStatements {
         INSERT INTO search_index_posting /* search_index.insert_posting */ (id, places) VALUES ($1, $2)
         """
 
-    /// Segments name about as many devices as there are, unless many were indexed again.
+    /// Segments contain about as many devices as exist, unless many were indexed again.
     static let beginRebuild: SQLText = """
         UPDATE search_index /* search_index.begin_rebuild */
            SET rebuild_device_id = 0, rebuild_segment_id = (SELECT max(id) FROM search_index_segment)

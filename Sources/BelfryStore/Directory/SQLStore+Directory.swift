@@ -29,7 +29,7 @@ extension SQLStore {
         }
     }
 
-    /// - Parameter isShort: whether it is a few steps along an index when no text is looked for.
+    /// - Parameter isShort: whether it takes only a few steps along an index when the search has no text.
     private func look<Value: Sendable>(
         _ search: DeviceSearch, isShort: Bool,
         _ body: @Sendable @escaping (DeviceDirectory<Session.Connection>) throws -> Value
@@ -111,7 +111,7 @@ private struct DeviceDirectory<Connection: SQLConnection> {
         return try DeviceRun(list, on: platforms, after: after, now: now, db)
     }
 
-    /// nil when no text is looked for.
+    /// nil when the search has no text.
     private func textSearch() throws -> TextSearch<Connection>? {
         guard let text = search.text else { return nil }
         var wanted = platforms
@@ -131,7 +131,7 @@ private struct DeviceDirectory<Connection: SQLConnection> {
 
     private func devices(_ keys: [Key<Device>]) throws -> [Device] { try rows(keys).compactMap(\.value) }
 
-    /// The devices of those that can be read, in the order of the keys.
+    /// The readable devices among these, in the order of the keys.
     private func rows(_ keys: [Key<Device>]) throws -> [(position: Key<Device>?, value: Device?)] {
         let found = try db.prepared(DirectoryStatements.byKeys).all(SQLKeys(keys)) { row in
             try damaged.readable("device \(row.integer(0))") { try DeviceRow(row) }

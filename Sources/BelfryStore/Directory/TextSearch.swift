@@ -3,21 +3,21 @@ import FoundationEssentials
 
 /// Finds the devices whose texts contain a text, ascending, from one snapshot.
 ///
-/// The search index names those that may; each is looked at. A text too short for the search index, or one that it
-/// names too many devices for, is looked for in all devices of the platforms, one by one, for as long as the budget
-/// allows: what others have costs nothing. A whole UUID is looked up.
+/// The search index names candidates; each is verified. A text too short for the search index, or one with too many
+/// candidates, is searched for in all devices of the platforms, one by one, as long as the budget allows, so other
+/// applications' devices cost nothing. A whole UUID is looked up directly.
 struct TextSearch<Connection: SQLConnection> {
     let db: Connection
     let text: [UInt8]
     let naming: DeviceNaming
     let platforms: [Platform]
-    /// The id of a topic that an active device has to have, on top.
+    /// The id of a topic that an active device must also have.
     let topic: Int64?
     let now: Instant
     let budget: SearchBudget
     private let kinds: [Key<Platform>: PlatformKind]
 
-    /// More than these are not looked up one by one; passing over all devices costs as much.
+    /// More candidates than these are not looked up one by one; scanning all devices costs as much.
     private static var candidatesMax: Int { 65_536 }
     private static var rowsAtOnce: Int { 1_024 }
     private static var segmentsAtOnce: Int { 64 }
@@ -36,7 +36,7 @@ struct TextSearch<Connection: SQLConnection> {
         kinds = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.kind) })
     }
 
-    /// Calls `body` with each device found behind `after`, until it returns false.
+    /// Calls `body` with each device found after `after`, until it returns false.
     func each(after: Key<Device>?, _ body: (Key<Device>) throws -> Bool) throws {
         let after = after?.rawValue ?? 0
         guard !platforms.isEmpty else { return }
@@ -47,7 +47,7 @@ struct TextSearch<Connection: SQLConnection> {
         }
     }
 
-    // MARK: Looking at devices
+    // MARK: Verifying devices
 
     /// Returns whether `body` wants more.
     private func lookUp(_ candidates: [Int64], _ body: (Key<Device>) throws -> Bool) throws -> Bool {
@@ -69,7 +69,7 @@ struct TextSearch<Connection: SQLConnection> {
         }
     }
 
-    /// The device of the row, if it is meant.
+    /// The device of the row, if it matches.
     private func found(_ row: some SQLRow) throws -> Key<Device>? {
         guard let kind = kinds[Key(row.integer(1))] else { return nil }
         if let topic {
@@ -82,7 +82,7 @@ struct TextSearch<Connection: SQLConnection> {
 
     // MARK: The search index
 
-    /// The device of a UUID; nil when the text is none that this database gave.
+    /// The device of a UUID; nil when the text is not one that this database issued.
     private func whole() -> [Int64]? {
         guard
             let uuid = UUID(uuidString: String(decoding: text, as: UTF8.self)), let device = naming.device(of: uuid)
@@ -90,7 +90,7 @@ struct TextSearch<Connection: SQLConnection> {
         return [device.rawValue]
     }
 
-    /// All devices that may be meant; nil when that is too many, or cannot be told.
+    /// All devices that may match; nil when there are too many, or they cannot be determined.
     private func candidates() throws -> [Int64]? {
         guard let sequences = TextGrams.sequences(in: text) else { return nil }
         let unindexed = try db.prepared(TextSearchStatements.unindexed)
@@ -106,7 +106,7 @@ struct TextSearch<Connection: SQLConnection> {
         return found.count <= Self.candidatesMax ? Array(Set(found)) : nil
     }
 
-    /// By segment, the places that have all the grams of one of the sequences.
+    /// By segment, the positions that have all the grams of one of the sequences.
     private func places(of sequences: [[UInt16]], in segments: ArraySlice<Int64>) throws -> [Int64: [UInt16]] {
         let grams = Set(sequences.joined())
         let blocks = Set(grams.map { SegmentDraft.block(of: $0) })
@@ -154,7 +154,7 @@ enum TextSearchStatements {
         SELECT id, devices /* search.devices */ FROM search_index_segment WHERE id \(among: "$1")
         """
 
-    /// Those behind the mark, and those that changed since they were indexed.
+    /// Devices past the mark, and those that changed since they were indexed.
     static let unindexed: SQLText = """
         SELECT id /* search.unindexed */
           FROM (SELECT id FROM device

@@ -182,7 +182,7 @@ enum GeofenceStatements {
          ORDER BY changed_at_ms
         """
 
-    /// Those that devices had and are not to have any more. Scans `geofence_change`.
+    /// Geofences that devices may have and must remove. Scans `geofence_change`.
     static let withdrawn: SQLText = """
         SELECT id /* geofences.withdrawn */
           FROM geofence

@@ -1,8 +1,8 @@
 import BelfryCore
 
-/// Changes geofences of one application within a write, with the stamps and updates that follow.
+/// Changes geofences of one application within a write, and makes the stamps and updates that follow.
 ///
-/// Its user has locked the application's row (`WriteSession.lockMap`), so that stamps ascend as commits do.
+/// The caller has locked the application's row (`WriteSession.lockMap`), so that stamps ascend as commits do.
 struct GeofenceWriter<Session: WriteSession> {
     let session: Session
     let application: Key<Application>
@@ -49,7 +49,7 @@ struct GeofenceWriter<Session: WriteSession> {
             key: old.key, plan: plan, locations: locations, phase: phase, createdAt: old.createdAt, updatedAt: now)
     }
 
-    /// What some device may have got is remembered as deleted.
+    /// A geofence that some device may have is recorded as deleted.
     func delete(_ geofence: GeofenceHead) throws {
         let wasShown = try session.prepared(GeofenceStatements.wasShown).first(geofence.key) { _ in true } ?? false
         let bytes = try session.prepared(GeofenceStatements.bytes).first(geofence.key) { Int($0.integer(0)) } ?? 0
@@ -63,7 +63,7 @@ struct GeofenceWriter<Session: WriteSession> {
         if geofence.phase == .active { try notify([geofence.platform]) }
     }
 
-    /// A location that moves changes all geofences around it.
+    /// A location that moves changes all geofences that use it.
     func restampThose(using location: Key<Location>) throws {
         let users = try session.prepared(GeofenceStatements.activeUsing).all(location) { row in
             (key: Key<Geofence>(row.integer(0)), platform: GeofencePlatform(rawValue: row.text(1)))
@@ -79,7 +79,8 @@ struct GeofenceWriter<Session: WriteSession> {
         try notify(Set(users.compactMap(\.platform)))
     }
 
-    /// Moves a geofence on to the phase that the time asks for. Devices are told of a start; an end they know beforehand.
+    /// Advances a geofence to the phase for the present time. Devices are notified of a start; they know the end in
+    /// advance.
     func turn(_ geofence: GeofenceHead) throws {
         let phase = geofence.phase.advanced(of: geofence, at: now)
         let isSeen = geofence.phase == .active || phase == .active
@@ -117,7 +118,7 @@ struct GeofenceWriter<Session: WriteSession> {
 }
 
 extension SQLConnection {
-    /// `zero` while nothing has ever changed.
+    /// `zero` before the first change.
     func lastGeofenceStamp(of application: Key<Application>) throws -> Instant {
         try prepared(StampStatements.last).first(application) { Instant(milliseconds: $0.integer(0)) } ?? .zero
     }
@@ -158,7 +159,7 @@ enum DeletionStatements {
 }
 
 enum GeofenceUpdateStatements {
-    /// Notes a change for each platform of the kind. More changes put the push off, but not beyond the window.
+    /// Records a change for each platform of the type. Further changes postpone the push, but not beyond the window.
     static let note: SQLText = """
         INSERT INTO geofence_update /* geofence_updates.note */ (
             platform_id, application_id, change_count, first_change_at_ms, due_at_ms)

@@ -3,7 +3,7 @@ import BelfryCore
 extension SQLStore {
     package func create(_ plan: GeofencePlan, of application: Key<Application>) async throws -> Geofence {
         try await write { session in
-            // In this order: two who held the row and both wanted to lock it would wait for each other.
+            // Fixed lock order; avoids deadlocks.
             try session.lockMap(of: application)
             try session.check(application)
             return try GeofenceWriter(session: session, application: application).create(plan)
@@ -39,7 +39,7 @@ extension SQLStore {
         }
     }
 
-    /// A geofence that cannot be read can be deleted.
+    /// An unreadable geofence can be deleted too.
     package func delete(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Bool {
         try await write { session in
             try session.lockMap(of: application)
@@ -49,8 +49,7 @@ extension SQLStore {
         }
     }
 
-    /// A start or an end whose time has come is written down first, so that what devices see depends on nothing but what
-    /// is in the database.
+    /// A due start or end is written first, so that what devices see depends only on what is in the database.
     package func geofenceUpdates(since: Instant, on platform: Platform) async throws -> GeofenceChanges {
         while true {
             let now = clock.now
@@ -71,7 +70,7 @@ extension SQLStore {
             }
             for application in Set(due.map(\.application)).sorted() { try session.lockMap(of: application) }
             for (key, application) in due {
-                // Another node may have turned it before the map was locked.
+                // Another node may have advanced it before the map was locked.
                 guard
                     let geofence = try session.db.geofenceHead(key, of: application), let dueAt = geofence.dueAt,
                     dueAt <= session.now
@@ -82,7 +81,7 @@ extension SQLStore {
         }
     }
 
-    /// Geofences turned in one write.
+    /// Geofences advanced in one write.
     private static var turnStride: Int { 100 }
 
     package func settle(_ update: GeofenceUpdate) async throws {
@@ -103,12 +102,12 @@ extension SQLStore {
         }
     }
 
-    /// Rows forgotten in one write.
+    /// Rows deleted in one write.
     private static var forgetStride: Int { 1_000 }
 }
 
 extension SQLConnection {
-    /// What the snapshot has for a device that came last at `since`. Geofences that cannot be read are left out.
+    /// The changes in the snapshot since a device's last fetch. Unreadable geofences are left out.
     fileprivate func geofenceUpdates(
         since: Instant, on platform: Platform, _ damaged: DamagedRows
     ) throws -> GeofenceChanges {
@@ -133,7 +132,7 @@ extension SQLConnection {
 }
 
 extension Array {
-    /// Those for which it is so, and those for which it is not.
+    /// The elements that satisfy the condition, and those that do not.
     fileprivate func split(where isSo: (Element) -> Bool) -> ([Element], [Element]) {
         (filter(isSo), filter { !isSo($0) })
     }

@@ -3,7 +3,7 @@ import BelfryCore
 extension SQLStore {
     package func create(_ plan: LocationGroupPlan, of application: Key<Application>) async throws -> LocationGroup {
         try await write { session in
-            // In this order: two who held the row and both wanted to lock it would wait for each other.
+            // Fixed lock order; avoids deadlocks.
             try session.lockMap(of: application)
             try session.check(application)
             try session.check(.locationGroups, of: application)
@@ -73,7 +73,7 @@ extension SQLStore {
 }
 
 extension LocationGroupPlan {
-    /// What a keyword is looked for in.
+    /// The text that keywords are searched in.
     fileprivate var search: String { "\(name)\n\(summary)".lowercased() }
 }
 

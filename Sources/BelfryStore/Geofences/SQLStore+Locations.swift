@@ -67,7 +67,7 @@ extension WriteSession {
         guard try exists(application) else { throw StoreError.unknown("application \(application)") }
     }
 
-    /// Changes of one application's map follow one another, from here to the end of the transaction.
+    /// Serializes changes of one application's map, until the end of the transaction.
     func lockMap(of application: Key<Application>) throws {
         try prepared(ApplicationStatements.lock).send(application)
     }
@@ -81,7 +81,7 @@ extension WriteSession {
         }
     }
 
-    /// Throws on the first of these that the application does not have.
+    /// Throws for the first location that the application does not have.
     func locations(_ keys: [Key<Location>], of application: Key<Application>, field: String) throws -> [Location] {
         try keys.enumerated().map { index, key in
             guard let location = try db.location(key, of: application) else {
@@ -150,7 +150,7 @@ enum LocationStatements {
 
     static let delete: SQLText = "DELETE FROM location /* locations.delete */ WHERE id = $1"
 
-    /// A few of those that use it, to name them. Scans `geofence_location_location`.
+    /// A few of the geofences that use it, to name them. Scans `geofence_location_location`.
     static let geofences: SQLText = """
         SELECT geofence_id /* locations.geofences */
           FROM geofence_location

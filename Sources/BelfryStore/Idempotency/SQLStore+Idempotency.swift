@@ -2,7 +2,7 @@ import BelfryCore
 import FoundationEssentials
 
 extension SQLStore {
-    /// How many old records a reservation clears away. More than the one it adds, so that they become fewer.
+    /// The number of old records that a reservation deletes. More than the one it adds, so that they become fewer.
     private static var clearedMax: Int { 4 }
 
     package func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict {
@@ -55,7 +55,7 @@ extension SQLStore {
 }
 
 extension WriteSession {
-    /// Deletes records that were made until then, but for the one of a name; returns how many.
+    /// Deletes records created up to then, except the one of a name; returns their number.
     @discardableResult
     func clearIdempotency(until: Instant, atMost limit: Int, but name: [UInt8] = []) throws -> Int {
         var count = 0
@@ -66,7 +66,7 @@ extension WriteSession {
         return count
     }
 
-    /// Takes note of a record that was deleted, from the columns of `IdempotencyStatements.forget`.
+    /// Records the use of a deleted record, from the columns of `IdempotencyStatements.forget`.
     fileprivate func noteForgotten(_ row: some SQLRow) {
         guard let kind = UInt8(exactly: row.integer(0)).flatMap(Principal.Kind.init(rawValue:)) else { return }
         effects.quotas.add(-1, to: QuotaAccount(.idempotencyKeys, of: Principal(kind, row.integer(1))))
@@ -89,7 +89,7 @@ extension IdempotencyRecord {
 }
 
 extension Reservation {
-    /// A number for the name: two who come with one name at once are served one after the other.
+    /// A number for the name: concurrent requests with one name are served one after the other.
     fileprivate var lock: Int64 { name.prefix(8).reduce(0) { $0 << 8 | Int64($1) } }
 }
 
@@ -104,7 +104,7 @@ enum IdempotencyStatements {
          WHERE name = $1
         """
 
-    /// Takes the place of a record that is too old, if there is one.
+    /// Replaces a record that has expired, if there is one.
     static let replace: SQLText = """
         INSERT INTO idempotency /* idempotency.replace */ (
             name, request, idempotent_id, created_at_ms, held_until_ms, caller_kind, caller_id)

@@ -44,7 +44,7 @@ enum NodeStatements {
                is_draining = excluded.is_draining
         """
 
-    /// There are a few. Another node's beat that waits for its row is not waited for.
+    /// There are only a few. Skips a row that another node's heartbeat has locked.
     static let forget: SQLText = """
         DELETE FROM node /* nodes.forget */
          WHERE uuid IN (SELECT uuid FROM node WHERE last_seen_at_ms < $1 \(SQLText.forUpdateSkipLocked))

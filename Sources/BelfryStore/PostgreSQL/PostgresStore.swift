@@ -6,14 +6,14 @@ import Synchronization
 
 /// The store in PostgreSQL, for any number of nodes that share it.
 ///
-/// Nodes are equal and know nothing of each other: rows are claimed with locks that others pass over, and settled by
-/// the number of the claim. Each write is a transaction of its own, but for registrations, which share one
-/// (`RegistrationQueue`).
+/// Nodes share PostgreSQL and are equal: none leads, and none depends on another. Rows are claimed with locks that
+/// others skip, and settled by the number of the claim. Each write is a transaction of its own, except registrations,
+/// which share one (`RegistrationQueue`).
 package final class PostgresStore: SQLStore {
     let pool: ConnectionPool
     /// Searches have a connection of their own, so that none takes one from deliveries.
     private let searches: PostgresSearchConnection
-    /// By which things fall due: the database's, or a given one.
+    /// The clock that due times use: the database's, or a given one.
     package let clock: any WallClock
     private let databaseClock: DatabaseClock?
     let registryCache = RegistryCache(ageMax: .seconds(3))
@@ -27,13 +27,13 @@ package final class PostgresStore: SQLStore {
     let damagedRows: DamagedRows
     let registrations = RegistrationQueue()
     private let claims = Atomic(0)
-    /// What other nodes know this one by.
+    /// The name of this node for other nodes.
     let node = UUID()
     private let logger: Logger
     private let changeNotifier: ChangeNotifier
     private let watch: PostgresWatch?
 
-    /// What a store is opened with.
+    /// The options for opening a store.
     package struct Options: Sendable {
         /// As `ConnectionOptions.string`.
         package var connection: String
@@ -86,7 +86,7 @@ package final class PostgresStore: SQLStore {
         try await once(ConnectionOptions(connection)) { try PostgresSchema.version(of: $0) }
     }
 
-    /// A large database takes its time, and other nodes wait for the one that migrates.
+    /// Migrating a large database takes long, and other nodes wait for the one that migrates.
     private static let migrationTimeout = Duration.seconds(3_600)
 
     private static func migrate(_ connection: String) async throws {
@@ -95,7 +95,7 @@ package final class PostgresStore: SQLStore {
         }
     }
 
-    /// Does one thing with a connection of its own.
+    /// Uses a connection once.
     private static func once<Value: Sendable>(
         _ connecting: ConnectionOptions, _ body: @escaping @Sendable (Connection) throws -> Value
     ) async throws -> Value {
@@ -130,10 +130,10 @@ package final class PostgresStore: SQLStore {
         watch?.start(self)
     }
 
-    /// Finishes what waits and lets go of the connections.
+    /// Finishes waiting writes and closes the connections.
     package func close() async {
         watch?.stop()
-        // A command ends before a watch could tell the nodes what it changed.
+        // A command ends before the next maintenance round could announce its changes.
         changeNotifier.speak()
         changeNotifier.close()
         signals.close()
@@ -148,7 +148,7 @@ package final class PostgresStore: SQLStore {
         await pool.close()
     }
 
-    /// Begins a transaction, and looks at the clock.
+    /// Begins a transaction, and reads the clock.
     func begin(on connection: Connection) throws -> PostgresWriteSession {
         try connection.prepared(PostgresSessionStatements.begin).send()
         return PostgresWriteSession(
@@ -165,7 +165,7 @@ package final class PostgresStore: SQLStore {
 
     func nextTurn() -> Int { claims.add(1, ordering: .relaxed).newValue & .max }
 
-    /// Lets others know, here and on other nodes, what a transaction changed.
+    /// Announces the effects of a transaction, here and to other nodes.
     func publish(_ effects: Effects) {
         for row in effects.damaged {
             logger.error("a damaged row was set aside for an hour", metadata: ["row": "\(row)"])

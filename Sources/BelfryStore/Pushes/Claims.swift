@@ -1,14 +1,14 @@
 import BelfryCore
 
-/// Divides claims among those with something due: lane by lane, and within a lane one for each application in turn.
+/// Divides claims among platforms with due work: lane by lane, and within a lane one for each application in turn.
 struct Claims<Session: WriteSession> {
     let session: Session
     let turn: Int
 
     /// - Parameters:
-    ///   - work: what is claimed.
-    ///   - take: leases up to so many of a platform in a lane, and returns them. What other nodes hold is passed over, so
-    ///     there may be fewer.
+    ///   - work: the kind of work to claim.
+    ///   - take: leases up to a number of a platform's items in a lane, and returns them. It skips what other nodes hold,
+    ///     so there may be fewer.
     func claim<Leased>(
         _ work: ClaimedWork, atMost limit: Int, lanes: [Lane], room: (Key<Platform>) -> Int,
         take: (Lane, Key<Platform>, Int) throws -> [Leased]
@@ -35,12 +35,12 @@ struct Claims<Session: WriteSession> {
     }
 }
 
-/// What is claimed.
+/// The kind of work to claim.
 enum ClaimedWork {
     case batches, fanOuts
 }
 
-/// A platform that has something due in a lane, and is not parked.
+/// A platform with due work in a lane, and not parked.
 struct Bid {
     let platform: Key<Platform>
     let application: Key<Application>
@@ -96,7 +96,7 @@ extension Batch {
 }
 
 extension WriteSession {
-    /// nil when its push cannot be read: it is put out of the way of the others.
+    /// nil when its push cannot be read: the fan-out is set aside.
     func fanOut(_ claimed: ClaimedFanOut, on platform: Key<Platform>) throws -> FanOut? {
         guard let push = try readable({ try pushes.push(claimed.push, in: db) }) ?? nil else {
             try prepared(ClaimStatements.setFanOutAside).run(now + Damage.setAsideFor, claimed.push, platform)
@@ -108,7 +108,7 @@ extension WriteSession {
             attempt: claimed.attempt)
     }
 
-    /// nil when it cannot be read: it is put out of the way of the others.
+    /// nil when it cannot be read: the batch is set aside.
     func batch(_ claimed: ClaimedBatch) throws -> Batch? {
         if let batch = claimed.batch { return batch }
         try prepared(ClaimStatements.setBatchAside).run(now + Damage.setAsideFor, claimed.key)
@@ -118,12 +118,12 @@ extension WriteSession {
 }
 
 enum ClaimStatements {
-    /// Takes the claim back, which no worker heard of.
+    /// Undoes the claim, which no worker has seen.
     static let setBatchAside: SQLText = """
         UPDATE batch /* claims.set_batch_aside */ SET due_at_ms = $1, claim_count = claim_count - 1 WHERE id = $2
         """
 
-    /// One that was never claimed is due at once, so one that is not was set aside.
+    /// A fan-out that was never claimed is due at once, so one that is not was set aside.
     static let setFanOutAside: SQLText = """
         UPDATE fan_out /* claims.set_fan_out_aside */ SET due_at_ms = $1, is_claimed = false
          WHERE push_id = $2 AND platform_id = $3

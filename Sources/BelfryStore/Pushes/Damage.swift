@@ -17,7 +17,7 @@ extension SQLStore {
     }
 }
 
-/// nil when the row makes no sense. What is the database's own trouble is thrown.
+/// nil when the row is unreadable. Errors of the database itself are thrown.
 func readable<Value>(_ read: () throws -> Value) throws -> Value? {
     do {
         return try read()
@@ -29,7 +29,7 @@ func readable<Value>(_ read: () throws -> Value) throws -> Value? {
 }
 
 extension DamagedRows {
-    /// nil when the row makes no sense, which is reported. What is the database's own trouble is thrown.
+    /// nil when the row is unreadable, which is reported. Errors of the database itself are thrown.
     ///
     /// - Parameter row: its kind and number.
     func readable<Value>(_ row: @autoclosure () -> String, _ read: () throws -> Value) throws -> Value? {
@@ -45,7 +45,7 @@ extension DamagedRows {
 }
 
 extension WriteSession {
-    /// Puts a batch that its delivery worker could not load out of the way of the others, unless another has it by now.
+    /// Sets aside a batch that its delivery worker could not load, unless another worker has claimed it by now.
     func setAside(_ batch: Batch) throws {
         let changes = try prepared(DamageStatements.handBack).run(now + Damage.setAsideFor, batch.key, batch.attempt)
         guard changes > 0 else { return }
@@ -53,7 +53,7 @@ extension WriteSession {
         effects.damaged.append("push \(batch.pushKey)")
     }
 
-    /// Notes a batch that a claim puts out of the way of the others.
+    /// Notes a batch that a claim sets aside.
     func noteDamage(_ batch: Key<Batch>) throws {
         try prepared(DamageStatements.note).run(batch, now)
         effects.damaged.append("batch \(batch)")
@@ -93,8 +93,8 @@ extension WriteSession {
         }
     }
 
-    /// What damage had been counted for is not known. A settlement of another batch meanwhile waits for the push's row,
-    /// and adds to what is counted here without that batch.
+    /// The previous counts of damaged rows are not known. A settlement of another batch meanwhile waits for the push's
+    /// row, and adds to what is counted here without that batch.
     private func countAnew(_ push: Key<Push>) throws {
         var tally = AnswerTally()
         try prepared(ReceiptStatements.allAnswers).each(push) { row in row.withBlob(1) { tally.add($0) } }
@@ -107,7 +107,7 @@ extension WriteSession {
 }
 
 enum DamageStatements {
-    /// Takes the claim back, as if it had never been.
+    /// Undoes the claim entirely.
     static let handBack: SQLText = """
         UPDATE batch /* damage.hand_back */ SET due_at_ms = $1, claim_count = claim_count - 1
          WHERE id = $2 AND attempt = $3 AND is_open = true AND claim_count > 0
@@ -150,7 +150,7 @@ enum DamageStatements {
            \(SQLText.forUpdate)
         """
 
-    /// A delivery worker that still has it comes too late.
+    /// A delivery worker that still has it settles too late.
     static let close: SQLText = """
         UPDATE batch /* damage.close */ SET answers = $1, is_open = false, attempt = attempt + 1, claim_count = 0
          WHERE id = $2

@@ -2,11 +2,11 @@ import BelfryCore
 import FoundationEssentials
 import Synchronization
 
-/// The pushes used last. A push never changes once it is accepted, and its content is dear to decode.
+/// The pushes used last. A push never changes once it is accepted, and its content is expensive to decode.
 final class PushCache: Sendable {
     private struct State {
         var pushes: [Key<Push>: Push] = [:]
-        /// In the order they came; the oldest leaves first.
+        /// In the order of their insertion; the oldest is dropped first.
         var order: [Key<Push>] = []
     }
 
@@ -33,7 +33,7 @@ final class PushCache: Sendable {
         }
     }
 
-    /// To be called where a push was rolled back and its key may go to another.
+    /// Called where a push was rolled back and its key may be assigned to another.
     func clear() { state.withLock { $0 = State() } }
 }
 

@@ -69,8 +69,8 @@ enum BatchStatements {
          LIMIT 1
         """
 
-    /// SQLite goes through `batch_due` from platform to platform, PostgreSQL leaps from one that has something to the
-    /// next.
+    /// SQLite takes one step of a loose index scan over `batch_due` for each platform, PostgreSQL for each lane and
+    /// platform that has something.
     static let nextDue: SQLText = """
         \(sqlite: """
             SELECT min((SELECT min(due_at_ms) FROM batch

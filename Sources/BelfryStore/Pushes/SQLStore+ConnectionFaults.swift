@@ -30,7 +30,7 @@ enum ConnectionFaultStatements {
            SET kind = excluded.kind, detail = excluded.detail, at_ms = excluded.at_ms
         """
 
-    /// Looks at the push's batches only for platforms that had a fault.
+    /// Reads the push's batches only for platforms that had a fault.
     static let ofPush: SQLText = """
         SELECT platform.uuid, connection_fault.kind, detail, at_ms /* connection_faults.of_push */
           FROM push

@@ -94,8 +94,8 @@ enum FanOutStatements {
          WHERE push_id = $1 AND platform_id = $2 AND attempt = $3 AND is_claimed = true
         """
 
-    /// SQLite goes through `fan_out_due` from platform to platform, PostgreSQL leaps from one that has something to the
-    /// next.
+    /// SQLite takes one step of a loose index scan over `fan_out_due` for each platform, PostgreSQL for each lane and
+    /// platform that has something.
     static let nextDue: SQLText = """
         \(sqlite: """
             SELECT min((SELECT min(due_at_ms) FROM fan_out

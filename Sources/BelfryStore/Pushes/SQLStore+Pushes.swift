@@ -9,7 +9,7 @@ extension SQLStore {
             do {
                 try session.check(.content, of: push.applicationKey, adding: content.utf8.count + audience.utf8.count)
             } catch let excess as StoreError {
-                // One that is accepted already is no more content.
+                // A push that is accepted already adds no content.
                 guard try session.prepared(PushStatements.headByReceipt).first(push.receiptID, as: { _ in true }) != nil
                 else { throw excess }
             }
@@ -41,7 +41,7 @@ extension SQLStore {
 }
 
 extension WriteSession {
-    /// Keeps the push, with its parts as they are written down.
+    /// Stores the push, with its parts in their stored form.
     func accept(_ push: NewPush, content: String, audience: String) throws -> Push {
         guard try exists(push.applicationKey) else { throw StoreError.unknown("application \(push.applicationKey)") }
         let platforms = Set(push.platformKeys).sorted()
@@ -78,7 +78,7 @@ extension WriteSession {
 
     /// Writes the one batch of a short urgent audience at once; any other audience is left to a fan-out.
     ///
-    /// Two transactions less between the acceptance of an urgent push and its first message.
+    /// Saves two transactions between the acceptance of an urgent push and its first message.
     private func begin(_ push: NewPush, as key: Key<Push>, on platform: Key<Platform>) throws {
         if push.lane == .urgent {
             let postings = try db.postings(of: platform, application: push.applicationKey, now: now)
@@ -98,11 +98,13 @@ extension SQLConnection {
         try receipts(of: [push], at: now, nil).first
     }
 
-    /// In the order of the pushes, without those that are gone, or whose counts cannot be read. Three trips, however many there are.
+    /// In the order of the pushes, without those that were deleted, or whose counts cannot be read. Three round trips,
+    /// however many there are.
     ///
-    /// The progress is read first: what settles meanwhile must not be told as settled with the counts of before.
+    /// The progress is read first: a push that settles meanwhile must not be reported as settled with its earlier
+    /// counts.
     ///
-    /// - Parameter damaged: where it is reported that counts cannot be read; nil throws instead.
+    /// - Parameter damaged: receives reports of unreadable counts; nil throws instead.
     func receipts(of pushes: [PushHead], at now: Instant, _ damaged: DamagedRows?) throws -> [Receipt] {
         guard !pushes.isEmpty else { return [] }
         let keys = SQLKeys(pushes.map(\.key))
@@ -140,7 +142,7 @@ extension SQLConnection {
     }
 }
 
-/// How far a push has come, from the columns of `PushStatements.progress`.
+/// The progress of a push, from the columns of `PushStatements.progress`.
 private struct PushProgress {
     let push: Key<Push>
     let isFannedOut: Bool
@@ -209,7 +211,7 @@ enum PushStatements {
          WHERE receipt_id = $1 AND NOT is_being_deleted
         """
 
-    /// Its fan-outs are asked for in the order of their primary key, so that no other index is scanned.
+    /// Its fan-outs are read in the order of their primary key, so that no other index is scanned.
     static let progress: SQLText = """
         SELECT push_id, open_fan_out_count, device_count, first_answer_at_ms, settled_at_ms,
                (SELECT count(*) FROM damaged_batch
@@ -224,7 +226,7 @@ enum PushStatements {
          WHERE push_id \(among: "$1")
         """
 
-    /// Looks at the push's batches only for platforms that are parked.
+    /// Reads the push's batches only for platforms that are parked.
     static let parkings: SQLText = """
         SELECT push.id, parked_cause, parked_detail, parked_since_ms /* pushes.parkings */
           FROM push JOIN platform ON platform.application_id = push.application_id
@@ -234,7 +236,7 @@ enum PushStatements {
          ORDER BY push.id, platform.id
         """
 
-    /// Writes what a step of a fan-out found. Comes after the batches.
+    /// Writes the result of a step of a fan-out. Comes after the batches.
     static let advance: SQLText = """
         UPDATE push_progress /* pushes.advance */
            SET open_fan_out_count = open_fan_out_count - $1, open_batch_count = open_batch_count + $2,
@@ -243,7 +245,7 @@ enum PushStatements {
          WHERE push_id = $5
         """
 
-    /// Writes what a settled batch means for its push.
+    /// Updates the push of a settled batch.
     static let settle: SQLText = """
         UPDATE push_progress /* pushes.settle */
            SET open_batch_count = open_batch_count - $1, first_answer_at_ms = coalesce(first_answer_at_ms, $2),

@@ -71,7 +71,7 @@ extension SQLStore {
 }
 
 extension SQLConnection {
-    /// Without those that cannot be read.
+    /// Without unreadable pushes.
     fileprivate func pushes(
         of application: Key<Application>, before: Key<Push>?, limit: Int, _ damaged: DamagedRows
     ) throws -> [PushHead] {
@@ -90,7 +90,7 @@ extension DamagedRows {
 }
 
 enum ReceiptStatements {
-    /// The most batches looked at for one answer: about a megabyte.
+    /// The most batches read for one answer: about a megabyte.
     static let batchesMax = 200
 
     /// Scans `push_application` backwards.
@@ -118,7 +118,7 @@ enum ReceiptStatements {
         SELECT platform_id, answers /* receipts.all_answers */ FROM batch WHERE push_id = $1
         """
 
-    /// Where the batch begins that holds a device. One leap through `batch_device`.
+    /// The start of the batch that contains a device. One step through `batch_device`.
     static let batchHolding: SQLText = """
         SELECT first_device_id /* receipts.batch_holding */ FROM batch
          WHERE push_id = $1 AND platform_id = $2 AND first_device_id <= $3

@@ -2,15 +2,14 @@ import BelfryCore
 
 extension SQLStore {
     package func settle(_ settlement: Settlement) async throws -> Bool {
-        // What the provider said would have to be asked again, and devices told twice.
+        // Without the settlement the batch would be sent again, and devices notified twice.
         try await insist { session in try Settling(session: session, settlement: settlement).settle() }
     }
 }
 
-/// Writes one settlement down, within a write.
+/// Writes one settlement, within a write.
 ///
-/// What batches of one push, and pushes of one platform, write to the same row, they write in the same order, and
-/// platforms come before devices as they do where devices register: none waits for one that waits for it.
+/// Rows shared by several settlements are written in a fixed order, platforms before devices, to avoid deadlocks.
 struct Settling<Session: WriteSession> {
     let session: Session
     let settlement: Settlement
@@ -19,7 +18,7 @@ struct Settling<Session: WriteSession> {
 
     func settle() throws -> Bool {
         guard let lease = try lease() else { return false }
-        // Settled already: a caller that did not hear so may say it again.
+        // Settled already: a caller that did not get the answer may repeat it.
         guard lease.isHeld else { return true }
         if let halt = settlement.halt { try park(halt) }
         try session.delete(settlement.deadTokens, on: batch.platformKey)
@@ -34,7 +33,7 @@ struct Settling<Session: WriteSession> {
         let answers: [Answer]
     }
 
-    /// nil when the batch was claimed by another since, or is gone.
+    /// nil when the batch was claimed by another worker since, or was deleted.
     private func lease() throws -> Lease? {
         try session.prepared(BatchStatements.forSettling).first(batch.key) { row -> Lease? in
             guard row.integer(0) == batch.attempt else { return nil }
@@ -43,7 +42,7 @@ struct Settling<Session: WriteSession> {
         } ?? nil
     }
 
-    /// Waits for no answer: all of it travels with the commit.
+    /// Waits for no answer: all statements are sent with the commit.
     private func write(over answers: [Answer]) throws {
         let now = session.now
         var (codes, counts) = settlement.codes(over: answers)

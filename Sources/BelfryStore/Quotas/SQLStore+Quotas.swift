@@ -16,8 +16,8 @@ extension SQLStore {
 }
 
 extension WriteSession {
-    /// Throws `StoreError.quotaExceeded` when so many more are too many. To be called before the write changes anything, so
-    /// that the writes which share the transaction need not be run again.
+    /// Throws `StoreError.quotaExceeded` if `count` more would exceed the quota. Called before the write changes
+    /// anything, so that the writes which share the transaction need not run again.
     func check(_ quota: Quota, of application: Key<Application>, adding count: Int = 1) throws {
         try check(QuotaAccount(quota, of: application), adding: count)
     }
@@ -25,17 +25,17 @@ extension WriteSession {
     func check(_ account: QuotaAccount, adding count: Int = 1) throws {
         guard count > 0, let limit = quotaCounts.quotas[account.quota] else { return }
         let use = try use(account)
-        // The usual case, without a look at what would be said.
+        // The usual case, without composing the error.
         if count <= limit, use <= limit - count { return }
         try quotaCounts.quotas.check(account.quota, use: use, adding: count)
     }
 
-    /// To be told of what the write added, or took away.
+    /// Called with what the write added, or removed.
     func note(_ count: Int, _ quota: Quota, of application: Key<Application>) {
         effects.quotas.add(count, to: QuotaAccount(quota, of: application))
     }
 
-    /// With what the transaction has changed so far.
+    /// Includes what the transaction has changed so far.
     func use(_ account: QuotaAccount) throws -> Int {
         let changed = effects.quotas[account]
         if let known = quotaCounts.use(account) { return known + changed }
@@ -47,10 +47,10 @@ extension WriteSession {
 }
 
 extension SQLConnection {
-    /// As the rows have it; see `SQLStore.unwrittenUse`.
+    /// The use that the rows show; see `SQLStore.unwrittenUse`.
     func quotaUse(_ account: QuotaAccount) throws -> Int { try quotaUse(account, below: .max) ?? .max }
 
-    /// nil when so many rows were counted, and not all.
+    /// nil when that many rows were counted, and not all.
     func quotaUse(_ account: QuotaAccount, below limit: Int) throws -> Int? {
         let owner = account.owner
         return switch account.quota {
@@ -80,8 +80,8 @@ extension SQLConnection {
 }
 
 enum QuotaStatements {
-    /// SQLite has what the search index has counted, and devices that are not indexed yet, which are few. In PostgreSQL
-    /// the nodes write down what they add (`SharedUse`).
+    /// SQLite has the counts of the search index, and devices that are not indexed yet, which are few. In PostgreSQL
+    /// the nodes store what they add (`SharedUse`).
     static let devices: SQLText = """
         \(sqlite: """
             SELECT (SELECT coalesce(sum(device_count), 0) /* quotas.devices */
@@ -107,7 +107,7 @@ enum QuotaStatements {
     static let locationGroups = count(
         "SELECT 1 /* quotas.location_groups */ FROM location_group WHERE application_id = $1 LIMIT $2")
 
-    /// Scans `schedule_application`. Said plainly, the condition would have PostgreSQL's planner look at the schedules
+    /// Scans `schedule_application`. Written plainly, the condition would make PostgreSQL's planner scan the schedules
     /// of all applications, along `schedule_due`.
     static let schedules = count(
         """

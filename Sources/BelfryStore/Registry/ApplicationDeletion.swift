@@ -1,8 +1,8 @@
 import BelfryCore
 
 extension SQLStore {
-    /// Dooms the application first, which hides it at once, and clears it away in short steps, so that other writes go
-    /// on meanwhile. What a crash leaves behind is cleared by the watch of the next process.
+    /// Marks the application deleted, which hides it at once, then deletes its rows in short steps. A restart resumes
+    /// an interrupted deletion.
     package func delete(_ application: Key<Application>, force: Bool) async throws {
         try await write { session in
             guard try session.prepared(ApplicationStatements.seize).first(application, as: { _ in true }) != nil else {
@@ -23,7 +23,7 @@ extension SQLStore {
     }
 }
 
-/// Clears away applications that are being deleted.
+/// Deletes the rows of applications that are being deleted.
 struct ApplicationDeletion<Session: WriteSession> {
     let session: Session
 
@@ -61,8 +61,8 @@ enum ApplicationDeletionStatements {
     static let beingDeleted: SQLText =
         "SELECT id /* application_deletion.being_deleted */ FROM application WHERE is_being_deleted LIMIT 1"
 
-    /// Those that are referred to come after those that refer to them, and devices before their posting lists, so that
-    /// no merge brings one back.
+    /// Referring rows come before the rows they refer to, and devices before their posting lists, so that no merge
+    /// brings one back.
     ///
     /// - Parameter own: tables that only one engine has.
     static func inOrder(with own: [OwnedTable]) -> [SQLText] {
@@ -123,7 +123,8 @@ struct OwnedTable: Sendable {
         (self.name, self.key, self.owner) = (name, key, (owner, column))
     }
 
-    /// Deletes some rows of an application, up to `$2`. What tables there are is said once, and that is how each is cleared.
+    /// Deletes some rows of an application, up to `$2`. Every table is described once, and this statement deletes from
+    /// each.
     var clear: SQLText {
         let places = key.map { "\(name).\($0)" }.joined(separator: ", ")
         let source = owner.map { "\($0.table) JOIN \(name) ON \(name).\($0.column) = \($0.table).id" } ?? name

@@ -1,8 +1,8 @@
 import BelfryCore
 
 extension SQLStore {
-    /// Retires the platform first, which hides it at once, and clears it away in short steps, so that other writes go on
-    /// meanwhile. What a crash leaves behind is cleared by the watch of the next process.
+    /// Marks the platform deleted, which hides it at once, then deletes its rows in short steps. A restart resumes an
+    /// interrupted deletion.
     package func delete(_ platform: Key<Platform>, force: Bool) async throws {
         try await write { session in
             let seized = try session.prepared(PlatformStatements.seize).first(platform) {
@@ -22,7 +22,8 @@ extension SQLStore {
     }
 }
 
-/// Clears deleted platforms away. What pushes still wait for there is answered, so that their counters stay right.
+/// Deletes the rows of deleted platforms. Devices that pushes have not answered yet get an answer, so that the counters
+/// stay right.
 struct PlatformDeletion<Session: WriteSession> {
     let session: Session
 
@@ -68,7 +69,7 @@ struct PlatformDeletion<Session: WriteSession> {
     }
 
     private func answerPages(on platform: Key<Platform>, in lane: Lane) throws -> Bool {
-        // The claim turns away the delivery worker that may be sending it.
+        // The claim invalidates the settlement of a delivery worker that may be sending it.
         let batches = try session.leaseBatches(
             in: lane, on: platform, dueBy: .distantFuture, atMost: Self.batchesAtOnce, until: session.now, waiting: true
         )

@@ -2,23 +2,23 @@ import BelfryCore
 import FoundationEssentials
 import Synchronization
 
-/// All applications and platforms, in memory: there are few, and each request asks for one.
+/// All applications and platforms, in memory: there are few, and each request needs one.
 ///
-/// What other nodes change is heard of (`ChangeNotifier`), or at the latest seen when the entries are too old.
+/// Changes by other nodes are announced (`ChangeNotifier`), or seen at the latest when the entries are too old.
 final class RegistryCache: Sendable {
     struct Entries: Sendable {
         let applications: [Application]
         let applicationByUUID: [UUID: Application]
         let platforms: [Key<Platform>: Platform]
         let platformByUUID: [UUID: Platform]
-        /// In the order they were made.
+        /// In the order of creation.
         let platformsByApplication: [Key<Application>: [Platform]]
     }
 
     private struct State {
         var entries: Entries?
         var readAt = ContinuousClock.now
-        /// Raised by each `forget`, so that what was read before it is not kept.
+        /// Raised by each `forget`, so that what was read before it is not cached.
         var generation = 0
     }
 
@@ -53,7 +53,7 @@ final class RegistryCache: Sendable {
 }
 
 extension RegistryCache.Entries {
-    /// Without those that cannot be read: the others need not suffer for them.
+    /// Without unreadable rows, which must not fail the others.
     init(of db: some SQLConnection, _ damaged: DamagedRows) throws {
         let applications = try db.prepared(ApplicationStatements.all).all { row in
             try damaged.readable("application \(row.integer(0))") { try Application(row) }
@@ -99,7 +99,7 @@ extension Platform {
 }
 
 extension Parking {
-    /// From three columns; nil when the first holds no cause.
+    /// From three columns; nil when the first has no cause.
     init?(_ row: some SQLRow, from first: Int32) {
         guard let cause = row.textIfAny(first).flatMap(Cause.init(rawValue:)) else { return nil }
         self.init(

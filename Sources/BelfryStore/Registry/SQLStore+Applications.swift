@@ -85,13 +85,13 @@ extension SQLStore {
 }
 
 extension WriteSession {
-    /// Whether the application is there, and stays until the transaction ends.
+    /// Whether the application exists; it is not deleted until the transaction ends.
     func exists(_ application: Key<Application>) throws -> Bool {
         try prepared(ApplicationStatements.hold).first(application) { _ in true } ?? false
     }
 
     /// Lets the platform's batches run again. Those handed back for later, while it was parked or before, run at once
-    /// and in the order of their pushes; leases are left alone.
+    /// and in the order of their pushes; leases are not changed.
     fileprivate func resume(_ platform: Key<Platform>) throws {
         guard try prepared(PlatformStatements.resume).run(platform) > 0 else { return }
         let release = try prepared(PlatformStatements.releaseBatches)
@@ -116,17 +116,17 @@ enum ApplicationStatements {
          ORDER BY id
         """
 
-    /// It is not deleted while it is held; its other columns may change.
+    /// It is not deleted while it is locked; its other columns may change.
     static let hold: SQLText = """
         SELECT 1 /* applications.hold */ FROM application WHERE id = $1 AND NOT is_being_deleted \(SQLText.forKeyShare)
         """
 
-    /// Waits for transactions that hold it.
+    /// Waits for transactions that have locked it.
     static let seize: SQLText = """
         SELECT 1 /* applications.seize */ FROM application WHERE id = $1 AND NOT is_being_deleted \(SQLText.forUpdate)
         """
 
-    /// Changes of one application's map follow one another.
+    /// Serializes changes of one application's map.
     static let lock: SQLText = """
         SELECT 1 /* applications.lock */ FROM application WHERE id = $1 \(SQLText.forNoKeyUpdate)
         """
@@ -156,7 +156,7 @@ enum PlatformStatements {
          WHERE id = $1
         """
 
-    /// Those that are there; they are not deleted while they are held. Their other columns may change.
+    /// The platforms that exist; they are not deleted while they are locked. Their other columns may change.
     static let hold: SQLText = """
         SELECT platform.id /* platforms.hold */
           FROM platform JOIN application ON application.id = application_id
@@ -165,7 +165,7 @@ enum PlatformStatements {
            \(SQLText.forKeyShare)
         """
 
-    /// Waits for transactions that hold it.
+    /// Waits for transactions that have locked it.
     static let seize: SQLText = """
         SELECT application_id /* platforms.seize */
           FROM platform JOIN application ON application.id = application_id
@@ -187,7 +187,7 @@ enum PlatformStatements {
          WHERE id = $4
         """
 
-    /// The first batch to meet trouble tells when it began.
+    /// The first batch that fails determines the time.
     static let parkUnlessParked: SQLText = """
         UPDATE platform /* platforms.park_unless_parked */
            SET parked_cause = $1, parked_detail = $2, parked_since_ms = $3

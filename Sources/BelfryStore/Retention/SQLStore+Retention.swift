@@ -17,7 +17,7 @@ extension SQLStore {
 }
 
 extension WriteSession {
-    /// Push by push, the one first that was settled first.
+    /// Push by push, in the order in which they were settled.
     fileprivate func forgetAnswers(before: Instant) throws -> Forgotten {
         let pushes = try prepared(RetentionStatements.withAnswers).all(before, Forgotten.pushesMax) {
             Key<Push>($0.integer(0))
@@ -55,7 +55,7 @@ extension WriteSession {
 }
 
 enum RetentionStatements {
-    /// Whether this node may forget now. The lock goes with the transaction.
+    /// Whether this node may delete now. The lock ends with the transaction.
     static let turn: SQLText = """
         SELECT \(sqlite: "1", postgres: "pg_try_advisory_xact_lock(7236828796)") /* retention.turn */
         """
@@ -86,7 +86,7 @@ enum RetentionStatements {
         UPDATE push_progress /* retention.note_no_answers */ SET has_answers = false WHERE push_id = $1
         """
 
-    /// What refers to pushes.
+    /// The rows that refer to pushes.
     static let ofPushes: [SQLText] = [
         "DELETE FROM push_count /* retention.forget_push_counts */ WHERE push_id \(among: "$1")",
         "DELETE FROM tally /* retention.forget_tallies */ WHERE push_id \(among: "$1")",

@@ -1,10 +1,10 @@
-/// An error of a database, as opposed to one of what is in it.
+/// An error of a database, as opposed to one of its contents.
 protocol EngineError: Error {
-    /// The port's word for it.
+    /// The corresponding error of the port.
     var storeError: any Error { get }
 }
 
 extension Error {
-    /// The port's word for the error; errors that are not the database's stay what they are.
+    /// The corresponding error of the port; errors that are not the database's stay as they are.
     var asStoreError: any Error { (self as? any EngineError)?.storeError ?? self }
 }

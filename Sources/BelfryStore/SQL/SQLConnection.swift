@@ -4,8 +4,8 @@ import PostgreSQL
 
 /// A connection to a database of either engine.
 ///
-/// What is written against it is specialised for each engine inside this module: no existential stands between a
-/// statement and its rows.
+/// Generic code over it is specialised for each engine inside this module: no existential stands between a statement
+/// and its rows.
 protocol SQLConnection: SendableMetatype {
     associatedtype Statement: SQLStatement
     associatedtype Postings: SQLPostings
@@ -13,23 +13,23 @@ protocol SQLConnection: SendableMetatype {
     /// The statement, prepared once for each connection.
     func prepared(_ sql: SQLText) throws -> Statement
 
-    /// The posting lists of a platform. Topics whose time has come have none.
+    /// The posting lists of a platform. Expired topics have none.
     func postings(of platform: Key<Platform>, application: Key<Application>, now: Instant) throws -> Postings
 
     /// The last device whose topics are in the posting lists.
     func subscriptionMark() throws -> Int64
 
-    /// Those of the names that have a living topic.
+    /// The names that have a topic which has not expired.
     func livingTopics(_ names: Set<String>, of application: Key<Application>, at now: Instant) throws -> Set<String>
 
-    /// How many devices platforms have, retired ones apart.
+    /// The number of devices of platforms, excluding deleted ones.
     func deviceCount(on platforms: [Key<Platform>]) throws -> Int
 
-    /// A device near a place in the list of all devices of platforms, and how many come up to it; nil when the list has to
-    /// be counted from its beginning.
+    /// A device near a position in the list of all devices of platforms, and the number of devices up to it; nil when
+    /// the list has to be counted from its beginning.
     func device(of platforms: [Key<Platform>], skipping count: Int) throws -> (device: Key<Device>, skipped: Int)?
 
-    /// The tokens of those of a batch's devices that are to be told now, and are active.
+    /// The tokens of a batch's devices that are active and ready to be sent to.
     func recipients(of batch: Batch) throws -> [Recipient]
 }
 
@@ -37,14 +37,14 @@ protocol SQLConnection: SendableMetatype {
 protocol SQLStatement: SendableMetatype {
     associatedtype Row: SQLRow
 
-    /// Runs it and waits for no answer where the engine can do so: a refusal is thrown by the next call that does.
+    /// Runs it without waiting for the answer where the engine can: an error is thrown by the next call that waits.
     func send<each Value: SQLValue>(_ values: repeat each Value) throws
 
-    /// Runs it; how many rows it inserted, changed or deleted.
+    /// Runs it; returns the number of rows it inserted, changed or deleted.
     @discardableResult
     func run<each Value: SQLValue>(_ values: repeat each Value) throws -> Int
 
-    /// The first row, as what `body` makes of it; nil when there is none.
+    /// The first row, converted by `body`; nil when there is none.
     func first<each Value: SQLValue, Result>(
         _ values: repeat each Value, as body: (Row) throws -> Result
     ) throws -> Result?
@@ -52,7 +52,7 @@ protocol SQLStatement: SendableMetatype {
     /// Calls `body` with each row in turn. The row is valid during the call only.
     func each<each Value: SQLValue>(_ values: repeat each Value, do body: (Row) throws -> Void) throws
 
-    /// All rows, as what `body` makes of them.
+    /// All rows, converted by `body`.
     func all<each Value: SQLValue, Result>(
         _ values: repeat each Value, as body: (Row) throws -> Result
     ) throws -> [Result]
@@ -60,16 +60,16 @@ protocol SQLStatement: SendableMetatype {
 
 /// The posting lists of one platform, as the database holds them.
 protocol SQLPostings: PostingReader {
-    /// How many devices are subscribed to the topic.
+    /// The number of devices that are subscribed to the topic.
     func count(ofTopic name: String) throws -> Int
-    /// nil when there is no living topic of the name.
+    /// nil when there is no topic of the name, or it has expired.
     func topicID(_ name: String) throws -> Int64?
 }
 
-/// What a parameter can be.
+/// The types of parameters.
 typealias SQLValue = SQLiteValue & PostgresValue
 
-/// A row that a statement returned. Columns are read by their place, from 0.
+/// A row that a statement returned. Columns are read by index, from 0.
 protocol SQLRow: SendableMetatype {
     func isNull(_ column: Int32) -> Bool
     /// 0 for NULL.
@@ -83,9 +83,9 @@ protocol SQLRow: SendableMetatype {
     /// Empty for NULL.
     func blob(_ column: Int32) -> [UInt8]
     func blobIfAny(_ column: Int32) -> [UInt8]?
-    /// Lends the bytes where they stand.
+    /// Lends the bytes without copying.
     func withBlob<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
-    /// nil for NULL, and for what is no uuid.
+    /// nil for NULL, and for anything that is not a uuid.
     func uuid(_ column: Int32) -> UUID?
 }
 

@@ -2,27 +2,26 @@ import BelfryCore
 
 /// The store over a database of either engine.
 ///
-/// What implements a port is an extension of this protocol and stands once; an engine implements by itself only what it
-/// does in another way.
+/// Port implementations are extensions of this protocol; an engine implements only what is specific to it.
 protocol SQLStore: Sendable {
     associatedtype Session: WriteSession
 
-    /// By which things fall due.
+    /// The clock that due times use.
     var clock: any WallClock { get }
     var registryCache: RegistryCache { get }
     var secrets: Secrets { get }
     var pushes: PushCache { get }
     var damagedRows: DamagedRows { get }
     var quotaCounts: QuotaCounts { get }
-    /// Something may have fallen due.
+    /// Signals that something may be due.
     var signals: WorkHints { get }
 
     /// Runs `body` inside a transaction and returns when that is durable.
     ///
-    /// `body` may run more than once; what an earlier run changed was rolled back then.
+    /// `body` may run more than once; the changes of an earlier run were rolled back then.
     func write<Value: Sendable>(_ body: @escaping @Sendable (Session) throws -> Value) async throws -> Value
 
-    /// As `write`, for what counts once however often it is said: a database that cannot be reached is waited for.
+    /// Like `write`, but retries while the database is unreachable. Only for idempotent writes.
     func insist<Value: Sendable>(_ body: @escaping @Sendable (Session) throws -> Value) async throws -> Value
 
     /// Reads from one snapshot.
@@ -31,25 +30,25 @@ protocol SQLStore: Sendable {
     /// Reads with each statement what is committed by then.
     func glance<Value: Sendable>(_ body: @escaping @Sendable (Session.Connection) throws -> Value) async throws -> Value
 
-    /// Looks through many rows, apart from deliveries, when it is the application's turn.
+    /// Searches many rows, apart from deliveries, when it is the application's turn.
     ///
     /// - Parameters:
-    ///   - application: whose rows are looked at; nil when there are none.
-    ///   - isShort: whether an embedded database takes a few steps along an index for it.
+    ///   - application: the application whose rows are searched; nil when there are none.
+    ///   - isShort: whether an embedded database needs only a few steps along an index for it.
     func search<Value: Sendable>(
         for application: Key<Application>?, isShort: Bool,
         _ body: @Sendable @escaping (Session.Connection, SearchBudget) throws -> Value
     ) async throws -> Value
 
-    /// Those of the candidates that are devices.
+    /// The candidates that are devices.
     func find(
         _ candidates: [[SubscriberCandidate]], of application: Key<Application>
     ) async throws -> [[SubscriptionPlan.Found]]
 
-    /// What rows do not have of the use of a quota yet, as far as readers know; nil where they have all.
+    /// Quota use not stored yet, as far as readers know; nil if all is stored.
     func unwrittenUse(_ account: QuotaAccount) -> Int?
 
-    /// Which application's turn it is when batches or fan-outs are claimed next.
+    /// The application whose turn it is at the next claim of batches or fan-outs.
     func nextTurn() -> Int
 }
 

@@ -1,14 +1,14 @@
 /// A statement of the store, with the text of each engine.
 ///
 /// It is written once, with PostgreSQL's placeholders (`$1`, `$2`, …). Where the engines differ by a word, the word is
-/// interpolated: a lock that only PostgreSQL takes, or one of the words below. Both texts are put together when the
-/// statement is first used, and from then on it costs what a literal costs.
+/// interpolated: a lock that only PostgreSQL takes, or one of the words below. Both texts are composed when the
+/// statement is first used; afterwards it costs what a literal costs.
 struct SQLText: Sendable, ExpressibleByStringInterpolation {
     let sqlite: String
     let postgres: String
 
     private init(sqlite: String, postgres: String) {
-        // A dollar stands before a placeholder's number and nowhere else.
+        // A dollar sign appears only before a placeholder's number.
         self.sqlite = sqlite.contains("$") ? String(sqlite.map { $0 == "$" ? "?" : $0 }) : sqlite
         self.postgres = postgres
     }
@@ -28,15 +28,15 @@ struct SQLText: Sendable, ExpressibleByStringInterpolation {
 
         mutating func appendLiteral(_ text: String) { appendInterpolation(sqlite: text, postgres: text) }
 
-        /// What is the same for both engines, such as a name.
+        /// A text that is the same for both engines, such as a name.
         mutating func appendInterpolation(_ text: String) { appendLiteral(text) }
 
-        /// One of the words that the engines have different names for.
+        /// A word that the engines have different names for.
         mutating func appendInterpolation(_ word: SQLText) {
             appendInterpolation(sqlite: word.sqlite, postgres: word.postgres)
         }
 
-        /// What only one engine needs, or what it calls differently.
+        /// A text that only one engine needs, or that differs.
         mutating func appendInterpolation(sqlite: String = "", postgres: String = "") {
             self.sqlite += sqlite
             self.postgres += postgres
@@ -47,14 +47,14 @@ struct SQLText: Sendable, ExpressibleByStringInterpolation {
             appendInterpolation(sqlite: "length(CAST(\(column) AS BLOB))", postgres: "octet_length(\(column))")
         }
 
-        /// Follows a column that is one of the `SQLKeys` in the parameter.
+        /// Follows a column that must be one of the `SQLKeys` in the parameter.
         mutating func appendInterpolation(among parameter: String) {
             appendInterpolation(
                 sqlite: "IN (SELECT value FROM json_each(\(parameter)))", postgres: "= ANY (\(parameter))")
         }
 
-        /// Follows a column that is one of those a statement finds. PostgreSQL then looks each up, whatever its planner
-        /// believes of a table that was empty when it was last counted.
+        /// Follows a column that must be one of those a statement finds. PostgreSQL then looks each up, whatever its
+        /// planner believes of a table that was empty when it was last analyzed.
         mutating func appendInterpolation(amongRows statement: String) {
             appendInterpolation(sqlite: "IN (\(statement))", postgres: "= ANY (ARRAY(\(statement)))")
         }
@@ -66,7 +66,7 @@ extension SQLText {
     static let greatest: SQLText = "\(sqlite: "max", postgres: "greatest")"
     /// The least of its arguments, none of which is NULL.
     static let least: SQLText = "\(sqlite: "min", postgres: "least")"
-    /// Where a text has another in it; 0 for nowhere.
+    /// The position of a text within another; 0 if it is not in it.
     static let position: SQLText = "\(sqlite: "instr", postgres: "strpos")"
 }
 
@@ -79,6 +79,6 @@ extension SQLText {
     static let forNoKeyUpdate: SQLText = "\(postgres: "FOR NO KEY UPDATE")"
     /// No other transaction locks, changes or deletes the rows.
     static let forUpdate: SQLText = "\(postgres: "FOR UPDATE")"
-    /// As `forUpdate`, without the rows that another transaction has locked.
+    /// Like `forUpdate`, without the rows that another transaction has locked.
     static let forUpdateSkipLocked: SQLText = "\(postgres: "FOR UPDATE SKIP LOCKED")"
 }

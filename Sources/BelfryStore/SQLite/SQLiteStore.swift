@@ -5,7 +5,7 @@ import Synchronization
 
 /// The store in one SQLite file, for a server of one machine.
 ///
-/// Writes of this process go through one `Writer`, which commits them in groups; reads have snapshots of their own beside
+/// Writes of this process go through one `Writer`, which commits them in groups; reads use their own snapshots beside
 /// it. Other processes may use the file at the same time.
 package final class SQLiteStore: SQLStore {
     let pool: DatabasePool
@@ -23,7 +23,7 @@ package final class SQLiteStore: SQLStore {
     private let searches: SQLiteSearchConnection
     private let claims = Atomic(0)
 
-    /// Opens the file, or makes it.
+    /// Opens the file, or creates it.
     ///
     /// - Parameter migrate: brings the schema up to date first. Without it, a schema that is not up to date throws
     ///   `StoreError.unavailable`.
@@ -47,7 +47,7 @@ package final class SQLiteStore: SQLStore {
         }
     }
 
-    /// What migrations the file at `path` has; nil when there is no database.
+    /// The migrations that the file at `path` has; nil when there is no database.
     package static func schemaVersion(at path: String) throws -> SchemaVersion? {
         do {
             var configuration = Configuration()
@@ -103,7 +103,7 @@ package final class SQLiteStore: SQLStore {
         watch = isWatched ? SQLiteWatch(writer: writer, pool: pool, naming: secrets.naming, logger: logger) : nil
     }
 
-    /// Finishes the waiting writes, moves the log into the file and lets go of it.
+    /// Finishes the waiting writes, copies the log into the file and closes it.
     package func close() async throws {
         watch?.stop()
         signals.close()
@@ -118,7 +118,7 @@ package final class SQLiteStore: SQLStore {
         }
     }
 
-    /// How often a use that changes while it is counted beside the writer is counted again, before the writer does it.
+    /// How often a count that changes meanwhile is repeated beside the writer, before the writer does it.
     private static let countingsMax = 3
 
     func write<Value: Sendable>(
@@ -139,7 +139,7 @@ package final class SQLiteStore: SQLStore {
         _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Value
     ) async throws -> Value { try await write(body) }
 
-    /// All reads of a snapshot are the same.
+    /// All reads of a snapshot see the same state.
     func glance<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await read(body)
     }
@@ -154,7 +154,7 @@ package final class SQLiteStore: SQLStore {
 
     func nextTurn() -> Int { claims.add(1, ordering: .relaxed).newValue & .max }
 
-    /// What the writer has not written down is known to it alone, and little.
+    /// What the writer has not recorded is known to it alone, and little.
     func unwrittenUse(_ account: QuotaAccount) -> Int? { nil }
 
     /// Reads from a snapshot, beside the writer.
@@ -187,7 +187,7 @@ extension Configuration {
 enum PragmaStatements {
     /// The cache holds the token index of a million devices, whose pages are read at random. It is no larger, because
     /// SQLite 3.40 scans all of a cache at a commit that balanced an index, while the file is below 1 GiB. Checkpoints
-    /// are made by `Checkpoints`, and the disk is waited for by `LogFlusher`.
+    /// are made by `Checkpoints`, and flushes by `LogFlusher`.
     static let writer = """
         PRAGMA synchronous = NORMAL;
         PRAGMA cache_size = -24576;

@@ -60,7 +60,7 @@ extension SQLStore {
         }
     }
 
-    /// What is stored is read and written anew outside the transaction, which then sees whether it is still the same.
+    /// The schedule is read and encoded again outside the transaction, which then checks that it has not changed.
     package func change(
         _ key: Key<Schedule>, of application: Key<Application>, _ change: Schedule.Change
     ) async throws -> Schedule? {
@@ -72,7 +72,7 @@ extension SQLStore {
         throw StoreError.overloaded(retryAfter: .seconds(1))
     }
 
-    /// Times a schedule is read again because another change came first.
+    /// How often a schedule is read again because another change came first.
     private static var changeAttemptsMax: Int { 16 }
 
     private func write(_ changed: Schedule, over version: Int64) async throws -> Bool {
@@ -91,12 +91,12 @@ extension SQLStore {
         }
     }
 
-    /// A schedule that cannot be read can be cancelled.
+    /// An unreadable schedule can be cancelled too.
     package func cancel(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Bool {
         try await write { try $0.cancel(key, of: application) }
     }
 
-    /// Those that cannot be read are put out of the way of the others for an hour.
+    /// Unreadable schedules are set aside for an hour.
     package func dueSchedules(atMost limit: Int) async throws -> [Schedule] {
         let now = clock.now
         let due = try await read { db in
@@ -129,7 +129,7 @@ extension SQLStore {
     }
 }
 
-/// Where a list of schedules goes on.
+/// The position in a list of schedules.
 private struct Position {
     var endedAt: Instant?
     var dueAt: Instant?
@@ -149,7 +149,7 @@ private struct Position {
 }
 
 extension WriteSession {
-    /// How many records of earlier ends one end clears away: more than one, so that they do not pile up.
+    /// The number of ended schedules that each end deletes: more than one, so that they do not pile up.
     private static var clearedByEach: Int { 2 }
 
     fileprivate func noteSchedule(at dueAt: Instant, now: Instant) {
@@ -166,7 +166,7 @@ extension WriteSession {
         return true
     }
 
-    /// Ends a schedule that waits, whatever it holds.
+    /// Ends a waiting schedule, whatever its content.
     fileprivate func cancel(_ key: Key<Schedule>, of application: Key<Application>) throws -> Bool {
         guard try prepared(ScheduleStatements.cancel).run(now, key, application) > 0 else { return false }
         note(-1, .schedules, of: application)

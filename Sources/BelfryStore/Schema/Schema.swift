@@ -1,11 +1,12 @@
-/// The tables, as both engines make them, from top to bottom. What only one engine has stands in its `Schema` folder.
+/// The tables of both engines, from top to bottom. What only one engine has is in its own `Schema` folder.
 ///
-/// A table or a column that comes later is a migration of its own: one that has landed in a release is never edited.
+/// A later table or column is a migration of its own: one that was released is never edited.
 enum Schema {
     static let identifier = "0001 belfry"
 
     static let tables: [SQLText] = [
-        registry, topics, searchIndex, pushes, schedules, locations, geofences, counts, operatorService, service,
+        registry, topics, searchIndex, pushes, schedules, locations, geofences, counts, administration, idempotency,
+        node,
     ]
 
     private static let registry: SQLText = """
@@ -23,7 +24,7 @@ enum Schema {
             created_at_ms \(.bigint) NOT NULL
         ) \(.byID);
 
-        -- One that is being_deleted is hidden, and being cleared away by `Demolition`.
+        -- An application with `is_being_deleted` is hidden while `ApplicationDeletion` deletes its rows.
         CREATE TABLE application (
             id \(.key),
             \(uuid: "uuid", "NOT NULL UNIQUE"),
@@ -36,8 +37,8 @@ enum Schema {
         ) \(.byID);
         CREATE INDEX application_tenant ON application (tenant_id);
 
-        -- The kinds are listed in `PlatformKind` alone, so that a further one needs no migration. One that is deleted is
-        -- hidden, and being cleared away by `Retirement`.
+        -- The kinds are listed in `PlatformKind` alone, so that a new one needs no migration. A platform with
+        -- `is_deleted` is hidden while `PlatformDeletion` deletes its rows.
         CREATE TABLE platform (
             id \(.key),
             \(uuid: "uuid", "NOT NULL UNIQUE"),
@@ -58,7 +59,7 @@ enum Schema {
         ) \(.byID);
         CREATE INDEX platform_application ON platform (application_id);
 
-        -- Why the provider of a platform could not be connected to when that last failed.
+        -- The last connection fault of a platform's provider.
         CREATE TABLE connection_fault (
             platform_id \(.bigint) PRIMARY KEY REFERENCES platform (id) ON DELETE CASCADE,
             kind text NOT NULL,
@@ -68,7 +69,7 @@ enum Schema {
         """
 
     private static let topics: SQLText = """
-        -- Ids are never used twice, so that one in a device's row that names nothing does no harm.
+        -- Ids are never reused, so an id left in a device's row is harmless.
         CREATE TABLE topic (
             id \(.key),
             application_id \(.bigint) NOT NULL REFERENCES application (id),
@@ -80,8 +81,8 @@ enum Schema {
         """
 
     private static let searchIndex: SQLText = """
-        -- How far the search_index has come; see `DeviceSearchIndex`. While it is written anew, `rebuild_device_id` says how far that has
-        -- come, and `rebuild_segment_id` which segments go afterwards.
+        -- The progress of the search index; see `DeviceSearchIndex`. During a rebuild, `rebuild_device_id` is its
+        -- progress, and `rebuild_segment_id` the last segment to delete afterwards.
         CREATE TABLE search_index (
             id \(.bigint) PRIMARY KEY CHECK (id = 1),
             device_id \(.bigint) NOT NULL CHECK (device_id >= 0),
@@ -98,14 +99,14 @@ enum Schema {
             devices \(.bytes) NOT NULL CHECK (length(devices) > 0)
         ) \(.byID);
 
-        -- In which places of a segment devices stand whose text has a gram of a block. The id is that of the segment and the
-        -- block's number.
+        -- The positions in a segment of the devices whose text has a gram of a block. The id combines the segment's id
+        -- and the block's number.
         CREATE TABLE search_index_posting (
             id \(.bigint) PRIMARY KEY,
             places \(.bytes) NOT NULL CHECK (length(places) > 0)
         ) \(.byID);
 
-        -- Devices whose text is no longer what the search_index says, and how often it changed.
+        -- Devices whose text has changed since the search index was written, and how often.
         CREATE TABLE search_index_stale (
             device_id \(.bigint) PRIMARY KEY,
             changes \(.bigint) NOT NULL DEFAULT 1
@@ -113,8 +114,8 @@ enum Schema {
         """
 
     private static let pushes: SQLText = """
-        -- What of a push never changes. `platforms`: the kinds of platform that the target named, with commas between them; NULL
-        -- for every kind.
+        -- The parts of a push that never change. `platforms`: the types of platform that the target named, separated by
+        -- commas; NULL for every type.
         CREATE TABLE push (
             id \(.key),
             \(uuid: "receipt_id", "NOT NULL UNIQUE"),
@@ -129,8 +130,8 @@ enum Schema {
         ) \(.byID);
         CREATE INDEX push_application ON push (application_id\(postgres: ", id"));
 
-        -- What changes of a push, apart from its content, which may be long. `has_answers`: whether it still has its batches, which
-        -- go before it.
+        -- The parts of a push that change, without its content, which may be long. `has_answers`: whether it still has
+        -- its batches, which are deleted before it.
         CREATE TABLE push_progress (
             push_id \(.bigint) PRIMARY KEY REFERENCES push (id),
             open_fan_out_count \(.bigint) NOT NULL CHECK (open_fan_out_count >= 0),
@@ -141,13 +142,13 @@ enum Schema {
             \(flag: "has_answers", true),
             CHECK ((settled_at_ms IS NOT NULL) = (open_fan_out_count = 0 AND open_batch_count = 0))
         ) \(.byID)\(.roomy);
-        -- What ages out, the oldest first.
+        -- Expired pushes, the oldest first.
         CREATE INDEX push_progress_settled ON push_progress (has_answers, settled_at_ms)
             WHERE settled_at_ms IS NOT NULL;
-        -- Pushes that are not settled, without those that are.
+        -- Unsettled pushes, without the settled ones.
         CREATE INDEX push_progress_open ON push_progress (push_id) WHERE settled_at_ms IS NULL;
 
-        -- How many devices got which answer.
+        -- The number of devices with each answer.
         CREATE TABLE tally (
             push_id \(.bigint) NOT NULL REFERENCES push (id),
             answer \(.bigint) NOT NULL CHECK (answer BETWEEN 1 AND 255),
@@ -169,8 +170,9 @@ enum Schema {
             """);
         CREATE INDEX fan_out_due ON fan_out (lane, platform_id, due_at_ms, push_id);
 
-        -- See `Page`. `claim_count` counts the claims since a courier last settled: above one, a lease lapsed. `retry_at_ms`: when
-        -- the last settlement wanted the first of the pending devices tried again (`Rests`); NULL once no device waits.
+        -- See `Batch`. `claim_count` counts the claims since the batch was last settled; above one, a lease lapsed.
+        -- `retry_at_ms`: when the first pending devices are due for another attempt (`RetryTimes`); NULL when no device
+        -- is pending.
         CREATE TABLE batch (
             id \(.key),
             push_id \(.bigint) NOT NULL REFERENCES push (id),
@@ -192,8 +194,8 @@ enum Schema {
             \(sqlite: "is_open, lane, platform_id, due_at_ms", postgres: "lane, platform_id, due_at_ms, id")
         ) WHERE is_open = true;
 
-        -- Pages that a claim could not read. Of those that were mended or written off, whose batch is closed, the note says
-        -- nothing any more; it goes with the batch.
+        -- Batches that a claim could not read. A note about a closed batch has no meaning; it is deleted with the
+        -- batch.
         CREATE TABLE damaged_batch (
             batch_id \(.bigint) PRIMARY KEY REFERENCES batch (id) ON DELETE CASCADE,
             push_id \(.bigint) NOT NULL,
@@ -203,7 +205,7 @@ enum Schema {
         """
 
     private static let schedules: SQLText = """
-        -- See `Schedule`. One that has ended stays for a while, as the answer to what became of it.
+        -- See `Schedule`. An ended schedule is kept for a while as a record of its result.
         CREATE TABLE schedule (
             id \(.key),
             application_id \(.bigint) NOT NULL REFERENCES application (id),
@@ -223,14 +225,14 @@ enum Schema {
             CHECK ((receipt_id IS NOT NULL) = (coalesce(ending, '') = 'sent')),
             CHECK ((reason IS NOT NULL) = (coalesce(ending, '') = 'refused'))
         ) \(.byID);
-        -- What the scheduler waits for, however many have ended.
+        -- The waiting schedules, however many have ended.
         CREATE INDEX schedule_due ON schedule (due_at_ms\(postgres: ", id")) WHERE ended_at_ms IS NULL;
-        -- An application's waiting ones by their due times, then its ended ones by their ends.
+        -- An application's waiting schedules by their due times, then its ended ones by their ends.
         CREATE INDEX schedule_application ON schedule (application_id, ended_at_ms, due_at_ms\(postgres: ", id"));
         """
 
     private static let locations: SQLText = """
-        -- `search`: what a keyword is looked for in, in lower case.
+        -- `search`: the text that keywords are searched in, in lower case.
         CREATE TABLE location (
             id \(.key),
             application_id \(.bigint) NOT NULL REFERENCES application (id),
@@ -265,8 +267,8 @@ enum Schema {
         """
 
     private static let geofences: SQLText = """
-        -- `phase`: see `GeofencePhase`; `due_at_ms` is when it ends. `changed_at_ms` is the stamp under which devices get the
-        -- geofence or learn that it is gone; none while no device ever got it.
+        -- `phase`: see `GeofencePhase`; `due_at_ms` is when it ends. `changed_at_ms` is the stamp under which devices
+        -- get the geofence or learn that it is gone; NULL before any device got it.
         CREATE TABLE geofence (
             id \(.key),
             application_id \(.bigint) NOT NULL REFERENCES application (id),
@@ -295,7 +297,7 @@ enum Schema {
         ) \(.byKey);
         CREATE INDEX geofence_location_location ON geofence_location (location_id, geofence_id);
 
-        -- What devices have to forget, until they would have dropped it by themselves.
+        -- Geofences that devices have to remove, until they would have dropped them by themselves.
         CREATE TABLE geofence_deletion (
             application_id \(.bigint) NOT NULL REFERENCES application (id),
             changed_at_ms \(.bigint) NOT NULL,
@@ -311,8 +313,8 @@ enum Schema {
             changed_at_ms \(.bigint) NOT NULL
         ) \(.byID);
 
-        -- See `GeofenceNotice`. It names no platform as a foreign key, since it outlives one for a moment. While one node tells
-        -- devices, `holder` keeps the others from telling them too.
+        -- See `GeofenceUpdate`. The platform is not a foreign key, since the update outlives it for a moment. While one
+        -- node notifies devices, `holder` keeps the others from notifying them too.
         CREATE TABLE geofence_update (
             platform_id \(.bigint) PRIMARY KEY,
             application_id \(.bigint) NOT NULL REFERENCES application (id),
@@ -329,9 +331,9 @@ enum Schema {
         CREATE INDEX geofence_update_application ON geofence_update (application_id);
         """
 
-    /// They name no push, platform or device as a foreign key: they are counts, and may outlive what they counted.
+    /// Push, platform and device are not foreign keys: these are counts, and may outlive what they counted.
     private static let counts: SQLText = """
-        -- By `AnalyticsKind`.
+        -- `kind`: see `AnalyticsKind`.
         CREATE TABLE push_count (
             push_id \(.bigint) NOT NULL,
             platform_id \(.bigint) NOT NULL,
@@ -340,7 +342,7 @@ enum Schema {
             PRIMARY KEY (push_id, platform_id, kind)
         ) \(.byKey);
 
-        -- An hour is so many since 1970 UTC.
+        -- `hour` counts from 1970 UTC.
         CREATE TABLE platform_count (
             platform_id \(.bigint) NOT NULL,
             hour \(.bigint) NOT NULL,
@@ -350,16 +352,15 @@ enum Schema {
         ) \(.byKey);
         CREATE INDEX platform_count_hour ON platform_count (hour);
 
-        -- That an event was counted, by the day it says it happened and a keyed hash of what makes it that event. Eight bytes
-        -- instead of a row of two hundred; among a hundred million events of a day two are taken for one in one of three
-        -- thousand days.
+        -- Counted events, by the day they claim and a keyed hash of their identity. Eight bytes instead of a row of two
+        -- hundred; among a hundred million events of a day two are taken for one on one of three thousand days.
         CREATE TABLE event_mark (
             day \(.bigint) NOT NULL,
             hash \(.bigint) NOT NULL,
             PRIMARY KEY (day, hash)
         ) \(.byKey);
 
-        -- A `location_id` of 0 is one that the app did not name.
+        -- `location_id` 0: the app named no location.
         CREATE TABLE geofence_count (
             application_id \(.bigint) NOT NULL REFERENCES application (id),
             geofence_id \(.bigint) NOT NULL,
@@ -382,9 +383,9 @@ enum Schema {
         CREATE INDEX heartbeat_last ON heartbeat (last_at_ms);
         """
 
-    private static let operatorService: SQLText = """
-        -- Found by `public_id`. Bound by its tenant and its application; to neither when it is an operator's. Revoked keys stay,
-        -- after their tenant and application too, so it names those as no foreign keys.
+    private static let administration: SQLText = """
+        -- Found by `public_id`. Bound to a tenant and an application; an operator's key to neither. Revoked keys are
+        -- kept, even after their tenant and application, so these are not foreign keys.
         CREATE TABLE admin_key (
             id \(.key),
             public_id text NOT NULL UNIQUE,
@@ -408,7 +409,7 @@ enum Schema {
         CREATE INDEX admin_key_application ON admin_key (application_id\(postgres: ", id"))
             WHERE application_id IS NOT NULL;
 
-        -- Append-only, by trigger. It outlives what it tells of.
+        -- Append-only, by trigger. A line outlives what it is about.
         CREATE TABLE audit (
             id \(.key),
             at_ms \(.bigint) NOT NULL,
@@ -424,7 +425,7 @@ enum Schema {
         CREATE INDEX audit_tenant ON audit (tenant_id\(postgres: ", id")) WHERE tenant_id IS NOT NULL;
         CREATE INDEX audit_application ON audit (application_id\(postgres: ", id")) WHERE application_id IS NOT NULL;
 
-        -- Lines of the audit log that are older were forgotten. It only rises, by trigger, and only what is behind it can be
+        -- Lines of the audit log older than this were deleted. It only rises, by trigger, and only older lines can be
         -- deleted.
         CREATE TABLE audit_horizon (
             id \(.bigint) PRIMARY KEY CHECK (id = 1),
@@ -432,10 +433,11 @@ enum Schema {
         ) \(.byID);
         """
 
-    private static let service: SQLText = """
-        -- Requests that carried an `Idempotency-Key`, and what was answered. `name`: a hash of the caller and its key. `request`: a
-        -- hash of what was asked. `held_until_ms`: while there is no answer, how long the request may still be in hand.
-        -- `content`: headers and body of the answer, sealed. `caller_kind`, `caller_id`: the `Principal` whose record it is.
+    private static let idempotency: SQLText = """
+        -- Requests that carried an `Idempotency-Key`, and their answers. `name`: a hash of the caller and its key.
+        -- `request`: a hash of the request. `held_until_ms`: without an answer, how long the request may still be
+        -- running. `content`: headers and body of the answer, sealed. `caller_kind`, `caller_id`: the `Principal` that
+        -- the record counts for.
         CREATE TABLE idempotency (
             name \(.bytes) NOT NULL PRIMARY KEY CHECK (length(name) = 32),
             request \(.bytes) NOT NULL CHECK (length(request) = 32),
@@ -452,8 +454,10 @@ enum Schema {
         ) \(.byKey);
         CREATE INDEX idempotency_created ON idempotency (created_at_ms);
         CREATE INDEX idempotency_caller ON idempotency (caller_kind, caller_id, created_at_ms);
+        """
 
-        -- See `Node`. Its own row is all that a node writes here.
+    private static let node: SQLText = """
+        -- See `Node`. A node writes only its own row.
         CREATE TABLE node (
             \(uuid: "uuid", "NOT NULL PRIMARY KEY"),
             host text NOT NULL,
@@ -466,20 +470,21 @@ enum Schema {
         """
 }
 
-/// The types of columns, and how a table is kept.
+/// The types of columns, and the options of tables.
 extension SQLText {
     fileprivate static let bigint: SQLText = "\(sqlite: "INTEGER", postgres: "bigint")"
     fileprivate static let bytes: SQLText = "\(sqlite: "BLOB", postgres: "bytea")"
     fileprivate static let double: SQLText = "\(sqlite: "REAL", postgres: "double precision")"
-    /// A number of the row, never used twice.
+    /// A row's number, never reused.
     fileprivate static let key: SQLText = """
         \(sqlite: "INTEGER PRIMARY KEY AUTOINCREMENT", postgres: "bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY")
         """
     /// Ends a table whose primary key is one number.
     fileprivate static let byID: SQLText = "\(sqlite: "STRICT")"
-    /// Ends a table whose primary key is something else.
+    /// Ends a table with any other primary key.
     fileprivate static let byKey: SQLText = "\(sqlite: "STRICT, WITHOUT ROWID")"
-    /// Ends a table whose rows are updated often: PostgreSQL leaves room beside them, so that no index hears of it.
+    /// Ends a table whose rows are updated often: PostgreSQL leaves room beside them, so that updates need not touch
+    /// indexes.
     fileprivate static let roomy: SQLText = "\(postgres: " WITH (fillfactor = 50)")"
 }
 

@@ -1,12 +1,12 @@
 import BelfryCore
 
-/// How far a database's schema is from the one this program knows.
+/// Compares a database's schema with the one this program knows.
 package struct SchemaVersion: Sendable, Hashable {
     /// Migrations done, by their names.
     package let applied: [String]
     /// Migrations this program has and the database has not.
     package let missing: [String]
-    /// Migrations the database has and this program does not know: a newer program has been here.
+    /// Migrations the database has and this program does not know: a newer program has migrated it.
     package let unknown: [String]
 
     package var isCurrent: Bool { missing.isEmpty && unknown.isEmpty }

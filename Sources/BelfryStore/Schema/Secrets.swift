@@ -1,7 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 
-/// The secrets made with the database and never changed: they name the devices and hash the tokens.
+/// The secrets made with the database and never changed: they encrypt device ids and hash tokens.
 struct Secrets: Sendable {
     let naming: DeviceNaming
     /// Also hashes events.
@@ -31,10 +31,10 @@ struct Secrets: Sendable {
         }
     }
 
-    /// What SQLite's index of tokens holds for a token's bytes: the token itself is compared too.
+    /// The hash of a token in SQLite's index: the token itself is compared too.
     func hash(ofToken bytes: [UInt8]) -> Int64 { Int64(bitPattern: tokenHash.hash(bytes)) }
 
-    /// What PostgreSQL's index of tokens holds for a token: so long that two tokens never share it.
+    /// The hash of a token in PostgreSQL's index: so long that two tokens never share it.
     func hash(_ token: DeviceToken) -> UUID {
         let halves = (tokenHash.hash(token.bytes).bigEndian, secondTokenHash.hash(token.bytes).bigEndian)
         return withUnsafeBytes(of: halves) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }

@@ -1,10 +1,10 @@
 import BelfryCore
 import Synchronization
 
-/// The line that a change leaves in the audit log, on its way there.
+/// The line that a change leaves in the audit log, before it is written.
 ///
-/// It travels with the task that makes the change, and the `Writer` puts it into the transaction of the first write it
-/// meets. So every port of the store is audited alike, and none has to know.
+/// It is a task-local value of the task that makes the change. The store writes it in the transaction of the first
+/// write the task makes, so every port is audited alike and none has to know.
 final class AuditSignature: Sendable {
     @TaskLocal static var pending: AuditSignature?
 
@@ -13,7 +13,7 @@ final class AuditSignature: Sendable {
 
     init(_ change: AuditedChange) { self.change = change }
 
-    /// Whether a transaction that holds the line was committed.
+    /// Whether a transaction with the line was committed.
     var isKept: Bool { kept.load(ordering: .acquiring) }
 
     func write(in session: some WriteSession) throws {

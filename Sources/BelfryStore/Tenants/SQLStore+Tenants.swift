@@ -81,7 +81,7 @@ enum TenantStatements {
 
     static let rename: SQLText = "UPDATE tenant /* tenants.rename */ SET name = $1 WHERE id = $2"
 
-    /// Those too that are still being cleared away: they name the tenant until they are gone.
+    /// Includes those that are still being deleted: they refer to the tenant until they are gone.
     static let applicationCount: SQLText = """
         SELECT count(*) /* tenants.application_count */ FROM application WHERE tenant_id = $1
         """

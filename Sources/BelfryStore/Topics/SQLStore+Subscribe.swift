@@ -1,8 +1,8 @@
 import BelfryCore
 
 extension SQLStore {
-    /// All subscriptions are judged before the first is written, and both is done in steps, between which others write. A
-    /// device that becomes another meanwhile takes what it still can.
+    /// All subscriptions are validated before the first is written, and both happen in steps, between which other
+    /// writes run. A device that changes meanwhile takes what it still can.
     package func subscribe(
         _ subscriptions: [Subscription], of application: Key<Application>
     ) async throws -> [Subscription.Refusal?] {
@@ -30,7 +30,7 @@ extension SQLStore {
         return plan
     }
 
-    /// Makes those that are not there, unless they are too many.
+    /// Creates those that do not exist, unless they are too many.
     private func makeTopics(_ names: Set<String>, of application: Key<Application>) async throws {
         let now = clock.now
         let missing = try await glance { try names.subtracting($0.livingTopics(names, of: application, at: now)) }

@@ -13,12 +13,12 @@ extension Topic {
 }
 
 extension SQLConnection {
-    /// The names behind a device's topic ids, sorted; without those that are gone.
+    /// The names of a device's topic ids, sorted; without deleted and expired topics.
     func topicNames(_ ids: [Int64], at now: Instant) throws -> [String] {
         try topics(ids).filter { $0.isLiving(at: now) }.map(\.name).sorted()
     }
 
-    /// Those of the topics that are there, whatever their time.
+    /// The topics that exist, expired ones included.
     func topics(_ ids: some Collection<Int64>) throws -> [Topic] {
         guard !ids.isEmpty else { return [] }
         return try prepared(TopicStatements.byIDs).all(SQLKeys(ids), as: Topic.init)

@@ -1,16 +1,16 @@
 import BelfryCore
 
-/// Takes topics away: their names at once, their posting lists in short steps.
+/// Deletes topics: their names at once, their posting lists in short steps.
 ///
-/// What is left of a deleted topic is cleared by the watch, of this process or the next. Its id is never used again, so
-/// what is left does no harm.
+/// The rest of a deleted topic is cleared by the maintenance of this process or the next. Its id is never reused, so
+/// the rest is harmless.
 struct TopicDeletion<Session: WriteSession> {
     let session: Session
 
     /// Topics deleted, or subscriptions cleared, in one step.
     private static var stride: Int { 200 }
 
-    /// From here on no device is subscribed, and the name is free.
+    /// Unsubscribes all devices and frees the name.
     func delete(_ topic: Key<Topic>, of application: Key<Application>) throws {
         try session.forgetTopics()
         try session.prepared(TopicDeletionStatements.delete).send(topic)
@@ -18,7 +18,7 @@ struct TopicDeletion<Session: WriteSession> {
         session.note(-1, .topics, of: application)
     }
 
-    /// Deletes topics whose time has come, and clears some of what is left of one.
+    /// Deletes expired topics, and clears some of the rest of a deleted one.
     func step() throws {
         let expired = try session.prepared(TopicDeletionStatements.expired).all(session.now, Self.stride) {
             (topic: Key<Topic>($0.integer(0)), application: Key<Application>($0.integer(1)))
@@ -35,7 +35,7 @@ struct TopicDeletion<Session: WriteSession> {
         for sql in [TopicDeletionStatements.clear] + Session.clearedWithTopic {
             if try session.prepared(sql).run(deletedTopics.topic, Self.stride) > 0 { return }
         }
-        // A device that has not been merged yet may still be brought into the list.
+        // A device that has not been merged yet may still be added to the list.
         guard try session.db.subscriptionMark() >= deletedTopics.lastDevice else { return }
         try session.prepared(TopicDeletionStatements.forget).send(deletedTopics.topic)
     }
@@ -44,7 +44,7 @@ struct TopicDeletion<Session: WriteSession> {
 enum TopicDeletionStatements {
     static let delete: SQLText = "DELETE FROM topic /* topic_deletion.delete */ WHERE id = $1"
 
-    /// In PostgreSQL a transaction that adds to the lists holds the topic, and so was done when it was deleted.
+    /// In PostgreSQL a transaction that adds to the lists locks the topic, and so had ended when it was deleted.
     static let note: SQLText = """
         INSERT INTO deleted_topic /* topic_deletion.note */ \(
             sqlite: "(topic_id, last_device_id) SELECT $1, coalesce(max(id), 0) FROM device",

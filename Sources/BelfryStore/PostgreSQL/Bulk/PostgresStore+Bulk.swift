@@ -44,7 +44,7 @@ extension PostgresWriteSession {
 }
 
 extension Secrets {
-    /// What the index of tokens holds for a row of `BulkTable.device`.
+    /// The token hash of a row of `BulkTable.device`.
     fileprivate func hash(of row: [BulkValue]) -> BulkValue {
         guard case .bytes(let token) = row[BulkTable.device.place(of: "token")] else { return .null }
         return .bytes(hash(DeviceToken(bytes: token)).bytes)
@@ -52,7 +52,7 @@ extension Secrets {
 }
 
 enum PostgresBulkStatements {
-    /// All rows travel as one JSON text.
+    /// All rows are sent as one JSON text.
     static func insert(into table: BulkTable) -> String {
         let columns = table.columnNames + (table.name == BulkTable.device.name ? ", token_hash" : "")
         return """

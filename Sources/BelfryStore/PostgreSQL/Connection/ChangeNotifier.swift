@@ -4,15 +4,16 @@ import Logging
 import PostgreSQL
 import Synchronization
 
-/// Tells other nodes what changed, and hears it from them.
+/// Announces changes to other nodes, and receives their announcements.
 ///
-/// What it says is a hint, apart from the transactions it is about: those that `NOTIFY` commit one after the other in all of
-/// the database. Words wait for the next round of `PostgresWatch`, so however much changes, little is said.
+/// An announcement is a hint, sent apart from the transactions it is about, because transactions that use `NOTIFY`
+/// commit one after the other in the whole database. Changes are collected until the next round of `PostgresWatch`, so
+/// however much changes, little is sent.
 final class ChangeNotifier: Sendable {
     enum Word: String, Sendable, CaseIterable {
-        /// Something may have fallen due.
+        /// Something may be due.
         case due
-        /// Applications or platforms are not what they were.
+        /// Applications or platforms have changed.
         case registryCache
     }
 
@@ -20,7 +21,7 @@ final class ChangeNotifier: Sendable {
 
     private let pool: ConnectionPool
     private let listener: Listener
-    /// So that a node does not heed itself.
+    /// Lets a node ignore its own announcements.
     private let name: String
     private let unsaid = Mutex<Set<Word>>([])
     private let logger: Logger
@@ -54,7 +55,7 @@ final class ChangeNotifier: Sendable {
 
     func notify(_ word: Word) { unsaid.withLock { _ = $0.insert(word) } }
 
-    /// Says what waits to be said.
+    /// Sends the collected changes.
     func speak() {
         let words = unsaid.withLock { unsaid in
             defer { unsaid = [] }

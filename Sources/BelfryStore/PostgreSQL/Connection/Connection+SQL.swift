@@ -8,7 +8,7 @@ extension Connection: SQLConnection {
         PostgresPostings(self, platform: platform, application: application, now: now)
     }
 
-    /// It counts rows, however many there are.
+    /// Counts rows, however many there are.
     func deviceCount(on platforms: [Key<Platform>]) throws -> Int {
         let count = prepared(PostgresDeviceStatements.count)
         return try platforms.reduce(0) { try $0 + (count.first($1) { Int($0.integer(0)) } ?? 0) }

@@ -1,9 +1,9 @@
 import BelfryCore
 import Synchronization
 
-/// The time of the database, as all nodes share it, whatever their own clocks say.
+/// The time of the database, which all nodes share whatever their own clocks say.
 ///
-/// Between two looks at the database it goes on with this machine's steady clock.
+/// Between two readings of the database it advances with this machine's monotonic clock.
 final class DatabaseClock: WallClock {
     private struct Mark {
         let time: Instant
@@ -18,7 +18,7 @@ final class DatabaseClock: WallClock {
         mark.withLock { $0.time + $0.at.duration(to: .now) }
     }
 
-    /// To be called with each time that the database told, right after it did.
+    /// Called with each time that the database returned, right after it did.
     func note(_ time: Instant) { mark.withLock { $0 = Mark(time: time, at: .now) } }
 
     func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }

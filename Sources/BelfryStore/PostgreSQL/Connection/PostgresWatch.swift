@@ -4,7 +4,7 @@ import Logging
 import PostgreSQL
 import Synchronization
 
-/// Does the housekeeping, every now and then.
+/// Runs the periodic maintenance.
 final class PostgresWatch: Sendable {
     // SAFETY: set once, and a dispatch source may be used from anywhere.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer
@@ -14,7 +14,7 @@ final class PostgresWatch: Sendable {
     private let chores: [Chore]
 
     private static let interval = DispatchTimeInterval.milliseconds(40)
-    /// Rounds between two looks at the chores.
+    /// Rounds between two checks of the jobs.
     private static let choresEvery = 25
 
     init(changeNotifier: ChangeNotifier, logger: Logger) {
@@ -55,10 +55,10 @@ final class PostgresWatch: Sendable {
     func stop() { timer.cancel() }
 }
 
-/// What one node at a time does, while the others pass by.
+/// A job that one node does at a time, while the others skip it.
 private final class Chore: Sendable {
     private let name: String
-    /// Whether it is this node's turn.
+    /// The lock that decides whether it is this node's turn.
     private let lock: String
     private let work: @Sendable (PostgresWriteSession) throws -> Void
     private let isUnderWay = Atomic(false)
@@ -69,7 +69,7 @@ private final class Chore: Sendable {
         self.work = work
     }
 
-    /// Begins unless it is under way.
+    /// Starts the job unless it is running.
     func begin(in store: PostgresStore, _ logger: Logger) {
         guard isUnderWay.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else { return }

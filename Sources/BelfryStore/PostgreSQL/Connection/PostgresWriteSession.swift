@@ -1,8 +1,8 @@
 import BelfryCore
 import PostgreSQL
 
-/// What a write sees: a connection inside a transaction, the time, and what the transaction has changed so far that others
-/// have to know.
+/// The context of a write: a connection inside a transaction, the time, and the transaction's effects that others have
+/// to learn of.
 final class PostgresWriteSession: WriteSession {
     let db: Connection
     let now: Instant
@@ -12,7 +12,7 @@ final class PostgresWriteSession: WriteSession {
     let quotaCounts: QuotaCounts
     let sharedUse: SharedUse
     var effects = Effects()
-    /// Topics to be remembered after the commit, and how many were deleted before it looked for them.
+    /// Topics to cache after the commit, and the number of deletions before they were looked up.
     var found: (topics: [TopicName: Topic], topicDeletions: Int64)?
 
     init(
@@ -47,7 +47,7 @@ final class PostgresWriteSession: WriteSession {
 enum PostgresSessionStatements {
     static let begin = "BEGIN /* session.begin */"
     static let snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY /* session.snapshot */"
-    /// Of a transaction that searches: `SearchBudget.longest`.
+    /// The limit on a transaction that searches: `SearchBudget.longest`.
     static let searchDeadline = "SET LOCAL statement_timeout = '5s' /* session.search_deadline */"
     static let commit = "COMMIT /* session.commit */"
 
@@ -56,19 +56,19 @@ enum PostgresSessionStatements {
 
     static let notify = "SELECT pg_notify($1, $2) /* session.notify */"
 
-    /// Whether this node may do the housekeeping now. The lock goes with the transaction.
+    /// Whether this node may do the maintenance now. The lock ends with the transaction.
     static let housekeeping = "SELECT pg_try_advisory_xact_lock(7236828794) /* session.housekeeping */"
 
     /// The same for the search index.
     static let indexing = "SELECT pg_try_advisory_xact_lock(7236828795) /* session.indexing */"
 
-    /// The same for a look at how far devices have come.
+    /// The same for advancing the device horizon.
     static let settling = "SELECT pg_try_advisory_xact_lock(7236828799) /* session.settling */"
 
     /// The same for the posting lists.
     static let merging = "SELECT pg_try_advisory_xact_lock(7236828797) /* session.merging */"
 
-    /// What each connection is told. An answer waits for the disk even where the server's default is not to. A node
+    /// The settings of each connection. An answer waits for the flush even where the server's default is not to. A node
     /// that is cut off inside a transaction keeps its locks for ten seconds. Plans are made once for each statement,
     /// and scan indexes from row to row however small a table is, for it may have grown by the next time.
     static let setup = """

@@ -5,15 +5,15 @@ import Synchronization
 extension PostgresStore {
     /// Runs `body` inside a transaction of its own and returns when that is durable.
     ///
-    /// `body` may run more than once: after a deadlock, or when the connection turned out to be broken. What an earlier run
-    /// changed was rolled back then.
+    /// `body` may run more than once: after a deadlock, or when the connection turned out to be broken. The changes of
+    /// an earlier run were rolled back then.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresWriteSession) throws -> Value
     ) async throws -> Value {
         do { return try await commit(body) } catch { throw error.asStoreError }
     }
 
-    /// As `write`, for what counts once however often it is said: a database that cannot be reached is waited for.
+    /// Like `write`, but retries while the database is unreachable. Only for idempotent writes.
     func insist<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresWriteSession) throws -> Value
     ) async throws -> Value {
@@ -41,8 +41,8 @@ extension PostgresStore {
         return value
     }
 
-    /// Runs it on another connection if the first one broke before its commit was sent. It is not cancelled with its caller,
-    /// who could not know then what came of it.
+    /// Runs it on another connection if the first one broke before its commit was sent. It is not cancelled with its
+    /// caller, who could not know the result then.
     private func run<Value: Sendable>(_ transaction: Transaction<Value>) async throws -> (Value, Effects) {
         do {
             return try await pool.run(isCancellable: false) { try transaction.run(on: $0) }
@@ -51,7 +51,7 @@ extension PostgresStore {
         }
     }
 
-    /// Has a write run, and returns at once. Its audit line is not written. Errors are as they came.
+    /// Starts a write, and returns at once. Its audit line is not written. Errors are passed on unchanged.
     func enqueueWrite<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresWriteSession) throws -> Value,
         then: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -101,14 +101,14 @@ extension PostgresStore {
     }
 }
 
-/// A write on its way through the database.
+/// A write and its attempts.
 private final class Transaction<Value: Sendable>: Sendable {
     private let store: PostgresStore
     private let body: @Sendable (PostgresWriteSession) throws -> Value
     private let signature: AuditSignature?
     private let hasSentCommit = Atomic(false)
 
-    /// Times that a transaction which met another is run.
+    /// How often a transaction that conflicts with another is tried.
     private static var attemptsMax: Int { 6 }
 
     init(
@@ -120,7 +120,7 @@ private final class Transaction<Value: Sendable>: Sendable {
         self.signature = signature
     }
 
-    /// Whether its commit was sent, so that it may stand.
+    /// Whether its commit was sent, so that it may have succeeded.
     var isCommitting: Bool { hasSentCommit.load(ordering: .acquiring) }
 
     func run(on connection: Connection) throws -> (Value, Effects) {
@@ -142,7 +142,7 @@ private final class Transaction<Value: Sendable>: Sendable {
         let session = try store.begin(on: connection)
         let value = try body(session)
         try signature?.write(in: session)
-        // What was sent and not answered yet may still be refused; a commit would then not be one.
+        // What was sent and not answered yet may still fail; a commit would then not be one.
         hasSentCommit.store(true, ordering: .releasing)
         store.observer.transactionEnded(after: begun.duration(to: .now))
         try connection.prepared(PostgresSessionStatements.commit).run()
@@ -153,6 +153,6 @@ private final class Transaction<Value: Sendable>: Sendable {
 }
 
 extension PostgresError {
-    /// Whether the transaction met another one, and may succeed when it is run again.
+    /// Whether the transaction conflicted with another one, and may succeed when it is retried.
     fileprivate var meetsAnother: Bool { isWorthRepeating || sqlState == .uniqueViolation }
 }

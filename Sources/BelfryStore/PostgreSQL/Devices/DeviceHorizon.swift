@@ -1,21 +1,21 @@
 import BelfryCore
 import PostgreSQL
 
-/// Up to which device none comes any more.
+/// The highest device id up to which no transaction can still insert.
 ///
-/// Ids do not ascend as commits do: the transaction that took an id may commit later. So it is the newest that there was when the
-/// oldest transaction of now had not begun. A reader of devices in the order of their ids goes no further
-/// (`DeviceSearchIndex`, `PostgresSubscriptionMerge`).
+/// Ids are taken before commit, so commits may arrive out of order. The horizon is the newest id of a time before the
+/// oldest open transaction began. Readers that scan by id stop here (`DeviceSearchIndex`, `PostgresSubscriptionMerge`).
 struct DeviceHorizon {
     let session: PostgresWriteSession
 
-    /// Looks how far devices have come, once no transaction of the last look is open any more.
+    /// Advances the horizon, once all transactions that were open at the last step have ended.
     func step() throws {
         let look = try session.prepared(HorizonStatements.lastLook).first { row in
             (settled: row.integer(0), newest: row.integer(1), isPassed: row.bool(2))
         }
         guard let look, look.isPassed else { return }
-        // In this order: who has taken an id by now has a number by which the next statement knows its transaction.
+        // Fixed order: a transaction that has taken an id by now has a number by which the next statement recognises
+        // it.
         let newest = try session.prepared(HorizonStatements.newestDevice).first { $0.integer(0) } ?? 0
         guard newest > look.settled else { return }
         try session.prepared(HorizonStatements.set).run(look.newest, newest)

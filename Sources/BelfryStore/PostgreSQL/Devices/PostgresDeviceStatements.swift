@@ -1,14 +1,13 @@
-/// A column with a zero added to it is in no index: what names rows by their keys looks them up by those, whatever the planner
-/// believes of a table that was empty when it was last counted.
+/// Adding zero to a column keeps it out of every index: statements that name rows by their keys look them up by the
+/// primary key, whatever the planner believes of a table that was empty when it was last analyzed.
 enum PostgresDeviceStatements {
-    /// Looks each up in `device_token`. Two platforms may know one token, so there may be more than is asked for.
+    /// Looks each up in `device_token`. Two platforms may know one token, so it may find more rows than requested.
     static let byToken = """
         SELECT id /* devices.by_token */ FROM device
          WHERE token_hash = ANY ($2) AND token_hash IS NOT NULL AND platform_id + 0 = ANY ($1)
         """
 
-    /// Held until the transaction ends. In the order of their ids, so that of two who want the same ones neither waits for
-    /// the other.
+    /// Locks the rows until the transaction ends. Fixed lock order; avoids deadlocks.
     static let hold = """
         SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
                os, os_version, model, manufacturer, alias, platform_id /* devices.hold */
@@ -18,7 +17,7 @@ enum PostgresDeviceStatements {
            FOR UPDATE
         """
 
-    /// Returns those that were inserted: of a token that was registered elsewhere meanwhile, none is.
+    /// Returns the inserted devices; a token that was registered elsewhere meanwhile is skipped.
     static let insert = """
         INSERT INTO device /* devices.insert */ (
             platform_id, reach, registered_at_ms, token_hash, token, topics, custom_user_id,
@@ -32,18 +31,18 @@ enum PostgresDeviceStatements {
         RETURNING id, platform_id, token_hash
         """
 
-    /// What an app that merely says hello again changes: no index.
+    /// A registration that changes nothing: updates no index.
     static let touch = "UPDATE device /* devices.touch */ SET registered_at_ms = $1 WHERE id = ANY ($2)"
 
-    /// Frees tokens, so that others can have them.
+    /// Frees tokens for other devices.
     static let evict = """
         UPDATE device /* devices.evict */ SET reach = 0, token = NULL, token_hash = NULL WHERE id = ANY ($1)
         """
 
-    /// Deactivates one that is held.
+    /// Deactivates a device whose row is locked.
     static let cede = "UPDATE device /* devices.cede */ SET reach = 0 WHERE id = $1"
 
-    /// Deactivates those that registered before the time of their verdict. Looks each up in the primary key.
+    /// Deactivates devices that registered before the time of their verdict. Looks each up in the primary key.
     static let delete = """
         UPDATE device /* devices.delete */ SET reach = 0
           FROM unnest($2, $3) AS dead (id, since_ms)

@@ -1,21 +1,21 @@
 import BelfryCore
 import PostgreSQL
 
-/// Reads the posting lists of one platform, all from the transaction that it is in.
+/// Reads the posting lists of one platform within its transaction.
 ///
-/// A device that is merged meanwhile may be met twice, in its list and among those not merged, and is returned once.
+/// A device that is merged meanwhile may be found twice, in its list and among those not merged, and is returned once.
 final class PostgresPostings: SQLPostings {
     private let db: Connection
     private let platform: Key<Platform>
     private let application: Key<Application>
     private let now: Instant
     private var topicIDs: [String: Int64?] = [:]
-    /// Looked at before any list, so that none is missed who is merged meanwhile.
+    /// Read before any list, so that no device that is merged meanwhile is missed.
     private lazy var mark = Result { try db.subscriptionMark() }
     /// Devices not merged yet, by topic; see `PostgresSubscriptionMerge`.
     private lazy var unmerged = Result { try readUnmerged() }
 
-    /// - Parameter now: topics whose time has come have no list.
+    /// - Parameter now: topics that have expired have no list.
     init(_ db: Connection, platform: Key<Platform>, application: Key<Application>, now: Instant) {
         self.db = db
         self.platform = platform
@@ -68,7 +68,7 @@ final class PostgresPostings: SQLPostings {
         return Array(devices.prefix(limit))
     }
 
-    /// How many devices are subscribed to the topic.
+    /// The number of devices that are subscribed to the topic.
     func count(ofTopic name: String) throws -> Int {
         guard let topic = try topicID(name) else { return 0 }
         _ = try mark.get()
@@ -146,7 +146,7 @@ enum PostgresPostingStatements {
          LIMIT $4
         """
 
-    /// Scans the primary key, from the last block that begins at or before the place.
+    /// Scans the primary key, from the last block that begins at or before the position.
     static let blocks = """
         SELECT first_device_id, devices /* postings.blocks */ FROM subscription_block
          WHERE topic_id = $1 AND platform_id = $2 AND first_device_id >= coalesce((

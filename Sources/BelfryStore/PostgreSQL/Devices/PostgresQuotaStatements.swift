@@ -1,5 +1,6 @@
 enum PostgresQuotaStatements {
-    /// How many active devices custom user ids have on platforms, up to a limit. Scans `device_custom_user` for each.
+    /// The number of active devices of custom user ids on platforms, up to a limit. Scans `device_custom_user` for
+    /// each.
     static let userDevices = """
         SELECT platform_id, custom_user_id, count /* quotas.user_devices */
           FROM unnest($1, $2) AS wanted (platform_id, custom_user_id)

@@ -2,30 +2,30 @@ import BelfryCore
 import FoundationEssentials
 import PostgreSQL
 
-/// A registration on its way into the database, with what can be worked out without it.
+/// A registration to write, with everything that can be computed without the database.
 struct RegistrationEntry: Sendable {
     let registration: Registration
     let platform: Platform
-    /// The device that the caller takes itself for, if this database ever named it so.
+    /// The device of the caller's UUID, if this database ever issued it.
     let named: Key<Device>?
     let tokenHash: UUID
 }
 
-/// Writes many registrations down, within a write, as if each came after the one before.
+/// Writes many registrations within a write, as if each came after the one before.
 ///
-/// All rows they are about are read and held first. Then each changes them in memory, and what came of them is written with
-/// a few statements, however many there are.
+/// All affected rows are read and locked first. Then each registration changes them in memory, and the results are
+/// written with a few statements, however many there are.
 struct PostgresRegistrar {
     private let session: PostgresWriteSession
     private let entries: [RegistrationEntry]
     private var platforms: Set<Key<Platform>> = []
     /// The rows as they were read.
     private var before: [Key<Device>: DeviceRow] = [:]
-    /// The rows as they are to be, with the names of their topics.
+    /// The rows to write, with the names of their topics.
     private var rows: [Key<Device>: Draft] = [:]
     private var holders: [Holding: Key<Device>] = [:]
     private var new: [(index: Int, draft: Draft)] = []
-    /// Entries for which their application has no room.
+    /// Entries refused because a quota of their application is used up.
     private var refusals: [Int: StoreError] = [:]
 
     private struct Holding: Hashable {
@@ -40,7 +40,7 @@ struct PostgresRegistrar {
         var application: Key<Application>
     }
 
-    /// What came of one entry, before it is written.
+    /// The result of one entry, before it is written.
     private enum Fate {
         case created
         case updated(Key<Device>)
@@ -53,7 +53,7 @@ struct PostgresRegistrar {
         self.entries = entries
     }
 
-    /// What came of each, in order.
+    /// The results, in order.
     mutating func register() throws -> [Result<Device, any Error>] {
         try read()
         try checkUsers()
@@ -102,13 +102,13 @@ struct PostgresRegistrar {
 
     // MARK: Quotas
 
-    /// What a custom user id is counted for.
+    /// The custom user id that devices are counted for.
     private struct User: Hashable {
         let platform: Key<Platform>
         let id: String
     }
 
-    /// Refuses those whose custom user id, where it is new to their device, has as many devices as it may have.
+    /// Refuses entries whose custom user id, where it is new to their device, has reached its limit of devices.
     private mutating func checkUsers() throws {
         guard let limit = session.quotaCounts.quotas[.userDevices] else { return }
         let wanted = entries.map { newUser(of: $0) }
@@ -136,7 +136,7 @@ struct PostgresRegistrar {
         return device.flatMap { rows[$0]?.row.customUserID } == id ? nil : User(platform: platform, id: id)
     }
 
-    /// Refuses those whose topics would be too many new ones.
+    /// Refuses entries with too many new topics.
     private mutating func checkTopics() throws {
         for (application, indices) in Dictionary(grouping: entries.indices, by: { entries[$0].platform.applicationKey })
         {
@@ -239,7 +239,7 @@ struct PostgresRegistrar {
         return try insertNew()
     }
 
-    /// Gives the topics of all that changes their ids. Of a device that was only evicted they stay as they are.
+    /// Resolves the topics of all changed rows to ids. The topics of a device that was only evicted stay as they are.
     private mutating func nameTopics() throws {
         let changed = rows.filter { $0.value.row.registeredAt == session.now && $0.value.row.token != nil }
         guard !changed.isEmpty || !new.isEmpty else { return }
@@ -296,7 +296,7 @@ struct PostgresRegistrar {
 
     private func insertNew() throws -> [Int: Draft] {
         guard !new.isEmpty else { return [:] }
-        // In the order of the unique index: of two who insert the same tokens neither waits for the other.
+        // In the order of the unique index. Fixed lock order; avoids deadlocks.
         let drafts = new.sorted { entries[$0.index].tokenHash < entries[$1.index].tokenHash }
         let rows = drafts.map(\.draft.row)
         var keys: [UUID: [Key<Platform>: Key<Device>]] = [:]

@@ -1,12 +1,12 @@
 import BelfryCore
 import PostgreSQL
 
-/// Writes down which devices of a platform a provider knows by another token, within a write.
+/// Records the new tokens that a provider named for devices of a platform, within a write.
 struct PostgresRelocation {
     let session: PostgresWriteSession
     let platform: Key<Platform>
 
-    /// All rows they are about are read and held first, in the order of their ids.
+    /// All affected rows are read and locked first, in the order of their ids.
     func relocate(_ moves: [Settlement.Move]) throws {
         guard !moves.isEmpty else { return }
         let hashes = moves.map { session.secrets.hash($0.to) }

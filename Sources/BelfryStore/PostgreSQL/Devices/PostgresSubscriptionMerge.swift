@@ -1,22 +1,21 @@
 import BelfryCore
 import PostgreSQL
 
-/// Brings new devices into the posting lists of their topics, many at a time and in the order of the lists.
+/// Merges new devices into the posting lists of their topics, many at a time and in the order of the lists.
 ///
-/// Alone, each device costs a row and an entry of the index for each topic; a merge of thousands writes one row for all
-/// that a topic has gained. Devices beyond the mark are not merged yet: readers take their topics from their rows
+/// Alone, each device costs a row and an index entry for each topic; a merge of thousands writes one row for all
+/// devices that a topic gains. Devices past the mark are not merged yet: readers take their topics from their rows
 /// (`PostgresPostings`), and a transaction that changes those leaves the lists alone (`PostingChanges`). One node at a
-/// time merges (`PostgresWatch`), no further than the device up to which none comes any more (`DeviceHorizon`). See
-/// decision 20.
+/// time merges (`PostgresWatch`), no further than the horizon (`DeviceHorizon`). See decision 20.
 struct PostgresSubscriptionMerge {
     let session: PostgresWriteSession
-    /// Fewer new devices than these are merged only when no more come.
+    /// Fewer new devices than these are merged only when no more arrive.
     var handful: Int64 = 2_048
 
     /// Devices merged in one step.
     private static let stride = 32_768
 
-    /// Merges when there are enough new devices, or when no others came since the last look at them.
+    /// Merges when there are enough new devices, or when none arrived since the last step.
     func step() throws {
         let state = try session.prepared(PostgresSubscriptionStatements.state).first { row in
             (mark: row.integer(0), settled: row.integer(1), newest: row.integer(2))
@@ -24,7 +23,8 @@ struct PostgresSubscriptionMerge {
         guard let state, state.settled > state.mark,
             state.settled - state.mark >= handful || state.settled == state.newest
         else { return }
-        // Transactions that change topics of devices on either side of the mark are waited for, and then wait.
+        // Waits for transactions that change topics of devices on either side of the mark; later ones wait for this
+        // one.
         try session.prepared(PostgresSubscriptionStatements.holdMark).run()
         var devices: [NewSubscriber] = []
         try session.prepared(PostgresSubscriptionStatements.unmerged).each(state.mark, state.settled, Self.stride) {
@@ -39,7 +39,7 @@ struct PostgresSubscriptionMerge {
     }
 }
 
-/// A device on its way into the posting lists.
+/// A device to merge into the posting lists.
 struct NewSubscriber {
     let device: Key<Device>
     let platform: Key<Platform>
@@ -48,8 +48,8 @@ struct NewSubscriber {
 }
 
 extension PostgresWriteSession {
-    /// Writes the postings of devices beyond the mark, ascending, and moves the mark. Topics that are gone are left out; the
-    /// others stay until the transaction ends.
+    /// Writes the postings of devices past the mark, ascending, and moves the mark. Deleted topics are left out; the
+    /// others cannot be deleted until the transaction ends.
     func merge(_ devices: [NewSubscriber], until mark: Int64) throws {
         var lists: [PostingListKey: [Key<Device>]] = [:]
         let living = try holdTopics(Set(devices.lazy.flatMap(\.topics)))
@@ -69,14 +69,13 @@ extension PostgresWriteSession {
         try prepared(PostgresSubscriptionStatements.setMark).send(mark)
     }
 
-    /// The last device whose topics are in the lists. It stays that until the transaction ends.
+    /// The last device whose topics are in the lists. It does not change until the transaction ends.
     func heldSubscriptionMark() throws -> Int64 {
         try awaitMerge()
         return try db.subscriptionMark()
     }
 
-    /// From here on no merge is under way until the transaction ends, and the next statement sees what the last one
-    /// did.
+    /// Blocks merges until the transaction ends; the next statement sees what the last merge wrote.
     func awaitMerge() throws { try prepared(PostgresSubscriptionStatements.shareMark).send() }
 }
 
@@ -91,14 +90,14 @@ enum PostgresSubscriptionStatements {
 
     static let setMark = "UPDATE subscription_mark /* subscriptions.set_mark */ SET device_id = $1 WHERE id = 1"
 
-    /// The mark, the device up to which none comes any more, and the newest at the last look.
+    /// The mark, the device horizon, and the newest device at the last step.
     static let state = """
         SELECT device_id, settled_device_id, newest_device_id /* subscriptions.state */
           FROM subscription_mark CROSS JOIN device_horizon
          WHERE subscription_mark.id = 1 AND device_horizon.id = 1
         """
 
-    /// Both locks go with the transaction.
+    /// Both locks end with the transaction.
     static let holdMark = "SELECT pg_advisory_xact_lock(7236828798) /* subscriptions.hold_mark */"
 
     static let shareMark = "SELECT pg_advisory_xact_lock_shared(7236828798) /* subscriptions.share_mark */"

@@ -1,7 +1,7 @@
 import BelfryCore
 import PostgreSQL
 
-/// Which posting list: a topic's on a platform.
+/// Identifies a posting list: that of a topic on a platform.
 struct PostingListKey: Hashable, Comparable {
     let topic: Int64
     let platform: Key<Platform>
@@ -9,7 +9,7 @@ struct PostingListKey: Hashable, Comparable {
     static func < (left: Self, right: Self) -> Bool { (left.topic, left.platform) < (right.topic, right.platform) }
 }
 
-/// A row of `subscription_block`: devices that a merge brought into a list together, those of them that are left.
+/// A row of `subscription_block`: the remaining devices of those that a merge added to a list together.
 struct PostingBlockRow {
     let id: ID
     /// Ascending.
@@ -17,11 +17,11 @@ struct PostingBlockRow {
 
     struct ID: Hashable {
         let list: PostingListKey
-        /// With which it began, and which may have left it.
+        /// The first device when it was written, which may have left it.
         let first: Key<Device>
     }
 
-    /// A merge cuts here, so that a row stays on its page.
+    /// A merge splits here, so that a row stays on its page.
     static let countMax = 512
 
     init(list: PostingListKey, devices: [Key<Device>]) {
@@ -47,8 +47,7 @@ extension Row {
 }
 
 extension PostgresWriteSession {
-    /// Takes devices out of the blocks of their lists, where they are in one. In the order of the lists, so that of two
-    /// who want the same blocks neither waits for the other.
+    /// Removes devices from the blocks of their lists, where they are in one. Fixed lock order; avoids deadlocks.
     func removeFromBlocks(_ lost: [Posting]) throws {
         var blocks: [PostingBlockRow.ID: PostingBlockRow] = [:]
         try prepared(PostgresPostingBlockStatements.holding).each(
@@ -84,7 +83,7 @@ enum PostgresPostingBlockStatements {
           FROM unnest($1, $2, $3, $4, $5) AS new (topic_id, platform_id, first_device_id, device_count, devices)
         """
 
-    /// For each device the last block of its list that begins with it or before it, held until the transaction ends.
+    /// For each device the last block of its list that begins with it or before it, locked until the transaction ends.
     /// Scans the primary key backwards.
     static let holding = """
         SELECT found.topic_id, found.platform_id, found.first_device_id, found.devices, lost.device_id

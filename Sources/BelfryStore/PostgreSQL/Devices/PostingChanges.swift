@@ -1,12 +1,12 @@
 import BelfryCore
 import PostgreSQL
 
-/// What a transaction changes of posting lists: written at once, in the order of the lists.
+/// The changes that a transaction makes to posting lists: written at once, in the order of the lists.
 struct PostingChanges {
     private var gained: [Posting] = []
     private var lost: [Posting] = []
 
-    /// Moves a device, whose row is held, from some lists to others. Both are topic ids.
+    /// Moves a device, whose row is locked, from some lists to others. Both are topic ids.
     mutating func move(_ device: Key<Device>, on platform: Key<Platform>, from old: [Int64], to new: [Int64]) {
         guard old != new else { return }
         let (before, after) = (Set(old), Set(new))
@@ -17,7 +17,7 @@ struct PostingChanges {
         gained += postings(after.subtracting(before))
     }
 
-    /// Leaves out devices that are not merged yet: a merge will find what their rows say by then.
+    /// Leaves out devices that are not merged yet: a merge will read their rows as they are by then.
     func write(in session: PostgresWriteSession) throws {
         guard !gained.isEmpty || !lost.isEmpty else { return }
         let mark = try session.heldSubscriptionMark()
@@ -34,7 +34,7 @@ struct PostingChanges {
     }
 }
 
-/// That a device is on a list.
+/// The entry of a device in a list.
 struct Posting: Comparable {
     let list: PostingListKey
     let device: Key<Device>

@@ -3,9 +3,9 @@ import FoundationEssentials
 import PostgreSQL
 import Synchronization
 
-/// Registrations that wait together share a transaction, and so its trips and its wait for the disk.
+/// Combines waiting registrations into one transaction, so that they share its round trips and its flush.
 ///
-/// While some are on their way, the next gather. Two of one device or one token are never in the same transaction.
+/// While some are being written, the next gather. Two of one device or one token are never in the same transaction.
 final class RegistrationQueue: Sendable {
     fileprivate struct Waiting: Sendable {
         let entry: RegistrationEntry
@@ -19,9 +19,9 @@ final class RegistrationQueue: Sendable {
 
     private let state = Mutex(State())
 
-    /// While one transaction waits for the disk another is worked on.
+    /// While one transaction waits for its flush another does its work.
     private static let runningMax = 2
-    /// So many that wait are worth a second transaction: its trips cost the same for one.
+    /// Waiting registrations that are worth a second transaction: its round trips cost the same for one.
     private static let handful = 16
     private static let entriesMax = 256
     private static let waitingMax = 10_000
@@ -57,7 +57,7 @@ final class RegistrationQueue: Sendable {
             case .success(let results): for (waiting, result) in zip(batch, results) { waiting.answer(result) }
             case .failure(let error) where batch.count == 1 || !error.mayBeOfOne:
                 for each in batch { each.answer(.failure(error.asStoreError)) }
-            // One of them cannot be written, and the others need not suffer for it.
+            // One of them cannot be written, and must not fail the others.
             case .failure: for each in batch { runAlone(each, in: store) }
             }
             state.withLock { $0.running -= 1 }
@@ -76,7 +76,7 @@ final class RegistrationQueue: Sendable {
 }
 
 extension RegistrationQueue.State {
-    /// Those that are to share the next transaction; nil when there are none, or enough are under way.
+    /// The registrations of the next transaction; nil when there are none, or enough transactions are running.
     fileprivate mutating func next(_ entriesMax: Int, runningMax: Int, handful: Int) -> [RegistrationQueue.Waiting]? {
         guard running < runningMax, waiting.count >= (running == 0 ? 1 : handful) else { return nil }
         var devices: Set<Key<Device>> = []
@@ -103,7 +103,7 @@ extension RegistrationQueue.State {
 }
 
 extension Error {
-    /// Whether it may be about one of many writes, and not about the database.
+    /// Whether the error may concern one of many writes, and not the database.
     fileprivate var mayBeOfOne: Bool {
         guard let error = self as? PostgresError else { return true }
         return error.isOfValues

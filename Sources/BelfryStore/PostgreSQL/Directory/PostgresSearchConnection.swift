@@ -1,16 +1,16 @@
 import BelfryCore
 import PostgreSQL
 
-/// Looks through many rows on connections of its own, so that no search takes one from deliveries.
+/// Searches many rows on its own connections, so that no search takes one from deliveries.
 ///
-/// Applications take turns, and none has all connections. Each search has a `SearchBudget`.
+/// Applications take turns, and none gets all connections. Each search has a `SearchBudget`.
 final class PostgresSearchConnection: Sendable {
     private let pool: ConnectionPool
     private let turns = TurnQueue<Key<Application>?>(
         places: PostgresSearchConnection.placesMax, waitingMax: PostgresSearchConnection.waitingMax)
 
     private static let placesMax = 2
-    /// Callers that come while so many wait are turned away. The API lets fewer in.
+    /// Further callers are turned away beyond this queue. The API admits fewer.
     private static let waitingMax = 64
 
     init(_ options: ConnectionOptions) {
@@ -21,7 +21,7 @@ final class PostgresSearchConnection: Sendable {
 
     /// Runs `body` with a snapshot, when it is the application's turn.
     ///
-    /// - Parameter application: whose rows are looked at; nil when there are none.
+    /// - Parameter application: the application whose rows are searched; nil when there are none.
     func search<Value: Sendable>(
         for application: Key<Application>?,
         _ body: @Sendable @escaping (Connection, SearchBudget) throws -> Value
@@ -45,7 +45,8 @@ final class PostgresSearchConnection: Sendable {
 }
 
 extension Connection {
-    /// The database ends a statement that takes longer than a whole search may; between statements the budget is looked at.
+    /// The database ends a statement that takes longer than a whole search may; between statements the budget is
+    /// checked.
     fileprivate func bounded<Value>(
         by budget: SearchBudget, _ body: (Connection, SearchBudget) throws -> Value
     ) throws -> Value {

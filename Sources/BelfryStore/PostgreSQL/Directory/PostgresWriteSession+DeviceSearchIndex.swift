@@ -5,7 +5,7 @@ extension PostgresWriteSession {
     /// Nodes count devices in `SharedUse`.
     func noteIndexed(_ counts: [Int64: Int], until device: Int64) {}
 
-    /// To be told of devices whose token, custom user id or alias changed.
+    /// Called for devices whose token, custom user id or alias changed.
     func noteStaleDevices(_ devices: [Key<Device>]) throws {
         guard !devices.isEmpty else { return }
         try prepared(PostgresSearchIndexStatements.noteStaleDevices).send(PostgresArray(devices.sorted()))
@@ -13,7 +13,7 @@ extension PostgresWriteSession {
 }
 
 enum PostgresSearchIndexStatements {
-    /// Those that are noted already are locked: they stay stale until this transaction has ended.
+    /// Devices that are stale already are locked: they stay stale until this transaction has ended.
     static let noteStaleDevices = """
         INSERT INTO search_index_stale /* search_index.note_stale */ (device_id)
         SELECT device_id FROM unnest($1) AS changed (device_id)

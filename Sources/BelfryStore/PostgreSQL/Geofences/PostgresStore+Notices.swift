@@ -2,7 +2,7 @@ package import BelfryCore
 import PostgreSQL
 
 extension PostgresStore {
-    /// For so long no other node tells devices what this one is about to tell them.
+    /// How long a node reserves an update.
     private static let updateLease = Duration.seconds(30)
 
     package func dueGeofenceUpdates(atMost limit: Int) async throws -> [GeofenceUpdate] {
@@ -21,7 +21,7 @@ extension PostgresStore {
 }
 
 extension GeofenceUpdateStatements {
-    /// Those that are due and that no other node holds. Scans `geofence_update_due`.
+    /// Due updates that no other node has reserved. Scans `geofence_update_due`.
     static let claim = """
         WITH due /* geofence_updates.claim */ AS MATERIALIZED (
             SELECT platform_id FROM geofence_update

@@ -30,9 +30,9 @@ extension PostgresWriteSession {
     }
 }
 
-/// What is claimed is leased by moving its due time to the end of the lease, so nothing ever needs rescuing.
+/// Claiming leases work: the due time moves to the end of the lease, so that expired leases need no recovery.
 enum PostgresClaimStatements {
-    /// Leaps through `batch_due` from one lane and platform to the next.
+    /// A loose index scan over `batch_due`: one step for each lane and platform.
     static let batchBids = """
         WITH RECURSIVE bidder /* batches.bids */ AS (
             (SELECT lane, platform_id, due_at_ms FROM batch
@@ -51,7 +51,7 @@ enum PostgresClaimStatements {
          ORDER BY lane, platform_id
         """
 
-    /// Leaps through `fan_out_due` from one lane and platform to the next.
+    /// A loose index scan over `fan_out_due`: one step for each lane and platform.
     static let fanOutBids = """
         WITH RECURSIVE bidder /* fan_outs.bids */ AS (
             (SELECT lane, platform_id, due_at_ms FROM fan_out ORDER BY lane, platform_id, due_at_ms LIMIT 1)
@@ -68,7 +68,7 @@ enum PostgresClaimStatements {
          ORDER BY lane, platform_id
         """
 
-    /// Scans `batch_due`, and passes over what another node is claiming.
+    /// Scans `batch_due`, and skips what another node is claiming.
     static let batches = """
         WITH due /* batches.claim */ AS MATERIALIZED (
             SELECT id, due_at_ms FROM batch
@@ -84,7 +84,7 @@ enum PostgresClaimStatements {
                   coalesce(retry_at_ms, due.due_at_ms)
         """
 
-    /// As `batches`, but waits for those that are being claimed or settled: none is left behind.
+    /// Like `batches`, but waits for those that are being claimed or settled, so that none is left out.
     static let allBatches = """
         WITH due /* platform_deletion.claim_batches */ AS MATERIALIZED (
             SELECT id, due_at_ms FROM batch
@@ -100,7 +100,7 @@ enum PostgresClaimStatements {
                   coalesce(retry_at_ms, due.due_at_ms)
         """
 
-    /// Scans `fan_out_due`, and passes over what another node is claiming.
+    /// Scans `fan_out_due`, and skips what another node is claiming.
     static let fanOuts = """
         WITH due /* fan_outs.claim */ AS MATERIALIZED (
             SELECT push_id, platform_id, due_at_ms FROM fan_out

@@ -3,11 +3,11 @@ import Logging
 import PostgreSQL
 import Synchronization
 
-/// How many devices and bytes of content this node has added to applications since it last wrote that down, and the comparison of
-/// all that is counted in memory with what other nodes did.
+/// The devices and bytes of content that this node has added to applications since it last stored that, and the
+/// comparison of all counts in memory with other nodes.
 ///
-/// A row for each application that every registration changed would have them wait for one another. So each node writes
-/// down once a second what it has added, and reads the sum of all. What came since is forgotten by a crash: the use is then off
+/// If every registration changed a row for each application, registrations would wait for one another. So each node
+/// stores once a second what it has added, and reads the sum of all. A crash loses what came since: the use is then off
 /// by that much.
 final class SharedUse: Sendable {
     private struct State {
@@ -17,18 +17,18 @@ final class SharedUse: Sendable {
 
     private let state = Mutex(State())
 
-    /// Those quotas whose use is written down; the others are counted in their tables.
+    /// Quotas whose use is stored; the others are counted in their tables.
     static func isWrittenDown(_ quota: Quota) -> Bool { quota == .devices || quota == .content }
 
     var isUnwritten: Bool { state.withLock { !$0.deltas.isEmpty } }
 
-    /// What the row lacks; nil for what is counted in its table.
+    /// What the row does not include yet; nil for a quota that is counted in its table.
     func unwrittenUse(_ account: QuotaAccount) -> Int? {
         guard Self.isWrittenDown(account.quota) else { return nil }
         return state.withLock { $0.deltas[account] ?? 0 }
     }
 
-    /// To be told of what a transaction changed once it is committed.
+    /// Called with the changes of each committed transaction.
     func add(_ changes: QuotaChanges) {
         guard !changes.deltas.isEmpty else { return }
         state.withLock { state in
@@ -38,7 +38,7 @@ final class SharedUse: Sendable {
         }
     }
 
-    /// Writes down what was added, and counts anew what others may have changed; unless that is under way.
+    /// Stores what was added, and recounts what others may have changed; unless that is running.
     func compare(in store: PostgresStore, _ logger: Logger) {
         let stale = store.quotaCounts.stale()
         let isDue = state.withLock { state in
@@ -58,14 +58,14 @@ final class SharedUse: Sendable {
         }
     }
 
-    /// Counts anew what others may have changed.
+    /// Recounts what others may have changed.
     func count(_ accounts: [QuotaAccount], on connection: Connection, _ book: QuotaCounts) throws {
         for account in accounts {
             book.learn(try connection.quotaUse(account) + (unwrittenUse(account) ?? 0), of: account)
         }
     }
 
-    /// Writes down what was added, and returns when it is.
+    /// Stores what was added; durable when it returns.
     func writeDown(on connection: Connection, _ book: QuotaCounts) throws {
         let deltas = state.withLock { $0.deltas }
         let applications = Set(deltas.keys.compactMap(\.application)).sorted()
@@ -95,7 +95,7 @@ final class SharedUse: Sendable {
 }
 
 enum SharedUseStatements {
-    /// Nothing for an application that is no more.
+    /// Does nothing for a deleted application.
     static let add = """
         INSERT INTO application_use /* shared_use.add */ (application_id, device_count, content_bytes)
         SELECT id, greatest(0, $2), greatest(0, $3) FROM application WHERE id = $1

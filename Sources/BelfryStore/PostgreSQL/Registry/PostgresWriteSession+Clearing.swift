@@ -1,5 +1,5 @@
 extension PostgresWriteSession {
-    /// Nodes write down what they count; see `SharedUse`.
+    /// Nodes store what they count; see `SharedUse`.
     static let countsDeleted = true
 
     static let clearedWithPlatform: [SQLText] = [PostgresClearingStatements.ofPlatform]

@@ -7,7 +7,7 @@ struct Migration: Sendable {
     let run: @Sendable (Connection) throws -> Void
 }
 
-/// The migrations, and what of them a database has.
+/// The migrations, and which of them a database has.
 enum PostgresSchema {
     static let migrations = [
         Migration(identifier: Schema.identifier) { connection in
@@ -17,8 +17,8 @@ enum PostgresSchema {
         }
     ]
 
-    /// Brings the schema up to date, unless a newer program has been at it. One node does, while others wait; each
-    /// migration is a transaction, so that one that dies leaves nothing behind.
+    /// Brings the schema up to date, unless a newer program has migrated it. One node migrates, while others wait; each
+    /// migration is a transaction, so that an interrupted one leaves nothing behind.
     static func migrate(_ connection: Connection) throws {
         try connection.prepared(SchemaStatements.lock).run()
         defer { _ = try? connection.prepared(SchemaStatements.unlock).run() }
@@ -33,7 +33,7 @@ enum PostgresSchema {
         }
     }
 
-    /// What migrations the database has.
+    /// The migrations that a database has.
     static func version(of connection: Connection) throws -> SchemaVersion {
         let isThere = try connection.prepared(SchemaStatements.isThere).first { $0.bool(0) } ?? false
         let applied = isThere ? try connection.prepared(SchemaStatements.applied).all { $0.text(0) } : []
@@ -42,7 +42,7 @@ enum PostgresSchema {
 }
 
 enum SchemaStatements {
-    /// Who holds this number migrates; others wait.
+    /// The advisory lock that lets one node migrate.
     static let lock = "SELECT pg_advisory_lock(7236828793) /* schema.lock */"
     static let unlock = "SELECT pg_advisory_unlock(7236828793) /* schema.unlock */"
 

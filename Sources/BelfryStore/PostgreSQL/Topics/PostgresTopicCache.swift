@@ -2,8 +2,8 @@ import BelfryCore
 import PostgreSQL
 import Synchronization
 
-/// Topics by name, as far as they were asked for: most devices share few topics. What it says holds until a topic is
-/// deleted, on whichever node, and no reader of how many were deleted by then is told anything older.
+/// Topics by name, as far as they were looked up: most devices share few topics. An entry is valid until any node
+/// deletes a topic; readers know how many were deleted, and are given nothing older.
 final class PostgresTopicCache: Sendable {
     typealias Topics = [Key<Application>: [String: Topic]]
 
@@ -16,12 +16,12 @@ final class PostgresTopicCache: Sendable {
 
     private let state = Mutex(State())
 
-    /// Forgets all beyond this many, so that an app that invents names takes no memory.
+    /// Beyond this many entries all are dropped, so that an app that invents names takes no memory.
     private static let countMax = 100_000
-    /// A database that was brought back from a backup may have deleted as many, and know other topics.
+    /// A database that was restored from a backup may have the same number of deletions, and other topics.
     private static let ageMax = Duration.seconds(60)
 
-    /// Those known since so many deletions.
+    /// The topics looked up since that many deletions.
     func topics(since topicDeletions: Int64) -> Topics {
         state.withLock { state in
             if state.begunAt.duration(to: .now) > Self.ageMax { state = State() }
@@ -29,7 +29,7 @@ final class PostgresTopicCache: Sendable {
         }
     }
 
-    /// To be told of topics once the transaction that found or made them has committed.
+    /// Called with topics once the transaction that found or created them has committed.
     func learn(_ topics: [TopicName: Topic], since topicDeletions: Int64) {
         state.withLock { state in
             guard topicDeletions >= state.topicDeletions else { return }
@@ -43,7 +43,7 @@ final class PostgresTopicCache: Sendable {
 }
 
 extension PostgresWriteSession {
-    /// The topics of that book as of now, when so many were deleted.
+    /// The cached topics, given the current number of deletions.
     func knownTopics() throws -> (topics: PostgresTopicCache.Topics, topicDeletions: Int64) {
         let topicDeletions = try prepared(PostgresTopicDeletionStatements.count).first { $0.integer(0) } ?? 0
         return (topicCache.topics(since: topicDeletions), topicDeletions)

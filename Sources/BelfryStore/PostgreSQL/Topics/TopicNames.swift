@@ -1,7 +1,7 @@
 import BelfryCore
 import PostgreSQL
 
-/// A topic as it is written: names are an application's own.
+/// The name of a topic within its application.
 struct TopicName: Hashable, Comparable {
     let application: Key<Application>
     let name: String
@@ -10,8 +10,8 @@ struct TopicName: Hashable, Comparable {
 }
 
 extension PostgresWriteSession {
-    /// The topics of these names, which are made where there are none. Another may delete them before this transaction
-    /// ends: then it is as if they had been deleted behind it.
+    /// The topics of these names, created where they do not exist. Another transaction may delete them before this one
+    /// ends: the result is as if they had been deleted after it.
     func intern(_ wanted: Set<TopicName>) throws -> [TopicName: Topic] {
         var topics = try db.livingTopics(wanted, at: now)
         for name in wanted.sorted() where topics[name] == nil {
@@ -25,7 +25,7 @@ extension PostgresWriteSession {
             let old = try prepared(TopicStatements.byName).first(application, name, as: Topic.init)
             if let old, old.isLiving(at: now) { return .existed(old) }
             if let old { try TopicDeletion(session: self).delete(old.key, of: application) }
-            // Another node may make it at the same time; then it is found in the next round.
+            // Another node may create it at the same time; then it is found in the next round.
             let key = try prepared(PostgresTopicStatements.insert).first(application, name, expiresAt) {
                 Key<Topic>($0.integer(0))
             }
@@ -48,7 +48,7 @@ extension PostgresWriteSession {
         return max(0, limit - (try use(QuotaAccount(.topics, of: application))))
     }
 
-    /// Those of the names that a topic has, even one whose time has come.
+    /// The names that a topic has, expired topics included.
     func existing(_ names: Set<TopicName>) throws -> Set<TopicName> {
         guard !names.isEmpty else { return [] }
         let ordered = names.sorted()
@@ -59,16 +59,17 @@ extension PostgresWriteSession {
         return found
     }
 
-    /// First, so that of two who delete neither waits for the other's topics.
+    /// Comes first. Fixed lock order; avoids deadlocks.
     func forgetTopics() throws { try prepared(PostgresTopicDeletionStatements.countOn).send() }
 
-    /// Those of the topics that live, and stay until the transaction ends, as a write that brings devices into their lists needs.
+    /// The topics that exist, locked against deletion until the transaction ends, for a write that adds devices to
+    /// their lists.
     func holdTopics(_ ids: Set<Int64>) throws -> Set<Int64> {
         guard !ids.isEmpty else { return [] }
         return Set(try prepared(PostgresTopicStatements.hold).all(PostgresArray(ids.sorted()), now) { $0.integer(0) })
     }
 
-    /// The names behind topic ids, without those that are gone.
+    /// The names of topic ids, without deleted topics.
     func livingTopics(_ ids: Set<Int64>) throws -> [Int64: String] {
         guard !ids.isEmpty else { return [:] }
         let topics = try db.topics(ids.sorted())
@@ -112,7 +113,7 @@ enum PostgresTopicStatements {
              LIMIT 1) AS found
         """
 
-    /// Those that live. They are not deleted until the transaction ends.
+    /// The topics that exist. They are not deleted until the transaction ends.
     static let hold = """
         SELECT id /* topics.hold */ FROM topic
          WHERE id = ANY ($1) AND (expires_at_ms IS NULL OR expires_at_ms > $2)

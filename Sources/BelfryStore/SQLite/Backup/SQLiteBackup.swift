@@ -3,16 +3,17 @@ import GRDB
 
 /// Copies of a database file.
 package enum SQLiteBackup {
-    /// What a copy holds.
+    /// The content of a copy.
     package struct Findings: Sendable {
         package let schema: SchemaVersion
-        /// Those of applications and platforms. Kept answers are of no use a day later.
+        /// The seals of applications and platforms. Stored answers are useless a day later.
         package let seals: [SealedSecret]
     }
 
     /// Copies the database at `path` as it is at one moment, while others may write it. The copy is one file.
     ///
-    /// Source: sqlite.org/backup.html. In one step, from a snapshot: writers go on meanwhile, and the log grows until it is done.
+    /// Source: sqlite.org/backup.html. In one step, from a snapshot: writers go on meanwhile, and the log grows until
+    /// it is done.
     package static func copy(from path: String, to copy: String) throws {
         try asStoreError {
             let source = try DatabaseQueue(path: path, configuration: reading)
@@ -80,7 +81,7 @@ package enum SQLiteBackup {
 }
 
 enum BackupStatements {
-    /// Otherwise it would need its log and its index beside it. Source: sqlite.org/wal.html.
+    /// Otherwise its log and its index would be needed beside it. Source: sqlite.org/wal.html.
     static let oneFile = "PRAGMA journal_mode = DELETE /* backup.one_file */"
     static let check = "PRAGMA integrity_check /* backup.check */"
     static let alone = "PRAGMA locking_mode = EXCLUSIVE /* backup.alone */"

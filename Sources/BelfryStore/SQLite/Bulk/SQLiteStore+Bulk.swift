@@ -31,7 +31,7 @@ extension SQLiteStore: BulkStore {
 }
 
 extension Secrets {
-    /// What the index of tokens holds for a row of `BulkTable.device`.
+    /// The token hash of a row of `BulkTable.device`.
     fileprivate func hash(of row: [BulkValue]) -> BulkValue {
         guard case .bytes(let token) = row[BulkTable.device.place(of: "token")] else { return .null }
         return .integer(hash(ofToken: token))

@@ -3,11 +3,11 @@ import GRDBSQLite
 import Logging
 import Synchronization
 
-/// Moves the write-ahead log into the file beside the writer, so that no write waits for it.
+/// Copies the write-ahead log into the database file beside the writer, so that no write waits for it.
 ///
-/// The bulk is moved and brought to the disk by a connection of its own while the writer goes on, then what was written
-/// meanwhile; the little that is left is moved between two transactions of the writer. The log then starts again from its
-/// beginning, so its size stays near `framesMax`.
+/// The bulk is copied and flushed by a connection of its own while the writer goes on, then what was written meanwhile;
+/// the small rest is copied between two transactions of the writer. The log then restarts from its beginning, so its
+/// size stays near `framesMax`.
 final class Checkpoints: Sendable {
     private let pool: DatabasePool
     private let mover: DatabaseQueue
@@ -15,11 +15,11 @@ final class Checkpoints: Sendable {
     private let frames = FrameCount()
     private let isRunning = Atomic(false)
 
-    /// Pages of 4 KiB. Each page is moved once however often the log holds it, so rarer is cheaper.
+    /// Pages of 4 KiB. Each page is copied once however often the log contains it, so a larger interval is cheaper.
     static let framesMax = 20_000
-    /// From here on the writer waits for readers of the log to finish, so that it can begin anew.
+    /// At this size the writer waits for readers of the log to finish, so that it can restart.
     static let framesLimit = 4 * framesMax
-    /// How often the mover goes over the log before the writer does.
+    /// How often the log is copied before the writer completes the rest.
     private static let rounds = 2
 
     init(pool: DatabasePool, logger: Logger) throws {
@@ -33,7 +33,7 @@ final class Checkpoints: Sendable {
         pool.unsafeReentrantWrite { frames.listen(on: $0.sqliteConnection) }
     }
 
-    /// Moves everything, and ends.
+    /// Copies everything, and ends.
     func finish() async throws {
         try mover.close()
         try await pool.writeWithoutTransaction { db in
@@ -43,7 +43,7 @@ final class Checkpoints: Sendable {
         }
     }
 
-    /// To be called after each commit.
+    /// Called after each commit.
     func note() {
         let frames = frames.count
         guard frames >= Self.framesMax else { return }
@@ -71,8 +71,8 @@ final class Checkpoints: Sendable {
 }
 
 extension Database {
-    /// Waits until what was moved is on the disk, so that the writer need not: SQLite itself waits only where all is moved.
-    /// What fails here fails again, and is told of, when SQLite waits.
+    /// Waits until what was copied is on the disk, so that the writer need not: SQLite itself waits only when all is
+    /// copied. An error here occurs again, and is reported, when SQLite waits.
     fileprivate func flushFile() {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(sqliteConnection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK else {
@@ -82,13 +82,13 @@ extension Database {
     }
 }
 
-/// How many pages the log holds, as the writer's connection tells after each commit.
+/// The number of pages in the log, as the writer's connection reports after each commit.
 private final class FrameCount: Sendable {
     private let frames = Atomic(0)
 
     var count: Int { frames.load(ordering: .relaxed) }
 
-    /// The connection keeps this alive, for it does not say when it is closed.
+    /// The connection keeps this alive, because it does not report when it is closed.
     func listen(on connection: OpaquePointer?) {
         _ = sqlite3_wal_hook(
             connection,

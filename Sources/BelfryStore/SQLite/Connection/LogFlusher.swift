@@ -2,11 +2,11 @@ import BelfryCore
 import Dispatch
 import Foundation
 
-/// Brings what was committed to the disk, beside the writer: while one commit is on its way there, the next is made.
+/// Flushes commits to the disk beside the writer: while one commit is being flushed, the next is made.
 ///
-/// SQLite would wait for the disk inside the commit, and the writer with it. Here the connection commits without waiting
-/// (`synchronous = NORMAL`), this waits, and only then is anybody answered. A power cut takes back at most a tail of the log
-/// that no caller was told of, since the log is replayed up to its first unfinished commit.
+/// SQLite would wait for the disk inside the commit, and the writer with it. Here the connection commits without
+/// waiting (`synchronous = NORMAL`), this waits, and only then are callers answered. A power failure loses at most a
+/// tail of the log that no caller was told of, since the log is replayed up to its first incomplete commit.
 /// Source: sqlite.org/pragma.html#pragma_synchronous.
 final class LogFlusher: Sendable {
     private let queue = DispatchQueue(label: "belfry.store.flusher")
@@ -21,13 +21,13 @@ final class LogFlusher: Sendable {
         self.init { try log.sync() }
     }
 
-    /// Calls `then` when all that was committed before is on the disk, or failed to get there.
+    /// Calls `then` when all that was committed before is on the disk, or could not be flushed.
     func flush(_ then: @escaping @Sendable (Result<Void, any Error>) -> Void) {
         queue.async { then(Result { try self.sync() }) }
     }
 }
 
-/// A descriptor of the log beside SQLite's own. Closing it releases no lock, for SQLite locks the other two files.
+/// A descriptor of the log beside SQLite's own. Closing it releases no lock, because SQLite locks the other two files.
 private final class LogFile: Sendable {
     private let descriptor: Int32
 

@@ -22,7 +22,7 @@ struct SQLiteStatement: SQLStatement {
         return Int(sqlite3_changes64(sqlite3_db_handle(handle)))
     }
 
-    /// The first row, as what `body` makes of it; nil when there is none.
+    /// The first row, converted by `body`; nil when there is none.
     func first<each Value: SQLiteValue, Result>(
         _ values: repeat each Value, as body: (SQLiteRow) throws -> Result
     ) throws -> Result? {
@@ -38,24 +38,24 @@ struct SQLiteStatement: SQLStatement {
         while try step() { try body(SQLiteRow(handle: handle)) }
     }
 
-    /// As `run`, with as many values as there are.
+    /// Like `run`, with any number of values.
     func run(values: [some SQLiteValue]) throws {
         try bind(values: values)
         defer { reset() }
         while try step() {}
     }
 
-    /// Whether there is any use in another row.
+    /// Whether another row is wanted.
     enum ScanStep { case next, stop }
 
-    /// Calls `body` with each row in turn, as long as it wants more.
+    /// Calls `body` with each row in turn, until it wants no more.
     func scan<each Value: SQLiteValue>(_ values: repeat each Value, do body: (SQLiteRow) throws -> ScanStep) throws {
         try bind(repeat each values)
         defer { reset() }
         while try step(), try body(SQLiteRow(handle: handle)) == .next {}
     }
 
-    /// All rows, as what `body` makes of them.
+    /// All rows, converted by `body`.
     func all<each Value: SQLiteValue, Result>(
         _ values: repeat each Value, as body: (SQLiteRow) throws -> Result
     ) throws -> [Result] {
@@ -103,11 +103,11 @@ struct SQLiteStatement: SQLStatement {
 extension Database: SQLConnection {
     func prepared(_ sql: SQLText) throws -> SQLiteStatement { try prepared(sql.sqlite) }
 
-    /// A statement of SQLite's own, with its placeholders (`?1`, `?2`, …).
+    /// A statement for SQLite alone, with its placeholders (`?1`, `?2`, …).
     func prepared(_ sql: String) throws -> SQLiteStatement { SQLiteStatement(try cachedStatement(sql: sql)) }
 }
 
-/// The columns of the row a statement stands on, by their place.
+/// The columns of a statement's current row, by index.
 struct SQLiteRow: SQLRow {
     fileprivate let handle: OpaquePointer
 

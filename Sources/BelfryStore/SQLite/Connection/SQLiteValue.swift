@@ -2,7 +2,7 @@ import BelfryCore
 import FoundationEssentials
 import GRDBSQLite
 
-/// What a statement's parameter can be.
+/// The types of a statement's parameters.
 protocol SQLiteValue {
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32
 }

@@ -3,7 +3,7 @@ import Dispatch
 import GRDB
 import Logging
 
-/// Looks every now and then whether another process has written, and does the housekeeping.
+/// Checks periodically whether another process has written, and runs the maintenance.
 final class SQLiteWatch: Sendable {
     // SAFETY: set once, and a dispatch source may be cancelled from anywhere.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer
@@ -14,7 +14,7 @@ final class SQLiteWatch: Sendable {
         let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "belfry.store.watch"))
         timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(10))
         timer.setEventHandler {
-            // Whatever a write does, it first notices what others have written.
+            // Any write first notices what others have written.
             writer.enqueue("watch") { session in
                 try session.mergeWhenQuiet()
                 try ApplicationDeletion(session: session).resume()
@@ -42,7 +42,7 @@ final class SQLiteWatch: Sendable {
 }
 
 extension SQLiteWriteSession {
-    /// Does what new devices left undone, when none came since the last look.
+    /// Merges what new devices left, when none arrived since the last round.
     fileprivate func mergeWhenQuiet() throws {
         let last = try prepared(SQLiteSubscriptionStatements.lastDevice).first { $0.integer(0) } ?? 0
         defer { lastDeviceSeen = last }

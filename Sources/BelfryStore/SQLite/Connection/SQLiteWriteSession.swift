@@ -3,11 +3,11 @@ import GRDB
 import GRDBSQLite
 import Logging
 
-/// What a write sees: the database inside a transaction, and what the writer remembers from one to the next.
+/// The context of a write: the database inside a transaction, and what the writer caches between transactions.
 ///
-/// What it remembers mirrors committed rows; a rollback, or a commit by another process, makes it forget.
+/// The cache mirrors committed rows; a rollback, or a commit by another process, clears it.
 final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
-    // SAFETY: made before the writer's first job, and from then on touched on the writer's queue only.
+    // SAFETY: made before the writer's first job, and used only on the writer's queue afterwards.
     private let clock: any WallClock
     let secrets: Secrets
     let pushes: PushCache
@@ -15,36 +15,36 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     var contentUse = ContentUse()
     /// Topic ids by name, for the applications seen lately.
     var topics = SQLiteTopicCache()
-    /// The platforms that are not being deleted, once they are asked for.
+    /// The platforms that are not being deleted, once they are needed.
     private var statuses: [Key<Platform>: PlatformStatus]?
     /// See `SQLiteSubscriptionMerge`.
     var mark: PostingMark?
-    /// What the merge that is under way appends.
+    /// What the running merge appends.
     var gains: PostingGains?
     /// See `TokenIndex`.
     var unindexedTokens: UnindexedTokens?
-    /// The newest device, as far as this process has made it.
+    /// The newest device that this process has written.
     var newest: Int64?
-    /// The newest device at the last look of `SQLiteWatch`.
+    /// The newest device at the last round of `SQLiteWatch`.
     var lastDeviceSeen: Int64?
     var effects = Effects()
     /// Enough new devices wait to be merged into the posting lists.
     var mergeIsDue = false
-    /// Enough tokens of new devices wait to be brought into their index.
+    /// Enough tokens of new devices wait to be added to their index.
     var tokensAreDue = false
 
-    /// How many rows are counted while all writes wait: they take about a millisecond.
+    /// The most rows that are counted while all writes wait: they take about a millisecond.
     static let rowsCountedMax = 8_192
     private var countsAllRows = false
 
-    /// How many were begun.
+    /// The number of transactions begun.
     private(set) var transactions = 0
     private var connection: Database?
     private var dataVersion: Int64?
     /// Rows changed by this connection before the transaction.
     private var changesBefore: Int64 = 0
 
-    /// What claims and registrations have to know of a platform.
+    /// What claims and registrations need to know about a platform.
     struct PlatformStatus {
         let application: Key<Application>
         let isParked: Bool
@@ -99,7 +99,7 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
         forget()
     }
 
-    /// nil when there is no such platform, or no longer.
+    /// nil when there is no such platform, or it was deleted.
     func status(of platform: Key<Platform>) throws -> PlatformStatus? {
         if let statuses { return statuses[platform] }
         let rows = try prepared(PlatformStatements.all).all { row in try readable { try Platform(row) } }
@@ -133,7 +133,7 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
         return use
     }
 
-    /// Has `body` count rows however many there are.
+    /// Lets `body` count rows however many there are.
     func countingAllRows<Value>(_ body: (SQLiteWriteSession) throws -> Value) throws -> Value {
         countsAllRows = true
         defer { countsAllRows = false }

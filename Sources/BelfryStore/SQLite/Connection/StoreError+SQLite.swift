@@ -2,7 +2,7 @@ import BelfryCore
 import GRDB
 
 extension Error {
-    /// Whether the trouble lies with the disk or the file, so that every other write of the transaction has it too.
+    /// Whether the cause is the disk or the file, so that every other write of the transaction fails too.
     var isOfTheDatabaseItself: Bool {
         guard let error = self as? DatabaseError else { return false }
         return switch error.resultCode {

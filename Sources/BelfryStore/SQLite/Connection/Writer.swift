@@ -5,11 +5,11 @@ import GRDBSQLite
 import Logging
 import Synchronization
 
-/// The one writer of this process: writes that wait together share a transaction, and so the wait for the disk.
+/// The one writer of this process: waiting writes share a transaction, and so its flush.
 ///
-/// Each caller is answered when the commit is on the disk. While it is on its way there, the next transaction takes in
-/// the writes that arrive. A write that throws takes only itself back. Writes run in the order of their calls, on GRDB's
-/// writer queue, never on the cooperative pool.
+/// Each caller is answered when the commit is on the disk. While it is being flushed, the next transaction takes in the
+/// writes that arrive. A write that throws undoes only itself. Writes run in the order of their calls, on GRDB's writer
+/// queue, never on the cooperative pool.
 final class Writer: Sendable {
     private let pool: DatabasePool
     private let session: SQLiteWriteSession
@@ -17,14 +17,14 @@ final class Writer: Sendable {
     private let observer: any StoreObserver
     private let logger: Logger
     private let state = Mutex(WriterQueue())
-    /// Rung when what the writer listens for has come.
+    /// Signalled when the writer should stop waiting.
     private let wakeSignal = DispatchSemaphore(value: 0)
-    /// Called after a commit and before its callers are answered, with what the commit changed.
+    /// Called after a commit and before its callers are answered, with the effects of the commit.
     private let committed: @Sendable (Effects, SQLiteWriteSession, Writer) -> Void
 
-    /// A write that waits for its turn.
+    /// A waiting write.
     struct Job: Sendable {
-        /// Does the work, and returns what answers the caller once it is committed.
+        /// Does the work, and returns a closure that answers the caller once it is committed.
         let run: @Sendable (SQLiteWriteSession) throws -> @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
     }
@@ -44,7 +44,7 @@ final class Writer: Sendable {
 
     /// Runs `body` inside a transaction shared with others and returns when that is durable.
     ///
-    /// `body` may run more than once; what an earlier run changed was rolled back then.
+    /// `body` may run more than once; the changes of an earlier run were rolled back then.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Value
     ) async throws -> Value {
@@ -64,7 +64,7 @@ final class Writer: Sendable {
         }
     }
 
-    /// Queues housekeeping, which no caller waits for; a failure is logged.
+    /// Queues maintenance, which no caller waits for; a failure is logged.
     func enqueue(_ name: StaticString, _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Void) {
         let logger = logger
         submit(
@@ -78,7 +78,7 @@ final class Writer: Sendable {
                 }))
     }
 
-    /// Turns new writes away and returns when those that waited are done.
+    /// Refuses new writes and returns when the waiting ones are done.
     func close() async {
         await withCheckedContinuation { continuation in
             let last = Job(run: { _ in { continuation.resume() } }, fail: { _ in continuation.resume() })
@@ -108,7 +108,7 @@ final class Writer: Sendable {
         }
     }
 
-    /// Runs one batch, and comes back for the next: between two batches the queue is free for a checkpoint.
+    /// Runs one group, and is queued again for the next: between two groups the queue is free for a checkpoint.
     private func drain(_ db: Database) {
         let (next, waiting) = state.withLock { ($0.next(), $0.count) }
         observer.writesWaiting(waiting)
@@ -154,7 +154,7 @@ final class Writer: Sendable {
         commit(batch, db)
     }
 
-    /// Runs one write in a transaction of its own, after one of its batch had to be taken back.
+    /// Runs one write in a transaction of its own, after one of its group failed.
     private func runAlone(_ job: Job, _ db: Database) {
         let started = ContinuousClock.now
         do {
@@ -215,7 +215,7 @@ final class Writer: Sendable {
         let startedAt: ContinuousClock.Instant
         var jobs: [Job] = []
         var answers: [@Sendable () -> Void] = []
-        /// What the transaction waited for the disk, or for other writes meanwhile.
+        /// The time that the transaction waited for the disk, or for other writes meanwhile.
         private var idled = Duration.zero
 
         init(startedAt: ContinuousClock.Instant, jobs: [Job] = [], answers: [@Sendable () -> Void] = []) {

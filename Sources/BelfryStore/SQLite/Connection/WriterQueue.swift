@@ -1,23 +1,24 @@
-/// The writes that wait for the writer, and when the transaction that takes them in is to be committed.
+/// The waiting writes, and the decision when the transaction that takes them in is committed.
 struct WriterQueue {
     private var waiting: [Writer.Job] = []
     private var position = 0
     var isDraining = false
     var isClosed = false
-    /// The last commit is on its way to the disk.
+    /// The last commit is being flushed.
     private var isFlushing = false
-    /// So many waiting writes are worth waking the writer for; nil when it is awake.
+    /// Waiting writes that wake the writer; nil while it runs.
     private var listensFor: Int?
 
-    /// More waiting writes than this are turned away, and no transaction takes more.
+    /// More waiting writes than this are refused, and no transaction takes more.
     static let countMax = 10_000
-    /// A transaction that need not wait for the last flush takes no more writes once it has worked this long: the disk is
-    /// not to rest while writes wait for it, nor all callers to wait for one commit.
+    /// A transaction that need not wait for the last flush takes no more writes once it has worked this long: the disk
+    /// must not idle while writes wait for it, nor must all callers wait for one commit.
     static let waitMax = Duration.microseconds(500)
-    /// Writes that come while the writer waits for a flush are done by the handful, since waking it costs as much as one.
+    /// Writes that arrive while the writer waits for a flush are done several at a time, since waking it costs as much
+    /// as one.
     private static let handful = 8
 
-    /// What the writer does next, with a transaction open.
+    /// The writer's next step, with a transaction open.
     enum Step {
         case run(Writer.Job)
         case commit
@@ -27,7 +28,7 @@ struct WriterQueue {
 
     var count: Int { waiting.count - position }
 
-    /// Returns whether the writer is to be woken.
+    /// Returns whether the writer must be woken.
     mutating func append(_ job: Writer.Job) -> Bool {
         waiting.append(job)
         return count >= listensFor ?? .max && stopListening()
@@ -41,7 +42,7 @@ struct WriterQueue {
         }
         let job = waiting[position]
         position += 1
-        // Writes that never let up must not leave those behind them in memory.
+        // An endless stream of writes must not keep the finished ones in memory.
         if position >= Self.countMax / 10 {
             waiting.removeFirst(position)
             position = 0
@@ -54,8 +55,8 @@ struct WriterQueue {
         return Array(waiting[position...])
     }
 
-    /// As long as the last commit is on its way to the disk the next could not follow it, and takes in more instead: so a
-    /// slow disk gets larger transactions, and no write waits long for a fast one.
+    /// While the last commit is being flushed the next could not follow it, and takes in more instead: so a slow disk
+    /// gets larger transactions, and no write waits long for a fast one.
     mutating func step(after count: Int, worked: Duration) -> Step {
         let isFull = count >= Self.countMax
         if !isFull, isFlushing || worked < Self.waitMax, let job = next() { return .run(job) }
@@ -66,7 +67,7 @@ struct WriterQueue {
 
     mutating func beginFlush() { isFlushing = true }
 
-    /// Returns whether the writer is to be woken.
+    /// Returns whether the writer must be woken.
     mutating func endFlush() -> Bool {
         isFlushing = false
         return stopListening()

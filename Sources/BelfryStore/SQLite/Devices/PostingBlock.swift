@@ -2,13 +2,13 @@ import BelfryCore
 
 /// A row of `subscription`: devices that follow each other on one posting list, in the order of their ids.
 ///
-/// The blocks of a list do not overlap. A merge brings the devices of a topic as one row, which costs what one device
-/// would; a device that subscribes later than it came goes into the block it falls within, or makes one of its own.
+/// The blocks of a list do not overlap. A merge writes the devices of a topic as one row, which costs as much as one
+/// device would; a device that subscribes later than it registered is added to the block around it, or gets its own.
 struct PostingBlock: Hashable {
     /// Ascending, and never empty.
     private(set) var devices: [Int64]
 
-    /// A merge cuts here, so that a row stays on its page.
+    /// A merge splits here, so that a row stays on its page.
     static let countMax = 512
 
     init(_ devices: [Int64]) {
@@ -19,18 +19,18 @@ struct PostingBlock: Hashable {
     var first: Int64 { devices[0] }
     var last: Int64 { devices[devices.count - 1] }
 
-    /// Those after the first, as differences from it; nil when there are none.
+    /// The devices after the first, as differences from it; nil when there are none.
     var others: [UInt8]? {
         devices.count == 1 ? nil : DeviceList.encode(devices.dropFirst().map { Key($0 - first) })
     }
 
-    /// Does nothing when the device is there.
+    /// Does nothing when the device is in it.
     mutating func insert(_ device: Int64) {
         let place = devices.firstIndex { $0 >= device } ?? devices.endIndex
         if place == devices.endIndex || devices[place] != device { devices.insert(device, at: place) }
     }
 
-    /// What is left of the devices; nil when nothing is.
+    /// The remaining devices; nil when there are none.
     func without(_ device: Int64) -> PostingBlock? {
         let left = devices.filter { $0 != device }
         return left.isEmpty ? nil : PostingBlock(left)

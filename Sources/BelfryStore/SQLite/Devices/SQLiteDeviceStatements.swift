@@ -1,5 +1,5 @@
 enum SQLiteDeviceStatements {
-    /// Without those that `UnindexedTokens` holds.
+    /// Without those in `UnindexedTokens`.
     static let byToken = """
         SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
                os, os_version, model, manufacturer, alias, platform_id /* devices.by_token */
@@ -14,7 +14,7 @@ enum SQLiteDeviceStatements {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
         """
 
-    /// What an app that merely says hello again changes: no index.
+    /// A registration that changes nothing: updates no index.
     static let touch = "UPDATE device /* devices.touch */ SET registered_at_ms = ?1 WHERE id = ?2"
 
     static let evict = "UPDATE device /* devices.evict */ SET reach = 0, token = NULL, token_hash = NULL WHERE id = ?1"

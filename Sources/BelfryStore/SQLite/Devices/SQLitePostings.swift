@@ -12,7 +12,7 @@ final class SQLitePostings: SQLPostings {
     /// Devices that are not in all of their lists yet, by topic; see `SQLiteSubscriptionMerge`.
     private lazy var unmerged = Result { try readUnmerged() }
 
-    /// - Parameter now: topics whose time has come have no list.
+    /// - Parameter now: topics that have expired have no list.
     init(_ db: Database, platform: Key<Platform>, application: Key<Application>, now: Instant) throws {
         self.db = db
         self.platform = platform
@@ -67,7 +67,7 @@ final class SQLitePostings: SQLPostings {
         return devices
     }
 
-    /// How many devices are subscribed to the topic.
+    /// The number of devices that are subscribed to the topic.
     func count(ofTopic name: String) throws -> Int {
         guard let topic = try topicID(name) else { return 0 }
         let merged = try db.prepared(SQLitePostingStatements.topicCount).first(topic, platform) { Int($0.integer(0)) }
@@ -146,7 +146,7 @@ enum SQLitePostingStatements {
          LIMIT ?4
         """
 
-    /// Scans the primary key, from the last block that begins at or before the place.
+    /// Scans the primary key, from the last block that begins at or before the position.
     static let topic = """
         SELECT device_id, others /* postings.topic */ FROM subscription
          WHERE topic_id = ?1 AND platform_id = ?2 AND device_id >= coalesce(

@@ -1,7 +1,7 @@
 import BelfryCore
 
 extension SQLiteWriteSession {
-    /// Throws when the custom user id has as many active devices on the platform as it may have.
+    /// Throws when the custom user id has reached its limit of active devices on the platform.
     func checkDevices(ofUser id: String, on platform: Key<Platform>) throws {
         guard let limit = quotaCounts.quotas[.userDevices] else { return }
         let count = try prepared(SQLiteQuotaStatements.userDevices).first(platform, id, limit) { Int($0.integer(0)) }
@@ -10,7 +10,7 @@ extension SQLiteWriteSession {
 }
 
 enum SQLiteQuotaStatements {
-    /// SQLite would scan all active devices, which it believes to be as few.
+    /// SQLite would scan all active devices, because it estimates them to be as few.
     static let userDevices = """
         SELECT count(*) /* quotas.user_devices */
           FROM (SELECT 1 FROM device INDEXED BY device_custom_user

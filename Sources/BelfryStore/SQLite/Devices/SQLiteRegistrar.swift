@@ -1,12 +1,12 @@
 import BelfryCore
 import GRDB
 
-/// Writes one registration down, within a write.
+/// Writes one registration, within a write.
 struct SQLiteRegistrar {
     let session: SQLiteWriteSession
     let platform: Platform
     let registration: Registration
-    /// The device that the caller takes itself for, if this database ever named it so.
+    /// The device of the caller's UUID, if this database ever issued it.
     let named: Key<Device>?
     let tokenHash: Int64
 
@@ -70,8 +70,8 @@ struct SQLiteRegistrar {
         return row.device(naming: session.secrets.naming, topicNames: names)
     }
 
-    /// Brings the row to what was registered, and returns the names of its topics. A device that is known may say again what
-    /// it said before, however full the application is.
+    /// Applies the registration to the row, and returns the names of its topics. A known device may repeat its values,
+    /// however full the application is.
     private func apply(to row: inout DeviceRow) throws -> [String] {
         row.token = registration.token
         row.registeredAt = session.now
@@ -111,7 +111,7 @@ extension SQLiteWriteSession {
         try prepared(DeviceStatements.byKey).first(key, platform, as: DeviceRow.init)
     }
 
-    /// Takes the token from a device, and the device out of all lists. Its row stays.
+    /// Takes the token from a device, and removes the device from all lists. Its row stays.
     func evict(_ row: DeviceRow, on platform: Key<Platform>) throws {
         try prepared(SQLiteDeviceStatements.evict).run(row.key)
         try movePostings(of: row.key, on: platform, from: row.postings, to: [])
@@ -127,7 +127,7 @@ extension SQLiteWriteSession {
         }
     }
 
-    /// Takes an active device out of all lists. Its row stays.
+    /// Removes an active device from all lists. Its row stays.
     func deactivate(_ row: DeviceRow, on platform: Key<Platform>) throws {
         try prepared(SQLiteDeviceStatements.deactivate).run(row.key)
         try movePostings(of: row.key, on: platform, from: row.postings, to: [])

@@ -1,7 +1,7 @@
 import BelfryCore
 import GRDB
 
-/// Writes down that a provider knows a device by another token, within a write.
+/// Records the new token that a provider named for a device, within a write.
 struct SQLiteRelocation {
     let session: SQLiteWriteSession
     let platform: Key<Platform>

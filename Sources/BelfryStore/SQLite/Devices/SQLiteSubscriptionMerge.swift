@@ -1,24 +1,24 @@
 import BelfryCore
 import GRDB
 
-/// Brings new devices into the posting lists of their topics, many at a time and in the order of the lists.
+/// Merges new devices into the posting lists of their topics, many at a time and in the order of the lists.
 ///
-/// A new device with ten topics belongs on ten random pages of `subscription`. Alone, each of them would be found,
-/// changed and logged for it; a merge touches each once for thousands of devices, with one row for all that a topic has
-/// gained. Devices beyond the mark are not in the lists yet: readers take their topics from their rows
-/// (`SQLitePostings`). Since ids ascend, those follow on all that are in the lists.
+/// A new device with ten topics belongs on ten random pages of `subscription`. Alone, it would need each of them found,
+/// changed and logged; a merge touches each once for thousands of devices, with one row for all devices that a topic
+/// gains. Devices past the mark are not in the lists yet: readers take their topics from their rows (`SQLitePostings`).
+/// Since ids ascend, those come after all that are in the lists.
 ///
-/// A merge costs by its lists, and all other writes wait for its transaction. One of many lists is therefore done in
-/// steps, with other writes between them; `PostingMark` tells how far each list has come.
+/// The cost of a merge depends on the number of lists, and all other writes wait for its transaction. A merge of many
+/// lists is therefore done in steps, with other writes between them; `PostingMark` tells how far each list has come.
 struct SQLiteSubscriptionMerge {
     let session: SQLiteWriteSession
 
-    /// How many new devices make a merge due, and how many one takes. Readers look through as many rows.
+    /// The number of new devices that triggers a merge, and that one merge takes. Readers scan as many rows.
     /// See docs/decisions/0006-what-a-registration-costs.md.
     static let stride: Int64 = 8_192
-    /// How many postings one merge takes, as many as devices of ten topics each have: a device may have many more.
+    /// The most postings of one merge, as many as devices of ten topics each have: a device may have many more.
     var postingsMax = 81_920
-    /// How many lists one step appends to.
+    /// The most lists that one step appends to.
     var listsMax = 256
 
     func noteNew(_ device: Key<Device>) throws {
@@ -31,7 +31,7 @@ struct SQLiteSubscriptionMerge {
         if try session.postingMark().merge != nil || isDue() { try step() }
     }
 
-    /// A merge that is under way asks for its next step itself, unless what it appends was forgotten.
+    /// A running merge requests its next step itself, unless what it appends was dropped from the cache.
     private func isDue() throws -> Bool {
         guard let newest = session.newest else { return false }
         let mark = try session.postingMark()
@@ -43,7 +43,7 @@ struct SQLiteSubscriptionMerge {
         if try session.postingMark().device < last { try step() }
     }
 
-    /// Finds what a merge appends, which is a step of its own where it is to many lists; or appends to some lists.
+    /// Finds what a merge appends, which is a step of its own where there are many lists; or appends to some lists.
     func step() throws {
         let mark = try session.postingMark()
         if let merge = mark.merge, let gains = session.gains {
@@ -52,14 +52,14 @@ struct SQLiteSubscriptionMerge {
             return try append(gains, mark, until: merge.end)
         }
         let (gains, last) = try gains(after: mark)
-        // The last devices of a merge may have gone since it began.
+        // The last devices of a merge may have been deleted since it began.
         let end = mark.merge?.end ?? last
         guard end > mark.device else { return }
         guard gains.count > listsMax else { return try append(gains, mark, until: end) }
         try goOn(gains, PostingMark(device: mark.device, merge: mark.merge ?? PostingMark.Merge(end: end, last: nil)))
     }
 
-    /// What the lists gain that the merge has not come to, and its last device.
+    /// What the merge has yet to append, and its last device.
     private func gains(after mark: PostingMark) throws -> (gains: PostingGains, last: Int64) {
         var devices: [SubscriptionList: [Int64]] = [:]
         var last = mark.device
@@ -114,7 +114,7 @@ struct SubscriptionList: Hashable, Comparable {
     }
 }
 
-/// How far the posting lists of topics have come: of devices beyond it the rows tell the topics.
+/// The progress of the posting lists: topics of devices past it are in their rows.
 struct PostingMark: Hashable {
     /// The last device that is in all of its lists.
     let device: Int64
@@ -138,9 +138,9 @@ struct PostingMark: Hashable {
     }
 }
 
-/// What posting lists gain by a merge: devices in ascending order.
+/// What a merge appends to posting lists: devices in ascending order.
 struct PostingGains {
-    /// The first list stands last, so that it is taken without moving the others.
+    /// In reverse order, so that the first list is removed from the end.
     private var gains: [(list: SubscriptionList, devices: [Int64])]
 
     /// - Parameter devices: ascending.
@@ -148,7 +148,7 @@ struct PostingGains {
         gains = devices.map { ($0.key, $0.value) }.sorted { $0.list > $1.list }
     }
 
-    /// Of lists.
+    /// The number of lists.
     var count: Int { gains.count }
 
     mutating func insert(_ device: Int64, into list: SubscriptionList) {
@@ -168,13 +168,13 @@ struct PostingGains {
         if gains[place].devices.isEmpty { gains.remove(at: place) }
     }
 
-    /// Takes out the first lists, in their order.
+    /// Removes and returns the first lists, in their order.
     mutating func takeFirst(_ count: Int) -> [(list: SubscriptionList, devices: [Int64])] {
         defer { gains.removeLast(min(count, gains.count)) }
         return gains.suffix(count).reversed()
     }
 
-    /// Where the list stands, or would.
+    /// The index of the list, or where it would be.
     private func place(of list: SubscriptionList) -> Int {
         var (low, high) = (0, gains.count)
         while low < high {

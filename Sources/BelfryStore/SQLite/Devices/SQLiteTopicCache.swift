@@ -1,15 +1,15 @@
 import BelfryCore
 import GRDB
 
-/// Topics by name and by id, as far as they were asked for: most devices share few topics.
+/// Topics by name and by id, as far as they were looked up: most devices share few topics.
 struct SQLiteTopicCache {
     private var topics: [Key<Application>: [String: Topic]] = [:]
     private var topicsByID: [Int64: Topic] = [:]
 
-    /// Forgets all beyond this many, so that an app that invents names takes no memory.
+    /// Beyond this many entries all are dropped, so that an app that invents names takes no memory.
     private static let countMax = 100_000
 
-    /// nil when there is none, or its time has come.
+    /// nil when there is none, or it has expired.
     mutating func topic(
         named name: String, in application: Key<Application>, at now: Instant, _ db: Database
     ) throws -> Topic? {
@@ -19,7 +19,7 @@ struct SQLiteTopicCache {
         return found.flatMap { $0.isLiving(at: now) ? $0 : nil }
     }
 
-    /// nil when the topic is gone, or its time has come.
+    /// nil when the topic was deleted, or has expired.
     mutating func name(
         of id: Int64, in application: Key<Application>, at now: Instant, _ db: Database
     ) throws -> String? {
@@ -29,7 +29,7 @@ struct SQLiteTopicCache {
         return topic.isLiving(at: now) ? topic.name : nil
     }
 
-    /// The ids of the topics that were asked for before and are living; nil for the others.
+    /// The ids of the topics that are cached and have not expired; nil for the others.
     func ids(of names: [String], in application: Key<Application>, at now: Instant) -> [Int64?] {
         let known = topics[application] ?? [:]
         return names.map { known[$0].flatMap { $0.isLiving(at: now) ? $0.key.rawValue : nil } }
@@ -43,7 +43,7 @@ struct SQLiteTopicCache {
 }
 
 extension SQLiteWriteSession {
-    /// The ids of the names. One that has none is given one; throws, before anything is changed, where those would be too many.
+    /// The ids of the names. A new name gets one; throws, before anything is changed, where there would be too many.
     func intern(_ names: [String], in application: Key<Application>, at now: Instant) throws -> [Int64] {
         let known = topics.ids(of: names, in: application, at: now)
         if known.contains(nil) {

@@ -1,17 +1,17 @@
 import BelfryCore
 import GRDB
 
-/// Finds devices by their tokens, and brings new ones into `device_token` many at a time.
+/// Finds devices by their tokens, and adds new ones to `device_token` many at a time.
 ///
-/// A token belongs on a random page of that table, which alone would be found, changed and logged for it. So the writer
-/// remembers the tokens of new devices, and when there are many takes those of one slice of all hashes into the table, where
-/// they share pages. Every look is made sure of in the device's row; a row that loses its token is taken out of the table by
-/// the schema.
+/// A token belongs on a random page of that table, which would have to be found, changed and logged for it alone. So
+/// the writer remembers the tokens of new devices, and when there are many moves those of one slice of all hashes into
+/// the table, where they share pages. Every match is verified in the device's row; a row that loses its token is
+/// removed from the table by the schema.
 /// See docs/decisions/0006-what-a-registration-costs.md.
 struct TokenIndex {
     let session: SQLiteWriteSession
 
-    /// So many new tokens make the writer clear a slice.
+    /// Unindexed tokens that trigger clearing a slice.
     static let freshMax = 65_536
 
     /// The device of a token, which hashes to `hash`.
@@ -27,7 +27,7 @@ struct TokenIndex {
             platform, hash, token.bytes, as: DeviceRow.init)
     }
 
-    /// To be told of a device whose row has a token that it had not before.
+    /// Called for a device whose row has a new token.
     func note(_ hash: Int64, of device: Key<Device>, on platform: Key<Platform>) throws {
         try recall()
         let place = UnindexedTokens.Place(hash: hash, platform: platform)
@@ -51,7 +51,7 @@ struct TokenIndex {
         try session.prepared(TokenIndexStatements.setMark).run(newest, slice)
     }
 
-    /// Brings all devices into the table, when many were written without `note`.
+    /// Adds all devices to the table, when many were written without `note`.
     func addAll() throws {
         try session.prepared(TokenIndexStatements.addAll).run()
         try session.prepared(TokenIndexStatements.setMarks).run()
@@ -64,7 +64,7 @@ struct TokenIndex {
         try session.prepared(TokenIndexStatements.insert).run(hash, device)
     }
 
-    /// Reads what the writer has forgotten, or another process knew.
+    /// Reads the tokens that the writer has dropped, or another process wrote.
     private func recall() throws {
         guard session.unindexedTokens == nil else { return }
         var fresh = UnindexedTokens(marks: try session.prepared(TokenIndexStatements.marks).all { $0.integer(0) })
@@ -82,16 +82,16 @@ struct TokenIndex {
 
 /// The devices whose tokens are not in `device_token` yet, by slices of the hashes.
 ///
-/// Of each slice the table has the tokens of all devices up to a mark; those of later devices are here. What is here may have
-/// lost its token since.
+/// The table has the tokens of all devices of a slice up to its mark; those of later devices are here, and may have
+/// lost their token since.
 struct UnindexedTokens {
     struct Place: Hashable {
         let hash: Int64
         let platform: Key<Platform>
     }
 
-    /// How many slices there are: enough that the rest of the writer does not wait for one, and few enough that one has
-    /// several tokens for each of its pages.
+    /// The number of slices: so many that other writes do not wait long for one, and so few that a slice has several
+    /// tokens for each of its pages.
     static let sliceCount = 64
 
     private var slices: [[Place: Key<Device>]]
@@ -116,8 +116,8 @@ struct UnindexedTokens {
 
     subscript(place: Place) -> Key<Device>? { slices[Self.slice(of: place.hash)][place] }
 
-    /// Returns the device whose token has to go into the table at once, if there is one: an old device, or one that was here
-    /// with another token of the same hash.
+    /// Returns the device whose token has to be written to the table at once, if there is one: an old device, or one
+    /// that was here with another token of the same hash.
     mutating func put(_ device: Key<Device>, at place: Place) -> Key<Device>? {
         let slice = Self.slice(of: place.hash)
         guard device.rawValue > marks[slice] else { return device }
@@ -126,7 +126,7 @@ struct UnindexedTokens {
         return displaced == device ? nil : displaced
     }
 
-    /// Empties a slice whose devices end with `newest`, and returns what it held, in the order of the hashes.
+    /// Empties a slice whose devices end with `newest`, and returns its content, in the order of the hashes.
     mutating func clear(_ slice: Int, until newest: Int64) -> [(place: Place, device: Key<Device>)] {
         let held = slices[slice].map { (place: $0.key, device: $0.value) }
         slices[slice].removeAll(keepingCapacity: true)
@@ -135,7 +135,7 @@ struct UnindexedTokens {
         return held.sorted { $0.place.hash < $1.place.hash }
     }
 
-    /// Slices follow one another as the hashes do in the table.
+    /// Slices are in the order of the hashes in the table.
     private static func slice(of hash: Int64) -> Int { Int(hash >> 58) + sliceCount / 2 }
 }
 
@@ -161,7 +161,7 @@ enum TokenIndexStatements {
          WHERE id > ?1 AND token_hash IS NOT NULL
         """
 
-    /// Nothing when the device has lost the token.
+    /// Does nothing when the device has lost the token.
     static let insert = """
         INSERT OR IGNORE INTO device_token /* tokens.insert */ (token_hash, device_id)
         SELECT token_hash, id FROM device WHERE id = ?2 AND token_hash = ?1

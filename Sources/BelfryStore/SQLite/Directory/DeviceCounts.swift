@@ -1,9 +1,9 @@
 import BelfryCore
 import GRDB
 
-/// How many devices some platforms have, from the counts that the search index keeps of each block.
+/// The number of devices of platforms, from the counts that the search index keeps for each segment.
 ///
-/// Devices are never taken away but with their application, so what was counted once stays right.
+/// Devices are deleted only with their platform or application, and the counts go with them.
 struct DeviceCounts {
     let db: Database
     let platforms: [Key<Platform>]
@@ -17,15 +17,15 @@ struct DeviceCounts {
         }
     }
 
-    /// The end of the last block before a place in the list of all, and how many devices lie before it.
+    /// The end of the last segment before a position in the list of all devices, and the number of devices before it.
     func start(skipping count: Int) throws -> (device: Key<Device>, skipped: Int)? {
-        var slices: [Int64: Int] = [:]
-        let statement = try db.prepared(DeviceCountStatements.slices)
+        var segments: [Int64: Int] = [:]
+        let statement = try db.prepared(DeviceCountStatements.bySegment)
         for platform in platforms {
-            try statement.each(platform) { slices[$0.integer(0), default: 0] += Int($0.integer(1)) }
+            try statement.each(platform) { segments[$0.integer(0), default: 0] += Int($0.integer(1)) }
         }
         var start: (device: Key<Device>, skipped: Int)?
-        for (device, size) in slices.sorted(by: { $0.key < $1.key }) {
+        for (device, size) in segments.sorted(by: { $0.key < $1.key }) {
             let skipped = (start?.skipped ?? 0) + size
             guard skipped <= count else { break }
             start = (Key(device), skipped)
@@ -55,8 +55,8 @@ enum DeviceCountStatements {
         """
 
     /// Scans the primary key.
-    static let slices = """
-        SELECT last_device_id, device_count /* device_counts.slices */ FROM search_index_count
+    static let bySegment = """
+        SELECT last_device_id, device_count /* device_counts.by_segment */ FROM search_index_count
          WHERE platform_id = ?1
          ORDER BY last_device_id
         """
@@ -78,7 +78,7 @@ extension SQLiteWriteSession {
         for (platform, count) in counts { try insert.run(platform, device, count) }
     }
 
-    /// To be told of a device whose row was changed.
+    /// Called for a device whose row was changed.
     func noteStaleDevice(_ row: DeviceRow, insteadOf old: DeviceRow) throws {
         if !row.hasTexts(of: old) { try prepared(DeviceCountStatements.noteStaleDevice).run(row.key) }
     }

@@ -3,9 +3,9 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// Looks through many rows on connections of its own, so that no search takes a reader from deliveries.
+/// Searches many rows on its own connections, so that no search takes a reader from deliveries.
 ///
-/// Applications take turns, and none has all connections. Each search has a `SearchBudget`.
+/// Applications take turns, and none gets all connections. Each search has a `SearchBudget`.
 final class SQLiteSearchConnection: Sendable {
     private let connections: [DatabaseQueue]
     private let free: Free
@@ -13,7 +13,7 @@ final class SQLiteSearchConnection: Sendable {
         places: SQLiteSearchConnection.placesMax, waitingMax: SQLiteSearchConnection.waitingMax)
 
     private static let placesMax = 2
-    /// Callers that come while so many wait are turned away. The API lets fewer in.
+    /// Further callers are turned away beyond this queue. The API admits fewer.
     private static let waitingMax = 64
 
     init(path: String) throws {
@@ -32,7 +32,7 @@ final class SQLiteSearchConnection: Sendable {
 
     /// Runs `body` with a snapshot, when it is the application's turn.
     ///
-    /// - Parameter application: whose rows are looked at; nil when there are none.
+    /// - Parameter application: the application whose rows are searched; nil when there are none.
     func search<Value: Sendable>(
         for application: Key<Application>?,
         _ body: @Sendable @escaping (Database, SearchBudget) throws -> Value
@@ -44,7 +44,7 @@ final class SQLiteSearchConnection: Sendable {
         }
     }
 
-    /// The connections that are idle.
+    /// The idle connections.
     private final class Free: Sendable {
         private let connections: Mutex<[DatabaseQueue]>
 
@@ -63,7 +63,7 @@ final class SQLiteSearchConnection: Sendable {
 }
 
 extension DatabaseReader {
-    /// Reads from a snapshot until the budget is spent, which ends statements in their middle, or the task is cancelled.
+    /// Reads from a snapshot until the budget is spent, which interrupts statements, or the task is cancelled.
     func read<Value: Sendable>(
         within budget: SearchBudget, _ body: @Sendable @escaping (Database, SearchBudget) throws -> Value
     ) async throws -> Value {
@@ -83,14 +83,14 @@ extension DatabaseReader {
 }
 
 extension Database {
-    /// How many instructions of SQLite's machine run between two looks at the budget; some ten microseconds.
+    /// The number of SQLite's virtual machine instructions between two checks of the budget; some ten microseconds.
     private static var stepsBetweenLooks: Int32 { 2_000 }
 
     /// Source: sqlite.org/c3ref/progress_handler.html.
     fileprivate func bounded<Value>(by budget: SearchBudget, _ body: () throws -> Value) throws -> Value {
         try budget.check()
         let connection = sqliteConnection
-        // The budget outlives the handler: it is held by this call.
+        // The budget outlives the handler: this call retains it.
         let context = Unmanaged.passUnretained(budget).toOpaque()
         sqlite3_progress_handler(
             connection, Self.stepsBetweenLooks,

@@ -2,11 +2,11 @@ import BelfryCore
 import GRDB
 
 extension Database {
-    /// To find a device costs about as much as to pass by ten.
+    /// Finding a device costs about as much as skipping ten.
     private static let gapMax: Int64 = 8
 
-    /// Devices of a batch stand close to one another when its push goes to most of a platform: then one range of the
-    /// table holds them, and reading a few others in between costs less than finding each.
+    /// The devices of a batch are close to one another when its push goes to most of a platform: then one range of the
+    /// table contains them, and reading a few others in between costs less than finding each.
     func recipients(of batch: Batch) throws -> [Recipient] {
         let ready = batch.ready.map { batch.devices[$0] }
         guard let first = ready.first, let last = ready.last else { return [] }

@@ -2,7 +2,7 @@ import BelfryCore
 import GRDB
 
 extension SQLiteWriteSession {
-    /// The platforms with something due in a lane are found by leaps through the index from one to the next.
+    /// A loose index scan finds the platforms with due work in a lane, one step for each.
     func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid] {
         let next = try prepared(
             work == .batches ? SQLiteClaimStatements.nextBatchBid : SQLiteClaimStatements.nextFanOutBid)
@@ -21,7 +21,7 @@ extension SQLiteWriteSession {
         }
     }
 
-    /// Leases fan-outs, the longest due first, and puts those out of the way whose push cannot be read.
+    /// Leases fan-outs, the longest due first, and sets aside those whose push cannot be read.
     func leaseFanOuts(
         in lane: Lane, on platform: Key<Platform>, atMost limit: Int, until end: Instant
     ) throws -> [FanOut] {
@@ -34,8 +34,7 @@ extension SQLiteWriteSession {
         }
     }
 
-    /// Leases batches, the longest due first, and puts those out of the way that cannot be read. There is no other
-    /// node to wait for.
+    /// Leases batches, the longest due first, and sets unreadable ones aside. There is no other node to wait for.
     func leaseBatches(
         in lane: Lane, on platform: Key<Platform>, dueBy: Instant, atMost limit: Int, until end: Instant, waiting: Bool
     ) throws -> [Batch] {
@@ -51,9 +50,9 @@ extension SQLiteWriteSession {
     }
 }
 
-/// What is claimed is leased by moving its due time to the end of the lease, so nothing ever needs rescuing.
+/// Claiming leases work; see `PostgresClaimStatements`.
 enum SQLiteClaimStatements {
-    /// One leap through `batch_due`.
+    /// One step of a loose index scan over `batch_due`.
     static let nextBatchBid = """
         SELECT platform_id, due_at_ms /* batches.next_bid */ FROM batch
          WHERE is_open = true AND lane = ?1 AND platform_id > ?2
@@ -61,7 +60,7 @@ enum SQLiteClaimStatements {
          LIMIT 1
         """
 
-    /// One leap through `fan_out_due`.
+    /// One step of a loose index scan over `fan_out_due`.
     static let nextFanOutBid = """
         SELECT platform_id, due_at_ms /* fan_outs.next_bid */ FROM fan_out
          WHERE lane = ?1 AND platform_id > ?2
@@ -69,7 +68,7 @@ enum SQLiteClaimStatements {
          LIMIT 1
         """
 
-    /// Scans `batch_due`. Attempt and claims as they are after the claim.
+    /// Scans `batch_due`. Attempt and claims are those after the claim.
     static let dueBatches = """
         SELECT id, push_id, attempt + 1, claim_count + 1, devices, answers, due_at_ms,
                coalesce(retry_at_ms, due_at_ms) /* batches.due */
@@ -85,7 +84,7 @@ enum SQLiteClaimStatements {
          WHERE id = ?2
         """
 
-    /// Scans `fan_out_due`. The attempt as it is after the claim.
+    /// Scans `fan_out_due`. The attempt is that after the claim.
     static let dueFanOuts = """
         SELECT push_id, attempt + 1, cursor, due_at_ms /* fan_outs.due */ FROM fan_out
          WHERE lane = ?1 AND platform_id = ?2 AND due_at_ms <= ?3

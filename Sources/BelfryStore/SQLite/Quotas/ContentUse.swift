@@ -1,28 +1,28 @@
 import BelfryCore
 import GRDB
 
-/// How many bytes of content were stored and taken away since that was last written down, by application.
+/// The bytes of content that were stored and deleted since they were last recorded, by application.
 ///
-/// To write it down with each push would cost a page of the log for each. So `SQLiteWatch` does, 12 times a second, and what came
-/// since is forgotten by a crash: the use is then off by that much.
+/// Recording them with each push would cost a page of the log for each. So `SQLiteWatch` does, 12 times a second. A
+/// crash loses what came since: the use is then off by that much.
 struct ContentUse {
     private var deltas: [Key<Application>: Int] = [:]
-    /// What the open transaction writes down.
+    /// What the open transaction records.
     private var written: [Key<Application>: Int] = [:]
 
-    /// What the row lacks.
+    /// What the row does not include yet.
     func unwritten(_ application: Key<Application>) -> Int {
         (deltas[application] ?? 0) - (written[application] ?? 0)
     }
 
-    /// What is to be written down now.
+    /// What is to be recorded now.
     mutating func beginWriting() -> [Key<Application>: Int] {
         guard written.isEmpty else { return [:] }
         written = deltas
         return written
     }
 
-    /// To be called after each commit.
+    /// Called after each commit.
     mutating func commit(_ changes: QuotaChanges) {
         for (application, delta) in written { add(-delta, application) }
         written = [:]
@@ -31,7 +31,7 @@ struct ContentUse {
         }
     }
 
-    /// To be called after each rollback.
+    /// Called after each rollback.
     mutating func rollBack() { written = [:] }
 
     private mutating func add(_ delta: Int, _ application: Key<Application>) {
@@ -48,7 +48,7 @@ extension SQLiteWriteSession {
 }
 
 enum ContentUseStatements {
-    /// Nothing for an application that is no more.
+    /// Does nothing for a deleted application.
     static let add = """
         INSERT INTO application_use /* content_use.add */ (application_id, content_bytes)
         SELECT id, max(0, ?2) FROM application WHERE id = ?1

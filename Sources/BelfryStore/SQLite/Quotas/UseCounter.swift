@@ -2,12 +2,12 @@ import BelfryCore
 import GRDB
 import Synchronization
 
-/// There are many rows to count: the writer would keep everybody waiting.
+/// Too many rows to count on the writer.
 struct UncountedUse: Error {
     let account: QuotaAccount
 }
 
-/// Counts rows beside the writer, once for all who wait for it.
+/// Counts rows beside the writer, once for all callers that wait for it.
 final class UseCounter: Sendable {
     private let pool: DatabasePool
     private let writer: Writer
@@ -34,7 +34,7 @@ final class UseCounter: Sendable {
         try await counting.value
     }
 
-    /// What the writer commits while a snapshot is counted is told to `quotaCounts` before the writer's next job.
+    /// What the writer commits while a snapshot is counted reaches `quotaCounts` before the writer's next job.
     private func countOnce(_ account: QuotaAccount) async throws {
         quotaCounts.beginCounting(account)
         let use = try await pool.read { try $0.quotaUse(account) }

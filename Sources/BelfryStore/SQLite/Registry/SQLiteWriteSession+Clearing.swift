@@ -9,7 +9,7 @@ extension SQLiteWriteSession {
     static let clearedWithTopic: [SQLText] = []
 }
 
-/// Counts of devices that only SQLite keeps.
+/// Counts of devices that only SQLite has.
 enum SQLiteClearingStatements {
     static let ofPlatform: SQLText = """
         DELETE FROM search_index_count /* platform_deletion.device_counts */

@@ -1,7 +1,7 @@
 import BelfryCore
 import GRDB
 
-/// The migrations, and what of them a database has.
+/// The migrations, and which of them a database has.
 enum SQLiteSchema {
     static let migrator: DatabaseMigrator = {
         var migrator = DatabaseMigrator()
@@ -13,13 +13,13 @@ enum SQLiteSchema {
         return migrator
     }()
 
-    /// Brings the schema up to date, unless a newer program has been at it.
+    /// Brings the schema up to date, unless a newer program has migrated it.
     static func migrate(_ pool: DatabasePool) throws {
         let version = try pool.read(version)
         if version.unknown.isEmpty, !version.missing.isEmpty { try migrator.migrate(pool) }
     }
 
-    /// What migrations the database has.
+    /// The migrations that a database has.
     static func version(of db: Database) throws -> SchemaVersion {
         SchemaVersion(applied: try migrator.appliedIdentifiers(db), known: migrator.migrations)
     }

@@ -1,10 +1,10 @@
-/// What only SQLite has of the schema, or keeps in another way.
+/// The parts of the schema that only SQLite has, or stores differently.
 enum SQLiteTables {
-    /// Small numbers are checked by their bounds: for a list of three, SQLite builds a table in memory at each insert, which
-    /// cost a sixth of what a device's row does.
+    /// Small numbers are checked by their bounds: for a list of three, SQLite builds a table in memory at each insert,
+    /// which cost a sixth of a device's row.
     static let script = """
-        -- One row holds all of a device. Its UUID is its id, encrypted by `DeviceNaming`. Ids ascend and are never used twice.
-        -- `topics` are topic ids, coded as a batch's devices are.
+        -- All of a device is in one row. The UUID is the id, encrypted by `DeviceNaming`. Ids ascend and are never
+        -- reused. `topics` are topic ids, coded as a batch's devices are.
         CREATE TABLE device (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             platform_id INTEGER NOT NULL REFERENCES platform (id),
@@ -26,8 +26,9 @@ enum SQLiteTables {
         CREATE INDEX device_custom_user ON device (platform_id, custom_user_id)
             WHERE custom_user_id IS NOT NULL AND reach > 0;
 
-        -- A token is found by a keyed hash of 8 bytes, since an index over 32 random bytes costs four times the log; the token
-        -- is compared. `TokenIndex` alone adds to it; the two triggers take out what a device no longer has.
+        -- A token is found by a keyed hash of 8 bytes, since an index over 32 random bytes costs four times the log;
+        -- the token itself is compared too. Only `TokenIndex` adds rows; the two triggers delete the rows of tokens
+        -- that a device has lost.
         CREATE TABLE device_token (
             token_hash INTEGER NOT NULL,
             device_id INTEGER NOT NULL,
@@ -43,7 +44,7 @@ enum SQLiteTables {
             DELETE FROM device_token WHERE token_hash = OLD.token_hash AND device_id = OLD.id;
         END;
 
-        -- `slice` is what the upper six bits of the hash say, from 0 for the smallest; `device_token` has the tokens of all
+        -- `slice` is the upper six bits of the hash, from 0 for the smallest; `device_token` has the tokens of all
         -- devices of the slice up to `device_id`.
         CREATE TABLE token_mark (
             slice INTEGER PRIMARY KEY CHECK (slice BETWEEN 0 AND 63),
@@ -53,11 +54,12 @@ enum SQLiteTables {
         WITH RECURSIVE slice (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM slice WHERE n < 63)
         SELECT n, 0 FROM slice;
 
-        -- The posting lists of the topics, for active devices only. A row is a slice: `device_id` is the first of
-        -- `device_count` devices, `others` those after it; see `Stretch`. A new device comes to it a little later, with many
-        -- others in one sorted merge, since ten random batches a device would cost more than all the rest of a registration.
-        -- Until then, beyond `subscription_mark`, its own row is read. It names no device as a foreign key, because ten look-ups
-        -- a device would cost as much as the insertion; `SubscriptionTests` hold them together.
+        -- The posting lists of the topics, for active devices only. A row is a posting block: `device_id` is the first
+        -- of `device_count` devices, `others` those after it; see `PostingBlock`. A new device is added a little later,
+        -- with many others in one sorted merge, since ten random pages for each device would cost more than all the
+        -- rest of a registration. Until then, past `subscription_mark`, its own row is read. The device is not a
+        -- foreign key, because ten look-ups for each device would cost as much as the insertion; `SubscriptionTests`
+        -- verify that they agree.
         CREATE TABLE subscription (
             topic_id INTEGER NOT NULL,
             platform_id INTEGER NOT NULL,
@@ -66,8 +68,8 @@ enum SQLiteTables {
             others BLOB CHECK ((others IS NULL) = (device_count = 1)),
             PRIMARY KEY (topic_id, platform_id, device_id)
         ) STRICT, WITHOUT ROWID;
-        -- How far the lists have come; see `PostingMark`. While a merge is under way, `merge_device_id` is the last device that
-        -- it brings into the lists, and the topic and the platform are those of the last list that has its devices.
+        -- The progress of the lists; see `PostingMark`. While a merge is running, `merge_device_id` is the last device
+        -- that it adds to the lists, and the topic and the platform are those of the last list that has its devices.
         CREATE TABLE subscription_mark (
             id INTEGER PRIMARY KEY CHECK (id = 1),
             device_id INTEGER NOT NULL CHECK (device_id >= 0),
@@ -77,14 +79,14 @@ enum SQLiteTables {
         ) STRICT;
         INSERT INTO subscription_mark (id, device_id) VALUES (1, 0);
 
-        -- Topics that are gone, while devices still stand in their posting lists; see `TopicBurial`. `last_device_id` is the
-        -- newest device that may have heard of it. Ids in the rows of devices stay there until the device registers again.
+        -- Deleted topics whose posting lists still contain devices; see `TopicDeletion`. `last_device_id` is the newest
+        -- device that may have subscribed. Ids in the rows of devices stay until the device registers again.
         CREATE TABLE deleted_topic (
             topic_id INTEGER PRIMARY KEY,
             last_device_id INTEGER NOT NULL CHECK (last_device_id >= 0)
         ) STRICT;
 
-        -- How many devices of a platform came in a slice, by the last device of the slice.
+        -- The number of devices of a platform in a segment, by the last device of the segment.
         CREATE TABLE search_index_count (
             platform_id INTEGER NOT NULL,
             last_device_id INTEGER NOT NULL,
@@ -92,7 +94,7 @@ enum SQLiteTables {
             PRIMARY KEY (platform_id, last_device_id)
         ) STRICT, WITHOUT ROWID;
 
-        -- How many bytes of content an application has stored; see `ContentUse`.
+        -- The bytes of content stored for an application; see `ContentUse`.
         CREATE TABLE application_use (
             application_id INTEGER PRIMARY KEY,
             content_bytes INTEGER NOT NULL CHECK (content_bytes >= 0)

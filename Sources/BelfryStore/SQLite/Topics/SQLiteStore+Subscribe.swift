@@ -50,7 +50,7 @@ extension SQLiteWriteSession {
         let ids = try intern(gain.topics.sorted(), in: application, at: now)
         var row = old
         row.topics = Set(old.topics).union(ids).sorted()
-        // Ids of topics that are gone go with the next change of the device.
+        // Ids of deleted topics are removed with the next change of the device.
         guard row.topics != old.topics else { return }
         if row.topics.count > Registration.topicsMax {
             let now = now
