@@ -2,8 +2,8 @@ import BelfryCore
 import Logging
 import Synchronization
 
-/// Tells of providers that cannot be connected to: in a metric, in a line of the log, and in the store, where the receipts of
-/// pushes that wait find it.
+/// Reports providers that cannot be connected to: in a metric, in a line of the log, and in the store, where the
+/// receipts of waiting pushes find it.
 final class ConnectionFaultReporter: Sendable {
     private struct Told {
         var fault: ConnectionFault
@@ -16,9 +16,9 @@ final class ConnectionFaultReporter: Sendable {
     private let logger: Logger
     private let told = Mutex<[Key<Platform>: Told]>([:])
 
-    /// A platform has one line of the log in this time.
+    /// A platform gets one line in the log in this time.
     static let logPause = Duration.seconds(60)
-    /// A platform's fault is written to the store once in this time, unless it is another.
+    /// A platform's fault is written to the store once in this time, unless it changes.
     static let notePause = Duration.seconds(1)
 
     init(store: any ConnectionFaultStore, clock: any WallClock, logger: Logger) {
@@ -27,7 +27,7 @@ final class ConnectionFaultReporter: Sendable {
         self.logger = logger
     }
 
-    /// - Parameter outcomes: of one batch.
+    /// - Parameter outcomes: the outcomes of one batch.
     func report(_ outcomes: [Outcome], of platform: Platform) async throws {
         guard let fault = outcomes.lazy.compactMap(\.connectionFault).first else { return }
         for fault in outcomes.compactMap(\.connectionFault) { Metric.unreachable(platform.kind, fault.kind) }

@@ -8,7 +8,7 @@ final class DeadTokenBreakers: Sendable {
 
     init(prototype: DeadTokenBreaker) { self.prototype = prototype }
 
-    /// The settlement, or past the limit of dead tokens the same with its devices spared and its platform parked.
+    /// Returns the settlement, or one that parks the platform instead of deactivating devices.
     func observe(_ settlement: Settlement, on platform: Platform, at now: Instant) -> Settlement {
         guard !settlement.counts.isEmpty, !platform.kind.hasFleetingTokens else { return settlement }
         let words = watches.withLock { watches in

@@ -2,12 +2,11 @@ package import BelfryCore
 package import Logging
 import ServiceLifecycle
 
-/// The whole way of a push from acceptance to its last answer: fan-out workers turn fan-outs into batches, delivery
-/// workers send batches. A scheduler accepts those that wait for their time.
+/// Delivers accepted pushes: fan-out workers write batches, delivery workers send them, and the scheduler accepts due
+/// schedules.
 ///
-/// Fan-out workers and delivery workers work twice: once for every lane, and once for the urgent lane alone, so that a
-/// server full of broadcasts never keeps an urgent push waiting. All that is known is in the store; a delivery that
-/// dies is replaced by another.
+/// Fan-out and delivery workers each run twice: once for all lanes, and once for the urgent lane alone, so that a
+/// server full of broadcasts never delays an urgent push. All state is in the store, so another instance can take over.
 package struct Delivery: Service {
     private let fanOutWorkers: [FanOutWorker]
     private let pools: [DeliveryWorkerPool]
@@ -52,16 +51,16 @@ package struct Delivery: Service {
         fanOutWorkers.map(\.wakeSignal) + pools.map(\.wakeSignal) + [scheduler.wakeSignal]
     }
 
-    /// How many batches are being sent.
+    /// The number of batches that are being sent.
     package var batchesInFlight: Int { pools.reduce(0) { $0 + $1.batchesInFlight } }
 
-    /// From now on nothing is claimed; what was, comes to its end.
+    /// Stops claiming; work already claimed is finished.
     package func stopClaiming() {
         for wakeSignal in wakeSignals { wakeSignal.close() }
     }
 
-    /// Works until cancelled or asked to shut down gracefully; then finishes the batches in flight and returns.
-    /// Cancelled, it hands back what is not sent yet.
+    /// Works until cancelled or asked to shut down gracefully; then finishes the batches in flight and returns. When
+    /// cancelled, it hands back what is not sent yet.
     package func run() async throws {
         let wakeSignals = wakeSignals
         try await withGracefulShutdownHandler {
@@ -75,7 +74,7 @@ package struct Delivery: Service {
                 for _ in wakeSignals { try await group.next() }
                 group.cancelAll()
             }
-            // A service that ends before it is told to would take the others with it.
+            // A service that ends before it is told to would end the others.
             await end.wait()
         } onGracefulShutdown: {
             stopClaiming()
@@ -84,7 +83,7 @@ package struct Delivery: Service {
     }
 }
 
-/// What raises the wake signals: the store's hints, and a slow interval behind them, since hints may be missing.
+/// The sources of wake signals: the store's hints, and a slow poll as well, since hints may be missing.
 private struct WakeSources: Sendable {
     let store: any DeliveryStore
     let clock: any WallClock

@@ -1,22 +1,21 @@
 package import BelfryCore
 
-/// How the delivery works: its limits, and how long it waits.
+/// The limits and times of the delivery.
 package struct DeliveryOptions: Sendable {
-    /// How many batches are in flight at once; with `Batch.devicesMax` the bound on memory and on duplicates after a
-    /// crash.
+    /// The most batches in flight at once; with `Batch.devicesMax` the bound on memory and on duplicates after a crash.
     package var batchesInFlightMax: Int
-    /// As many again, for urgent pushes alone.
+    /// The same limit for the urgent lane's own pool.
     package var urgentBatchesInFlightMax: Int
-    /// How many of them may be one platform's, so that a stalled provider never takes all.
+    /// The most of them that belong to one platform, so that a stalled provider never takes all.
     package var batchesInFlightOfPlatformMax: Int
-    /// A platform whose batch was in flight for longer shares half of the in-flight budget with others of its kind.
+    /// A platform whose last batch was in flight for longer shares half of the in-flight budget with other slow ones.
     package var slowAfter: Duration
-    /// How many batches one step of a fan-out writes. The first step of a fan-out writes one, so that it leaves at
-    /// once.
+    /// The number of batches that one step of a fan-out writes. The first step of a fan-out writes one, so that it is
+    /// sent at once.
     package var batchesPerStep: Int
-    /// How long a claim holds. Longer than any provider takes to answer for a batch.
+    /// The length of a lease. Longer than any provider takes to answer for a batch.
     package var lease: Duration
-    /// How long to wait for a hint before looking anyway.
+    /// How long to wait for a hint before polling.
     package var poll: Duration
     package var deadTokenBreaker: DeadTokenBreaker
 

@@ -3,8 +3,8 @@ import Logging
 
 /// Sends one batch of devices to their provider and stores the outcome of each.
 ///
-/// A batch is a lease. A delivery worker that dies loses it when it lapses and another sends it again: a device may be
-/// told twice, never not at all. The collapse key makes the second copy replace the first.
+/// A claimed batch is a lease. When a worker dies, the lease lapses and another worker sends the batch again: a device
+/// may be notified twice, never not at all. Where the provider supports it, the repeated message replaces the first.
 struct DeliveryWorker: Sendable {
     let store: any DeliveryStore
     let providers: any ProviderDirectory
@@ -16,7 +16,7 @@ struct DeliveryWorker: Sendable {
     let pushObserver: any PushObserver
     let logger: Logger
 
-    /// Never throws: a batch whose fate cannot be written down lapses and is sent again.
+    /// Never throws: a batch whose settlement cannot be written lapses and is sent again.
     func deliver(_ batch: Batch) async {
         do {
             guard let load = try await load(batch) else { return }
@@ -40,11 +40,10 @@ struct DeliveryWorker: Sendable {
         }
     }
 
-    /// What the batch needs. A delivery worker that is called off hands the batch back at once, since no device was told
-    /// yet.
+    /// Loads the batch. On cancellation it hands the batch back at once, since no device was notified yet.
     ///
-    /// A lapsed batch lapses again instead: a device may have been told before, and a lease that ended in order would
-    /// hide it.
+    /// A lapsed batch is left to lapse again: devices may already have been notified, and a clean hand-back would hide
+    /// that.
     private func load(_ batch: Batch) async throws -> BatchLoad? {
         do {
             return try await store.load(batch)

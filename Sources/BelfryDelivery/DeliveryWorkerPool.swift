@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// Claims as many batches as can be in flight, and has a delivery worker send each.
+/// Claims as many batches as may be in flight, and starts a delivery worker for each.
 ///
 /// Back pressure is claiming less: a provider without room, or with its share of batches in flight, gets no more.
 struct DeliveryWorkerPool: Sendable {

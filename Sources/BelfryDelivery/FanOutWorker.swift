@@ -3,8 +3,8 @@ import Logging
 
 /// Turns pushes into batches: takes a due fan-out, writes its next devices as batches, and hands it back.
 ///
-/// A step is one transaction, so a fan-out worker that dies between steps has lost nothing and doubled nothing.
-/// Fan-outs take turns after each step; a push to ten million devices does not keep the next one waiting.
+/// A step is one transaction, so a fan-out worker that dies between steps has lost nothing and repeated nothing.
+/// Fan-outs take turns after each step; a push to ten million devices does not delay the next one.
 struct FanOutWorker: Sendable {
     let store: any DeliveryStore
     let lanes: [Lane]
@@ -29,7 +29,7 @@ struct FanOutWorker: Sendable {
         }
     }
 
-    /// A fan-out worker that is called off lets others have at once what it did not come to.
+    /// On cancellation, hands back the fan-outs not processed yet.
     private func handBack(_ fanOuts: ArraySlice<FanOut>) async throws {
         for fanOut in fanOuts { _ = try await store.advance(FanOutStep(fanOut: fanOut, batches: [], isLast: false)) }
     }
@@ -48,7 +48,7 @@ struct FanOutWorker: Sendable {
 }
 
 extension [Key<Device>] {
-    /// These in runs of a batch each.
+    /// The devices in chunks of a batch each.
     fileprivate var batches: [[Key<Device>]] {
         stride(from: 0, to: count, by: Batch.devicesMax).map { start in
             Array(self[start..<Swift.min(start + Batch.devicesMax, count)])

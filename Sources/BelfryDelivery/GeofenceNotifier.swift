@@ -3,11 +3,11 @@ import FoundationEssentials
 package import Logging
 import ServiceLifecycle
 
-/// Tells devices that their geofences changed, by a push that shows nothing, and starts and ends geofences in time.
+/// Notifies devices that their geofences changed, by a push that shows nothing, and starts and ends geofences on time.
 ///
-/// The update is in the store since the change itself, and goes after its push is accepted: who dies between the two
-/// tells the devices twice. Changes that follow on each other are one push (`GeofenceUpdatePush`). A parked platform
-/// keeps its update until it runs again, so however much changes meanwhile, one push waits for it.
+/// The change itself writes the update, which is removed only after its push is accepted, so a crash in between
+/// notifies devices twice. Changes in quick succession make one push (`GeofenceUpdatePush`). A parked platform keeps
+/// its update until it is resumed, so however much changes meanwhile, it gets one push.
 package struct GeofenceNotifier: Service {
     private let store: any ApplicationStore & PushStore & GeofenceStore
     private let clock: any WallClock
@@ -28,10 +28,10 @@ package struct GeofenceNotifier: Service {
     }
 
     package func run() async throws {
-        await PeriodicTask(clock: clock, pause: poll, logger: logger).run { try await round() }
+        await PeriodicTask(name: "geofences", clock: clock, pause: poll, logger: logger).run { try await round() }
     }
 
-    /// Does all that is due by now.
+    /// Does all that is due now.
     package func round() async throws {
         while try await store.turnGeofences() {}
         while true {
@@ -58,7 +58,7 @@ package struct GeofenceNotifier: Service {
         do {
             push = try await accept(open, of: application)
         } catch StoreError.quotaExceeded {
-            // An application that is full must not keep the devices of the others waiting.
+            // An application that has exhausted its quota must not delay the devices of the others.
             for update in open { try await store.postpone(update, for: GeofenceUpdatePush.parkedPause) }
             return
         }

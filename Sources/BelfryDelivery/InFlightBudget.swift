@@ -1,10 +1,10 @@
 import BelfryCore
 
-/// Divides the in-flight budget among platforms, so that those that are slow never take it from the others.
+/// Divides the in-flight budget among platforms, so that slow ones never take it from the others.
 ///
-/// A provider that stalls keeps its batches until their deadline, a thousand times as long as one that answers. So no
-/// platform takes more than a half of what is free, which leaves something for the next platform; and platforms whose
-/// batches stay long share one half of the in-flight budget, the other half is for the rest.
+/// A stalled provider keeps its batches until their deadline, a thousand times as long as one that answers. So no
+/// platform takes more than half of what is free, which leaves something for the next platform; and platforms with slow
+/// batches share one half of the in-flight budget, the other half is for the rest.
 struct InFlightBudget {
     /// How fast a platform's last batch was answered.
     enum Pace: CaseIterable { case quick, slow }
@@ -12,7 +12,7 @@ struct InFlightBudget {
     /// What may be claimed for the platforms of one pace.
     struct Share: Equatable {
         var batchesMax: Int
-        /// How many more each platform may have. Those not named here may have `roomElsewhere`.
+        /// How many more batches each platform may have. Platforms not named here may have `roomElsewhere`.
         var room: [Key<Platform>: Int]
         var roomElsewhere: Int
     }

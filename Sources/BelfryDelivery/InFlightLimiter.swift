@@ -7,7 +7,7 @@ final class InFlightLimiter: Sendable {
 
     init(_ budget: InFlightBudget) { self.budget = Mutex(budget) }
 
-    /// What may be claimed now; nil for nothing.
+    /// The share that may be claimed now; nil for nothing.
     func share(of pace: InFlightBudget.Pace) -> InFlightBudget.Share? { budget.withLock { $0.share(of: pace) } }
 
     var batches: Int { budget.withLock { $0.batchesInFlight } }

@@ -1,7 +1,7 @@
 import BelfryCore
 import Metrics
 
-/// What the delivery measures; docs/Metrics.md says what to make of it.
+/// The metrics of the delivery; docs/Metrics.md explains them.
 enum Metric {
     private static let devicesFannedOut = Counter(label: "belfry_devices_fanned_out_total")
     private static let batchesInFlight = Meter(label: "belfry_batches_in_flight")
@@ -49,7 +49,7 @@ enum Metric {
             })
     }()
 
-    /// One device that waits because its provider cannot be connected to.
+    /// Counts a device that waits because its provider cannot be connected to.
     static func unreachable(_ type: PlatformKind, _ fault: ConnectionFault.Kind) {
         connectionFaults[Connection(type: type, fault: fault)]?.increment()
     }

@@ -2,8 +2,10 @@ import BelfryCore
 import Logging
 import ServiceLifecycle
 
-/// Does the same work again and again with a pause between, until it is to end; a fault of the store is waited out.
+/// Repeats a task with a pause after each round, until it is to end; after an error it is retried.
 struct PeriodicTask: Sendable {
+    /// The name of the task in the log.
+    let name: String
     let clock: any WallClock
     let pause: Duration
     let logger: Logger
@@ -26,7 +28,9 @@ struct PeriodicTask: Sendable {
             throw error
         } catch {
             Metric.fault()
-            logger.error("delivery fault, waiting", metadata: ["error": "\(error)", "pause": "\(pause)"])
+            logger.error(
+                "background task failed, it will be retried",
+                metadata: ["task": "\(name)", "error": "\(error)", "pause": "\(pause)"])
         }
         try await clock.sleep(for: pause)
     }

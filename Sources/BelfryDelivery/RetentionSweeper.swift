@@ -2,10 +2,9 @@ package import BelfryCore
 package import Logging
 import ServiceLifecycle
 
-/// Forgets what is older than it has to be, in short steps with a pause after each, so that other writes go on
-/// meanwhile.
+/// Deletes expired rows in short steps with a pause after each, so that other writes run in between.
 ///
-/// Each node does it at its own times; where nodes share a store, a step of one leaves less for the others.
+/// Each node does so at its own times; where nodes share a store, a step of one leaves less for the others.
 package struct RetentionSweeper: Service {
     private let store: any GeofenceStore & AnalyticsStore & RetentionStore
     private let clock: any WallClock
@@ -15,13 +14,13 @@ package struct RetentionSweeper: Service {
     package struct Options: Sendable {
         /// How long counts of events are kept; nil for ever.
         package var countsKept: Duration?
-        /// How long an event is known again, and so how late it may be told. More than that, since days are forgotten whole.
+        /// How late an event may arrive and still be recognised as a repeat. Rounded up to whole days.
         package var eventsLateMax: Duration
         /// How long everything else is kept.
         package var retention: Retention
-        /// How long to wait between two looks.
+        /// The pause between two rounds.
         package var pause: Duration
-        /// How long to pause between two steps of one look.
+        /// The pause between two steps of a round.
         package var stepPause: Duration
 
         package init(
@@ -47,10 +46,12 @@ package struct RetentionSweeper: Service {
     }
 
     package func run() async throws {
-        await PeriodicTask(clock: clock, pause: options.pause, logger: logger).run { try await round() }
+        await PeriodicTask(name: "retention", clock: clock, pause: options.pause, logger: logger).run {
+            try await round()
+        }
     }
 
-    /// Forgets all that is too old by now.
+    /// Deletes everything that has expired by now.
     package func round() async throws {
         let now = clock.now
         let day = Duration.seconds(86_400)
@@ -70,7 +71,7 @@ package struct RetentionSweeper: Service {
         }
     }
 
-    /// - Parameter step: returns whether another one may find more.
+    /// - Parameter step: returns whether another step may find more.
     private func inSteps(_ step: () async throws -> Bool) async throws {
         while try await step() { try await clock.sleep(for: options.stepPause) }
     }

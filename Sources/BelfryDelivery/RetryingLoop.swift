@@ -1,14 +1,14 @@
 import BelfryCore
 import Logging
 
-/// Works until there is nothing to do, waits for the wake signal, and works again; a fault of the store is waited out.
+/// Works until there is nothing to do, waits for the wake signal, and works again; after an error it is retried.
 struct RetryingLoop: Sendable {
     let clock: any WallClock
-    /// How long to wait after a fault.
+    /// How long to wait after an error.
     let pause: Duration
     let logger: Logger
 
-    /// - Parameter work: returns whether it found any.
+    /// - Parameter work: returns whether it found any work.
     func run(until wakeSignal: WakeSignal, _ work: () async throws -> Bool) async throws {
         while !wakeSignal.isClosed {
             try Task.checkCancellation()
@@ -18,7 +18,8 @@ struct RetryingLoop: Sendable {
                 throw error
             } catch {
                 Metric.fault()
-                logger.error("delivery fault, waiting", metadata: ["error": "\(error)", "pause": "\(pause)"])
+                logger.error(
+                    "delivery failed, it will be retried", metadata: ["error": "\(error)", "pause": "\(pause)"])
                 try await clock.sleep(for: pause)
             }
         }

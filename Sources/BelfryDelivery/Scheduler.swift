@@ -1,15 +1,15 @@
 import BelfryCore
 import Logging
 
-/// Turns due schedules into pushes, at their time.
+/// Turns due schedules into pushes.
 ///
 /// The end of a schedule and the acceptance of its push are one transaction, so a scheduler that dies has lost nothing
-/// and doubled nothing; whatever fell due while none ran is the first thing the next one sees. Those that are due
-/// together are released together, since writes that arrive together share one commit.
+/// and repeated nothing; what fell due meanwhile is the first thing the next one finds. Schedules that are due together
+/// are released together, since writes that arrive together share one commit.
 struct Scheduler: Sendable {
     let store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore & AuditStore
     let clock: any WallClock
-    /// How long to sleep at most, however far away the next due time seems.
+    /// The longest sleep, however far away the next due time seems.
     let poll: Duration
     let pushObserver: any PushObserver
     let loop: RetryingLoop
@@ -21,7 +21,7 @@ struct Scheduler: Sendable {
         let pushService = PushService(store: store)
         try await loop.run(until: wakeSignal) {
             let due = try await store.dueSchedules(atMost: Self.releasesAtOnce)
-            if due.isEmpty { try await rest() }
+            if due.isEmpty { try await waitForDueSchedule() }
             try await withThrowingDiscardingTaskGroup { group in
                 for schedule in due { group.addTask { try await release(schedule, by: pushService) } }
             }
@@ -29,8 +29,8 @@ struct Scheduler: Sendable {
         }
     }
 
-    /// Sleeps until the next due time, or the bell.
-    private func rest() async throws {
+    /// Sleeps until the next due time or the next wake signal.
+    private func waitForDueSchedule() async throws {
         let next = try await store.nextScheduleDue()
         await wakeSignal.wait(atMost: min(next.map { $0 - clock.now } ?? poll, poll), by: clock)
     }
@@ -41,7 +41,7 @@ struct Scheduler: Sendable {
         }
         do {
             let push = try await pushService.draft(schedule.pushRequest, for: schedule.applicationKey)
-            // None when it was changed or cancelled meanwhile: then its own next reading says what to do.
+            // nil when it was changed or cancelled meanwhile: the next round decides then.
             guard let push = try await store.release(schedule, as: push) else { return }
             pushObserver.noticed(push.head)
             Metric.scheduleEnded("sent", after: clock.now - schedule.dueAt)

@@ -1,8 +1,7 @@
 import BelfryCore
 import Synchronization
 
-/// Wakes one waiting task. A signal that no task waits for is kept for the next that waits; further ones are the same
-/// signal.
+/// Wakes one waiting task. A signal with no waiting task is kept for the next one; further signals count as the same.
 final class WakeSignal: Sendable {
     private struct State {
         var isRaised = false
@@ -12,19 +11,19 @@ final class WakeSignal: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether the work is to end once what was begun is done.
+    /// Whether the work should end once what was begun is finished.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
     func raise() {
         wake { state in state.isRaised = true }
     }
 
-    /// Signals for the last time: from now on no task waits.
+    /// Closes the signal; later waits return at once.
     func close() {
         wake { state in state.isClosed = true }
     }
 
-    /// Returns at the next signal, at once if one is kept, it is closed or the task is cancelled.
+    /// Returns at the next signal; at once if one is kept, it is closed or the task is cancelled.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -44,7 +43,7 @@ final class WakeSignal: Sendable {
         }
     }
 
-    /// As `wait()`, and signals by itself when the time is over.
+    /// Like `wait()`, and returns by itself when the time is over.
     func wait(atMost limit: Duration, by clock: any WallClock) async {
         await withDiscardingTaskGroup { group in
             group.addTask {
