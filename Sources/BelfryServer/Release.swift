@@ -1,4 +1,4 @@
-/// The version of this program, which `belfry --version`, the list of nodes and the packages tell.
+/// The version of this program, as `belfry --version`, the list of nodes and the packages show it.
 package enum Release {
     package static let version = "0.1.0"
 }

@@ -1,5 +1,5 @@
 extension Result where Failure == any Error {
-    /// What an asynchronous piece of work came to, kept until what must happen after it has happened.
+    /// The result of an asynchronous operation, kept until other necessary work is done.
     package init(_ work: () async throws -> Success) async {
         do {
             self = .success(try await work())

@@ -14,7 +14,7 @@ package struct Server: Sendable {
     private let configuration: ServerConfiguration
     private let metrics: PrometheusRegistry
     private let logger: Logger
-    /// Ends the process's life on SIGTERM and SIGINT; tests end it themselves.
+    /// Whether SIGTERM and SIGINT stop the server; tests stop it themselves.
     private let obeysSignals: Bool
 
     package init(
@@ -26,19 +26,19 @@ package struct Server: Sendable {
         self.obeysSignals = obeysSignals
     }
 
-    /// Where the server can be reached.
+    /// The addresses of the server.
     package struct Addresses: Sendable {
         package let http: String
         package let management: String
     }
 
-    /// For the last words to providers, when nothing is in flight any more.
+    /// The time for closing connections to providers, when nothing is in flight any more.
     private static let hangUpMax = Duration.seconds(5)
 
-    /// Serves until told to stop, then lets what was begun end, within the shutdown time-out.
+    /// Serves until told to stop, then finishes work that was begun, within the shutdown time-out.
     ///
     /// - Parameters:
-    ///   - stop: ends the server gracefully when it yields or ends, as SIGTERM does; nil leaves it to the signals.
+    ///   - stop: stops the server gracefully when it yields or ends, like SIGTERM; nil leaves it to the signals.
     ///   - onReady: called once, when both ports listen; cancelled when the server is told to stop.
     package func run(
         until stop: AsyncStream<Void>? = nil,
@@ -71,8 +71,8 @@ package struct Server: Sendable {
             await onReady(addresses, resources)
         }
         try await makeFirstKey(resources)
-        // Stopped one after the other, the last first; listeners wait for their connections to end. So the listeners close, then
-        // the delivery lands, and the management port tells of it to the end.
+        // Services stop in reverse order: listeners, then delivery, then the management port, which shows metrics to
+        // the end.
         var services: [any Service] = [managementListener(parts, listeners), parts.heartbeat, parts.delivery]
         services += parts.housekeeping(configuration)
         services += [apiListener(parts, listeners)]
@@ -83,19 +83,19 @@ package struct Server: Sendable {
         try await run(services, opening: listeners, leavingBy: parts.shutdown)
     }
 
-    /// Everything that callers send and ask comes in here.
+    /// The listener for all APIs.
     private func apiListener(_ parts: ServerParts, _ listeners: ListenerGroup) -> any Service {
         listener("http", configuration.http, parts.certificates.http, parts.routes(configuration), listeners)
     }
 
-    /// What operators and their tools ask: metrics, and why a node is not ready.
+    /// The listener for operators and their tools: metrics, and why a node is not ready.
     private func managementListener(_ parts: ServerParts, _ listeners: ListenerGroup) -> any Service {
         let routes = ManagementRoutes(metrics: metrics, health: parts.readiness)
         return listener(
             "management", configuration.management, parts.certificates.management, routes.responder(), listeners)
     }
 
-    /// Runs the services until they are told to stop, and for as long after as they may take.
+    /// Runs the services until they are told to stop, and then up to the time limit.
     private func run(_ services: [any Service], opening listeners: ListenerGroup, leavingBy shutdown: GracefulShutdown)
         async throws
     {
@@ -148,7 +148,7 @@ package struct Server: Sendable {
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet)
     }
 
-    /// The libraries' own talk is of no use to an operator below a warning, unless everything is asked for.
+    /// The libraries' own messages are useless to an operator below a warning, unless everything is requested.
     private var quiet: Logger {
         var quiet = logger
         if logger.logLevel > .debug { quiet.logLevel = max(logger.logLevel, .warning) }
@@ -156,7 +156,7 @@ package struct Server: Sendable {
     }
 }
 
-/// Ends when it is raised, and the server with it.
+/// Stops the server when the stream yields or ends.
 private struct StopSignal: Service {
     let stop: AsyncStream<Void>
 

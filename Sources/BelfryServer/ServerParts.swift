@@ -6,25 +6,25 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 
-/// What the listeners and the delivery of a running server share, in the order in which a push meets it.
+/// What the listeners and the delivery of a running server share, in the order in which a push uses it.
 struct ServerParts: Sendable {
     private let resources: ServerResources
     private let clock: any WallClock
     private let logger: Logger
 
-    // In: callers are known, and made to wait where they ask for too much.
+    // Inbound: authentication and limits.
     let certificates: Certificates
     let requestLimiter: RequestLimiter
     let shares: ShareLimiter
     private let credentials: CredentialsService
 
-    // Through: from an accepted push to its answers.
+    // From an accepted push to its answers.
     let delivery: Delivery
 
-    // Out: what callers are told while that happens.
+    // Outbound: events for callers.
     let events: EventHub
 
-    // Around: the life of the node.
+    // The lifecycle of the node.
     let systemdNotifier: SystemdNotifier
     let shutdown: GracefulShutdown
     let heartbeat: NodeHeartbeat
@@ -79,7 +79,7 @@ struct ServerParts: Sendable {
         return options
     }
 
-    /// The listeners to everything that callers may do.
+    /// The routes of all APIs.
     func routes(_ configuration: ServerConfiguration) -> RouterResponder<APIContext> {
         let router = ResponseMiddleware.router(clock: clock, isSecure: certificates.http != nil)
         PCFRoutes(
@@ -98,7 +98,7 @@ struct ServerParts: Sendable {
         return router.buildResponder()
     }
 
-    /// What goes on beside pushes: geofences are told of, old rows forgotten, and credentials watched that will end.
+    /// Background services: geofence updates, retention, and expiry of credentials.
     func housekeeping(_ configuration: ServerConfiguration) -> [any Service] {
         [
             GeofenceNotifier(store: resources.store, clock: clock, poll: configuration.delivery.poll, logger: logger),

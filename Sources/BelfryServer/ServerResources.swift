@@ -6,15 +6,15 @@ package import Logging
 import NIOPosix
 import SystemPackage
 
-/// What a configuration names on this machine, opened: the data directory, the key ring and the database; and what
-/// providers are made with.
+/// The resources that a configuration names on this machine, opened: the data directory, the key ring and the database;
+/// and the dependencies of providers.
 package struct ServerResources: Sendable {
     package let keyRing: KeyRingFile
     package let dependencies: ProviderDependencies
     package let store: any Store
-    /// By which things fall due: the database's, where nodes share one.
+    /// The clock that due times use: the database's, where nodes share one.
     package let clock: any WallClock
-    /// Whether other nodes may have the same database.
+    /// Whether other nodes may use the same database.
     package let isShared: Bool
     private let closeStore: @Sendable () async throws -> Void
 
@@ -22,7 +22,7 @@ package struct ServerResources: Sendable {
 
     /// Opens what the configuration names.
     ///
-    /// - Parameter makesDatabase: whether the directory, the key ring and the database are made where they are missing.
+    /// - Parameter makesDatabase: whether the directory, the key ring and the database are created if they are missing.
     package init(_ configuration: ServerConfiguration, logger: Logger, makesDatabase: Bool = true) async throws {
         let storage = configuration.storage
         isShared = storage.databaseURL != nil
@@ -62,7 +62,7 @@ package struct ServerResources: Sendable {
         try await closeStore()
     }
 
-    /// Everything that keeps a server from starting with this configuration, without changing anything.
+    /// Every fault that would keep a server from starting with this configuration; changes nothing.
     package static func faults(_ configuration: ServerConfiguration) async -> [String] {
         let storage = configuration.storage
         let files = FileManager.default
@@ -95,7 +95,7 @@ package struct ServerResources: Sendable {
         return faults
     }
 
-    /// Whether opening the database makes it, or brings its schema up to date.
+    /// Whether opening the database creates it, or brings its schema up to date.
     package static func changesDatabase(_ storage: StorageConfiguration) async throws -> Bool {
         if try await storage.isNew { return true }
         return try await schemaDistance(storage).lacks
@@ -129,11 +129,11 @@ package struct ServerResources: Sendable {
 extension StorageConfiguration {
     /// SQLite gives its log and its index the mode of the database.
     fileprivate func makeDatabaseFile() throws {
-        // Another command may have made it a moment before.
+        // Another command may have created it a moment before.
         do { try databaseFile.writePrivately(Data()) } catch Errno.fileExists {}
     }
 
-    /// Takes the files that hold secrets from others, whatever mode they were made or restored with.
+    /// Makes the files that contain secrets private, whatever mode they were created or restored with.
     fileprivate func makeFilesPrivate(_ logger: Logger) {
         let files =
             ["", "-wal", "-shm"].map { databaseFile + $0 } + [keyRingFile, directory + "/" + FirstKey.fileName]
@@ -142,7 +142,7 @@ extension StorageConfiguration {
         }
     }
 
-    /// Whether the database has yet to be made.
+    /// Whether the database does not exist yet.
     fileprivate var isNew: Bool {
         get async throws {
             guard let databaseURL else { return !FileManager.default.fileExists(atPath: databaseFile) }

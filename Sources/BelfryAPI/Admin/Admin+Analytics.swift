@@ -3,7 +3,7 @@ import FoundationEssentials
 import Hummingbird
 
 extension Admin {
-    /// What apps told of their pushes, as counts: by platform and time, by push, and by geofence.
+    /// The events that apps reported, as counts: by platform and time, by push, and by geofence.
     struct Analytics: Sendable {
         let factory: RouteFactory
 
@@ -17,10 +17,10 @@ extension Admin {
 
         private enum Width: String, CaseIterable { case hour, day }
 
-        /// The most hours or days that one answer has.
+        /// The most hours or days in one answer.
         private static let bucketsMax: Int64 = 1_000
 
-        /// The last day by the hour, unless another time is asked for.
+        /// The last day by the hour, unless another period is requested.
         private func platform(
             _ call: Call, _ platform: Platform, _ application: Application
         ) async throws -> Response {
@@ -75,7 +75,7 @@ extension Admin.Cursor {
 }
 
 extension AnalyticsCounts {
-    /// As callers know the kinds.
+    /// The kinds by the names that callers know.
     fileprivate var named: [String: Int64] {
         [String: Int64](uniqueKeysWithValues: map { ($0.key.name, $0.value) })
     }

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Hummingbird
 
 extension Admin {
-    /// Applications: `/admin/v1/apps`. Their secrets are shown when they are made, and never again.
+    /// Applications: `/admin/v1/apps`. Their secrets are shown when they are created, and never again.
     struct Apps: Sendable {
         let factory: RouteFactory
 
@@ -19,7 +19,7 @@ extension Admin {
             ]
         }
 
-        /// Those that the key can see.
+        /// Lists what the key may see.
         private func list(_ call: Call) async throws -> Response {
             let query = try Query(call, Query.paging)
             let (limit, after) = (try query.limit(), try query.cursor()?[0])
@@ -60,7 +60,7 @@ extension Admin {
             return try Response(try await reply(renamed))
         }
 
-        /// For keys that may change its tenant: an application's admin cannot take away the ground it stands on.
+        /// Requires a key for the enclosing scope: no key may delete its own application.
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             try call.require(.change, on: .tenant(application.tenantKey), called: "app")
             let force = try Query(call, ["force"]).bool("force")

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Hummingbird
 
 extension Admin {
-    /// Who changed what: `/admin/v1/audit`, newest first.
+    /// The audit log: `/admin/v1/audit`, newest first.
     struct AuditLog: Sendable {
         let factory: RouteFactory
 
@@ -28,7 +28,7 @@ extension Admin {
                 before: try query.cursor().map { Key($0[0]) }, limit: try query.limit())
         }
 
-        /// What the key is bound to, or an application within.
+        /// The key's bounds, or an application within them.
         private func bounds(_ uuid: String?, _ call: Call) async throws -> AdminKey.Bounds {
             guard let uuid else { return call.key.bounds }
             guard let uuid = UUID(uuidString: uuid), let application = try await factory.store.application(uuid) else {

@@ -2,7 +2,7 @@ import BelfryCore
 import FoundationEssentials
 
 extension Admin {
-    /// The JSON object that a request carries. Members it does not have are refused.
+    /// The JSON object of a request. Unknown members are refused.
     protocol Body {
         static var fields: [String] { get }
         init()
@@ -16,7 +16,7 @@ extension Admin.Call {
         try parse(type, try await request.bytes(atMost: bodyBytesMax))
     }
 
-    /// Reads the request's body, which may be left out.
+    /// Reads the request's body, which may be missing.
     func bodyIfAny<Body: Admin.Body>(as type: Body.Type = Body.self) async throws -> Body {
         let bytes = try await request.bytes(atMost: bodyBytesMax)
         return bytes.isEmpty ? Body() : try parse(type, bytes)
@@ -41,7 +41,7 @@ extension InvalidInput {
 }
 
 extension JSONReader {
-    /// Reads an object whose members are known by name.
+    /// Reads an object with known members only.
     mutating func object(
         _ field: String, of fields: [String], member: (inout JSONReader, String) throws(InvalidInput) -> Void
     ) throws(InvalidInput) {
@@ -69,7 +69,7 @@ extension JSONReader {
         return uuids
     }
 
-    /// A moment in ISO 8601 with a time zone.
+    /// A time in ISO 8601 with a time zone.
     mutating func instant(_ field: String) throws(InvalidInput) -> Instant? {
         guard let text = try string(field) else { return nil }
         return try Instant(text, field: field)

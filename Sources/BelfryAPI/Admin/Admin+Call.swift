@@ -4,17 +4,17 @@ import Hummingbird
 import Logging
 
 extension Admin {
-    /// A request to the admin API, whose key is known.
+    /// An authenticated request to the admin API.
     struct Call: Sendable {
         let request: Request
         let parameters: Parameters
         let key: AdminKey
-        /// Where the request came from, as far as it is known.
+        /// The address of the caller, as far as it is known.
         let address: String?
         let bodyBytesMax: Int
         let logger: Logger
 
-        /// The UUID in a part of the path; nil when it is no UUID.
+        /// The UUID in a part of the path; nil when it is not one.
         func uuid(_ part: String) -> UUID? { parameters.get(part).flatMap(UUID.init(uuidString:)) }
 
         /// A part of the path, without its percent-encoding.
@@ -22,9 +22,9 @@ extension Admin {
             parameters.get(part).map { String(percentDecoding: $0[...], plusIsSpace: false) }
         }
 
-        /// Throws a 403 when the key may not do this, and a 404 when to its holder the thing does not exist.
+        /// Throws a 403 when the key may not do this, and a 404 when the thing is hidden from its holder.
         ///
-        /// - Parameter thing: what it is called where it exists.
+        /// - Parameter thing: its name in error messages.
         func require(_ action: Permission.Action, on subject: Permission.Subject, called thing: String) throws {
             switch Permission.verdict(scope: key.scope, bounds: key.bounds, for: action, on: subject) {
             case .allowed: return
@@ -40,7 +40,7 @@ extension Admin {
 }
 
 extension APIError {
-    /// The same words whether there is none, or one that the caller cannot see.
+    /// The same message whether there is no such thing or the caller cannot see it.
     static func missing(_ thing: String) -> APIError { APIError(.notFound, "There is no such \(thing)") }
 }
 

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Hummingbird
 
 extension Admin {
-    /// Broadcast channels: `/admin/v1/platforms/:platform_uuid/channels`. The provider keeps them; Belfry knows each as a
+    /// Broadcast channels: `/admin/v1/platforms/:platform_uuid/channels`. The provider stores them; to Belfry each is a
     /// device.
     struct Channels: Sendable {
         let factory: RouteFactory
@@ -17,7 +17,7 @@ extension Admin {
             ]
         }
 
-        /// All that the provider has, made here or elsewhere.
+        /// All channels of the provider, created here or elsewhere.
         private func list(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
             try Response(ChannelsReply(channels: try await factory.channels.channels(on: platform)))
         }

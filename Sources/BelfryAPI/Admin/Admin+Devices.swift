@@ -16,7 +16,7 @@ extension Admin {
             ]
         }
 
-        /// By a part of the UUID, token, custom user id or alias, by topic, and on one platform or all.
+        /// Searches by a part of the UUID, token, custom user id or alias, by topic, and on one platform or all.
         private func search(_ call: Call, _ application: Application) async throws -> Response {
             let query = try Query(call, Query.paging + ["q", "topic", "platform_uuid"])
             let limit = try query.limit()
@@ -56,7 +56,7 @@ extension Admin {
             return Response(json: json.buffer)
         }
 
-        /// The device keeps its UUID, and comes back when its app registers again.
+        /// The device keeps its UUID, and becomes active when its app registers again.
         private func deactivate(
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) async throws -> Response {

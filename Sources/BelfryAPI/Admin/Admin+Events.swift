@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 
 extension Admin {
-    /// What happens to an application's pushes, as it happens: `/admin/v1/apps/:app_uuid/events`.
+    /// The event stream of an application's pushes: `/admin/v1/apps/:app_uuid/events`.
     struct Events: Sendable {
         let factory: RouteFactory
         let hub: EventHub

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Hummingbird
 
 extension Admin {
-    /// Geofences of an application: `/admin/v1/apps/:app_uuid/geofences`. Devices are told of each change.
+    /// Geofences of an application: `/admin/v1/apps/:app_uuid/geofences`. Devices are notified of each change.
     struct Geofences: Sendable {
         let factory: RouteFactory
 
@@ -38,7 +38,7 @@ extension Admin {
             try Response(GeofenceReply(try await found(call, application)))
         }
 
-        /// Fields that are left out stay as they are.
+        /// Missing fields keep their values.
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<Geofence> = call.key("geofence_id") else { throw APIError.missing("geofence") }
             let body = try await call.body(as: GeofenceBody.self)

@@ -7,9 +7,9 @@ import Logging
 import Metrics
 
 extension Admin {
-    /// Finds out whose key a request carries, in `Authorization: Bearer bfy_…`.
+    /// Authenticates a request by its key, in `Authorization: Bearer bfy_…`.
     ///
-    /// Keys are read with each request, so a revoked one is refused at once. All refusals have the same words.
+    /// Keys are read with each request, so a revoked one is refused at once. All refusals have the same message.
     struct KeyAuthenticator: Sendable {
         private let store: any AdminKeyStore
         private let requestLimiter: RequestLimiter
@@ -44,7 +44,7 @@ extension Admin {
             return matches.contains(true) ? key : nil
         }
 
-        /// A use that cannot be written down does not stop the request.
+        /// A use that cannot be recorded does not stop the request.
         private func note(_ key: AdminKey, _ logger: Logger) async {
             guard key.isUseWorthNoting(at: clock.now) else { return }
             do {

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Hummingbird
 
 extension Admin {
-    /// Admin keys: `/admin/v1/keys`. Their secrets are shown when they are made, and never again.
+    /// Admin keys: `/admin/v1/keys`. Their secrets are shown when they are created, and never again.
     struct Keys: Sendable {
         let factory: RouteFactory
 
@@ -17,7 +17,7 @@ extension Admin {
             ]
         }
 
-        /// Those bound as the caller's key is, or closer.
+        /// The keys within the bounds of the caller's key.
         private func list(_ call: Call) async throws -> Response {
             try call.require(.govern, on: Permission.Subject(call.key.bounds), called: "key")
             let query = try Query(call, Query.paging)
@@ -56,7 +56,7 @@ extension Admin {
             return Response(status: .noContent)
         }
 
-        /// As its maker's key is bound, unless the body names something closer.
+        /// The bounds of the caller's key, unless the body names narrower ones.
         private func bounds(_ body: NewKey, _ call: Call) async throws -> AdminKey.Bounds {
             if let uuid = body.application {
                 guard let application = try await factory.store.application(uuid) else { throw APIError.missing("app") }
@@ -69,7 +69,7 @@ extension Admin {
             return .tenant(tenant.key)
         }
 
-        /// The tenant and application that a key is bound to, by the ids that callers know.
+        /// The tenant and application of a key's bounds, by the ids that callers know.
         private struct Place: Sendable {
             var tenant: UUID?
             var application: UUID?
@@ -123,7 +123,7 @@ extension Admin {
         }
     }
 
-    /// For how long the old secret is taken beside the new one.
+    /// How long the old secret is accepted beside the new one.
     private struct Grace: Body {
         static let fields = ["grace_seconds"]
         private(set) var duration = Duration.zero

@@ -38,7 +38,7 @@ extension Admin {
             try Response(LocationGroupReply(try await found(call, application)))
         }
 
-        /// Fields that are left out stay as they are.
+        /// Missing fields keep their values.
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<LocationGroup> = call.key("group_id") else { throw APIError.missing("location group") }
             let body = try await call.body(as: GroupBody.self)
@@ -86,7 +86,7 @@ extension Admin {
 }
 
 extension JSONReader {
-    /// The numbers by which things are known, in an array.
+    /// The keys of things, in an array.
     mutating func keys<Noun>(_ field: String) throws(InvalidInput) -> [Key<Noun>] {
         var keys: [Key<Noun>] = []
         try array(field) { reader, index throws(InvalidInput) in

@@ -41,7 +41,7 @@ extension Admin {
             return try Response(LocationReply(location))
         }
 
-        /// Fields that are left out stay as they are.
+        /// Missing fields keep their values.
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<Location> = call.key("location_id") else { throw APIError.missing("location") }
             let body = try await call.body(as: PlaceBody.self)
@@ -93,7 +93,7 @@ extension Admin {
         }
     }
 
-    /// A page of a list that is paged by numbers inside. Its `limit` is at most `MapQuery.sizeMax`.
+    /// A page of a list that is paged by numbers internally. Its `limit` is at most `MapQuery.sizeMax`.
     struct MapPage: Sendable {
         let query: MapQuery
 
@@ -104,7 +104,7 @@ extension Admin {
             query = MapQuery(page: page, size: size, keyword: asked.text("q") ?? "")
         }
 
-        /// What to ask with for what follows so many things, if anything does.
+        /// The cursor of the next page; nil at the end.
         func next(after count: Int, of total: Int) -> String? {
             let isEnd = query.offset + count >= total || count == 0
             return isEnd ? nil : Cursor(Int64(query.page + 1), Int64(query.size)).text
@@ -113,6 +113,6 @@ extension Admin {
 }
 
 extension Admin.Call {
-    /// The number in a part of the path; nil when it is none.
+    /// The number in a part of the path; nil when it is not one.
     func key<Noun>(_ part: String) -> Key<Noun>? { parameters.get(part).flatMap { Int64($0) }.map { Key($0) } }
 }

@@ -2,7 +2,7 @@ import BelfryCore
 import Hummingbird
 
 extension Admin {
-    /// Who serves: `/admin/v1/nodes`, for operators alone.
+    /// The nodes: `/admin/v1/nodes`, for operators alone.
     struct Nodes: Sendable {
         let factory: RouteFactory
 

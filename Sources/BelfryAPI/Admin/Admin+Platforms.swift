@@ -3,8 +3,8 @@ import FoundationEssentials
 import Hummingbird
 
 extension Admin {
-    /// Platforms: `/admin/v1/apps/:app_uuid/platforms` and `/admin/v1/platforms`. Their credentials go in and never come
-    /// out.
+    /// Platforms: `/admin/v1/apps/:app_uuid/platforms` and `/admin/v1/platforms`. Their credentials can be written and
+    /// never read.
     struct Platforms: Sendable {
         let factory: RouteFactory
 
@@ -84,7 +84,7 @@ extension Admin {
             return try await reply(platform.key, application)
         }
 
-        /// The platform as it is now.
+        /// The present state of the platform.
         private func reply(_ key: Key<Platform>, _ application: Application) async throws -> Response {
             guard let platform = try await factory.store.platform(key) else { throw APIError.missing("platform") }
             return try Response(

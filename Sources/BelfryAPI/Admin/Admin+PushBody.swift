@@ -2,12 +2,12 @@ import BelfryCore
 import FoundationEssentials
 
 extension Admin {
-    /// What is to be sent, to whom, and until when.
+    /// The body of a push request: content, target and times.
     struct PushBody: Body {
         static let fields = ["message", "target", "send_at", "expires_at", "urgency", "at_most_once"]
         private var content: Push.Content?
         private var target: TargetBody?
-        /// When it is to be sent; nil, or a moment that has passed, is at once.
+        /// When to send it; nil, or a time that has passed, means at once.
         private(set) var sendAt: Instant?
         private var expiresAt: Instant?
         private var urgency: Urgency?
@@ -26,10 +26,10 @@ extension Admin {
             }
         }
 
-        /// The broadcast channels that are meant; nil where devices are.
+        /// The targeted broadcast channels; nil where devices are targeted.
         var channels: [String]? { target?.channels }
 
-        /// - Parameter devices: those that the channels are.
+        /// - Parameter devices: the devices that stand for the channels.
         func pushRequest(channels devices: [UUID]?) throws(InvalidInput) -> PushRequest {
             guard let content else { throw InvalidInput.missing("message") }
             guard let target else { throw InvalidInput.missing("target") }
@@ -67,7 +67,7 @@ extension Admin {
         }
     }
 
-    /// Whom a push is for. Everyone has to be said: a forgotten field must not reach them.
+    /// The recipients of a push. Sending to everyone must be explicit, so that a forgotten field does not do it.
     private struct TargetBody {
         private static let fields = [
             "everyone", "devices", "channels", "topics", "custom_user_ids", "platforms", "interactive_only",

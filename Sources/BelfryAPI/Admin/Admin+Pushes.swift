@@ -33,7 +33,7 @@ extension Admin {
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: PushBody.self)
-            // Refused before a channel is taken in, and once more with those that are.
+            // Validated before a channel is registered, and once more with the devices that stand for the channels.
             _ = try body.pushRequest(channels: body.channels.map { _ in [] })
             let pushRequest = try body.pushRequest(channels: try await devices(of: body.channels, application))
             if let dueAt = body.sendAt, dueAt > factory.clock.now {
@@ -55,7 +55,7 @@ extension Admin {
             return try .created(CreatedScheduleReply(schedule_id: schedule.key.id))
         }
 
-        /// With what it says and to whom, and what it waits for; a message that cannot be read hides nothing else.
+        /// Includes content, target and connection faults; an unreadable message hides nothing else.
         private func show(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let pushRequest = try await factory.unlessDamaged { try await factory.store.request(of: receipt.push.key) }
             let faults = try await factory.store.connectionFaults(of: receipt.push.key)
@@ -63,14 +63,14 @@ extension Admin {
                 PushReply(receipt: ReceiptReply(receipt, of: application, faults: faults), request: pushRequest ?? nil))
         }
 
-        /// Gives up what of it cannot be read, so that it settles.
+        /// Writes off its unreadable rows, so that it settles.
         private func writeOff(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let writeOff = try await factory.admin.writeOffDamage(of: receipt, of: application, by: call.author)
             if writeOff != .nothing { factory.pushObserver.noticed(receipt.push) }
             return try Response(WriteOffReply(writeOff))
         }
 
-        /// What became of it on each platform, in the order they were made; what was on deleted ones comes last.
+        /// The answers on each platform, in the order of creation; those on deleted platforms come last.
         private func platforms(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let counts = try await factory.store.answerCounts(of: receipt.push.key)
             let platforms = try await factory.store.platforms(of: application.key)
@@ -83,7 +83,7 @@ extension Admin {
             return try Response(PlatformCountsReply(platforms: rows))
         }
 
-        /// Devices with one kind of answer; those that failed unless another is asked for.
+        /// Devices with one kind of answer; those that failed by default.
         private func devices(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let query = try Query(call, Query.paging + ["answer"])
             let page = try await factory.store.answers(
@@ -100,7 +100,7 @@ extension Admin {
                     next_cursor: page.next.map { Cursor($0.platform.rawValue, $0.device.rawValue).text }))
         }
 
-        /// What became of one device.
+        /// The answer for one device.
         private func answer(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let platforms = try await factory.store.platforms(of: application.key).map(\.key)
             guard let uuid = call.uuid("device_uuid"),
@@ -113,7 +113,7 @@ extension Admin {
 }
 
 extension Push.Content {
-    /// As `PushBody` reads it.
+    /// In the form that `PushBody` reads.
     var json: JSONValue {
         var members: [String: JSONValue] = [:]
         members["body"] = body.map(JSONValue.string)
@@ -135,7 +135,7 @@ extension ApplePush {
 }
 
 extension Target {
-    /// As `PushBody` reads it.
+    /// In the form that `PushBody` reads.
     var json: JSONValue {
         var members: [String: JSONValue] = [:]
         members["devices"] = devices.map { .strings($0.map(\.lowercased)) }

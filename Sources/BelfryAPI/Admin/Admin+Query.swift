@@ -2,7 +2,7 @@ import BelfryCore
 import Hummingbird
 
 extension Admin {
-    /// The part of a URL behind `?`. Names that a path does not know are refused, as fields of a body are.
+    /// The part of a URL after `?`. Unknown names are refused, as unknown members of a body are.
     struct Query: Sendable {
         private let values: [String: String]
 
@@ -37,7 +37,7 @@ extension Admin {
             return try Instant(text, field: name)
         }
 
-        /// How many are wanted at once.
+        /// The size of a page.
         func limit() throws(InvalidInput) -> Int {
             guard let text = text("limit") else { return Self.limitByDefault }
             guard let limit = Int(text), (1...Self.limitMax).contains(limit) else {
@@ -46,7 +46,7 @@ extension Admin {
             return limit
         }
 
-        /// Where the answer before this one ended: as many numbers as it put into its cursor. nil at the beginning.
+        /// The position after the previous page: the numbers that it put into its cursor. nil at the beginning.
         func cursor(of count: Int = 1) throws(InvalidInput) -> [Int64]? {
             guard let text = text("cursor") else { return nil }
             guard let cursor = Cursor(text), cursor.numbers.count == count else {
@@ -55,13 +55,13 @@ extension Admin {
             return cursor.numbers
         }
 
-        /// The names that a paged list takes, besides its own.
+        /// The parameters of every paged list, besides its own.
         static let paging = ["limit", "cursor"]
         static let limitMax = 200
         private static let limitByDefault = 50
     }
 
-    /// A place in a list, as callers hand it back: opaque to them.
+    /// A position in a list, as callers send it back: opaque to them.
     struct Cursor: Sendable {
         let numbers: [Int64]
 
@@ -81,6 +81,6 @@ extension Admin {
 }
 
 extension JSONWriter {
-    /// The end of a paged list: what to ask with for what follows, or `null`.
+    /// The end of a paged list: the cursor of the next page, or `null`.
     mutating func next(_ cursor: Admin.Cursor?) { string("next_cursor", cursor?.text) }
 }

@@ -2,7 +2,7 @@ import BelfryCore
 import Hummingbird
 
 extension Admin {
-    /// What an application has of what it may have: `/admin/v1/apps/:app_uuid/quotas`.
+    /// How much of its quotas an application uses: `/admin/v1/apps/:app_uuid/quotas`.
     struct Quotas: Sendable {
         let factory: RouteFactory
 

@@ -13,8 +13,8 @@ extension Admin {
         /// See `IdempotencyMiddleware.run`; it matters for POST alone.
         var isRepeatable = false
 
-        /// The same, whose handler gives what it makes the id of `IdempotentID`, or changes nothing when it is run
-        /// again.
+        /// The same route, marked as repeatable: its handler uses the id of `IdempotentID`, or changes nothing when it
+        /// runs again.
         var repeatable: Route {
             var route = self
             route.isRepeatable = true
@@ -24,8 +24,8 @@ extension Admin {
 
     /// Makes the routes of all resources.
     ///
-    /// A resource makes each of its routes by one of the functions below. They find the thing that the path names and see
-    /// that the key may do what is asked, before the resource is asked at all.
+    /// A resource makes each of its routes with one of the functions below. They find the thing that the path names and
+    /// check the key's permission before the handler runs.
     struct RouteFactory: Sendable {
         let store: any Store
         let admin: AdminService
@@ -50,13 +50,13 @@ extension Admin {
             self.shares = shares
         }
 
-        /// The answer to a push that was accepted: its receipt id.
+        /// The response to an accepted push: its receipt id.
         func accepted(_ push: Push, _ call: Call) throws -> Response {
             acceptedPushes.note(push, call.logger)
             return try .created(CreatedPushReply(push))
         }
 
-        /// A path that names nothing: its handler asks `Call.require` itself.
+        /// A path that names nothing: its handler calls `Call.require` itself.
         func open(
             _ method: HTTPRequest.Method, _ path: String, _ handler: @escaping @Sendable (Call) async throws -> Response
         ) -> Route {
@@ -99,7 +99,7 @@ extension Admin {
             }
         }
 
-        /// A device of an application, on whichever of its platforms.
+        /// A device of an application, on any of its platforms.
         func device(
             _ method: HTTPRequest.Method, _ path: String, _ action: Permission.Action,
             _ handler: @escaping @Sendable (Call, Device, Platform, Application) async throws -> Response
@@ -145,7 +145,7 @@ extension Admin {
             return thing
         }
 
-        /// nil where the row is there and cannot be read: it can be deleted all the same.
+        /// nil where the row exists and cannot be read: it can be deleted all the same.
         func unlessDamaged<Thing>(_ read: () async throws -> Thing) async throws -> Thing? {
             do { return try await read() } catch StoreError.damaged { return nil }
         }

@@ -3,8 +3,8 @@ import FoundationEssentials
 import Hummingbird
 
 extension Admin {
-    /// Pushes that wait for their time, and what became of them: `/admin/v1/apps/:app_uuid/schedules`. They are made by
-    /// `POST …/pushes` with `send_at`.
+    /// Scheduled pushes and their results: `/admin/v1/apps/:app_uuid/schedules`. They are created by `POST …/pushes`
+    /// with `send_at`.
     struct Schedules: Sendable {
         let factory: RouteFactory
 
@@ -18,7 +18,7 @@ extension Admin {
 
         private enum State: String, CaseIterable { case waiting, ended }
 
-        /// Those that wait, the next due first; or those that have ended, the last ended first.
+        /// Waiting schedules, the next due first; or ended schedules, the last ended first.
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let query = try Query(call, Query.paging + ["state"])
             let limit = try query.limit()
@@ -37,7 +37,7 @@ extension Admin {
                     next_cursor: found.count == limit ? found.last.map { Cursor($0.key.rawValue).text } : nil))
         }
 
-        /// The last of the page before, which may have ended since.
+        /// The last schedule of the previous page, which may have ended since.
         private func last(_ query: Query, _ application: Application) async throws -> Schedule? {
             guard let cursor = try query.cursor() else { return nil }
             guard let last = try await factory.store.schedule(Key(cursor[0]), of: application.key) else {

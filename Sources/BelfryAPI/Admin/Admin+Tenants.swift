@@ -17,7 +17,7 @@ extension Admin {
             ]
         }
 
-        /// Those that the key can see: all, or its own.
+        /// Lists what the key may see: all tenants, or its own.
         private func list(_ call: Call) async throws -> Response {
             let query = try Query(call, Query.paging)
             switch call.key.bounds {
@@ -45,7 +45,7 @@ extension Admin {
                 TenantReply(Tenant(key: tenant.key, uuid: tenant.uuid, name: name.text, createdAt: tenant.createdAt)))
         }
 
-        /// For the operator alone: a tenant's admin cannot take away the ground it stands on.
+        /// Requires an operator's key: no key may delete its own tenant.
         private func delete(_ call: Call, _ tenant: Tenant) async throws -> Response {
             try call.require(.change, on: .everything, called: "tenant")
             try await factory.admin.delete(tenant, by: call.author)
@@ -57,7 +57,7 @@ extension Admin {
         }
     }
 
-    /// A body that names something.
+    /// A body with a name.
     struct NameBody: Body {
         static let fields = ["name"]
         private var name: String?

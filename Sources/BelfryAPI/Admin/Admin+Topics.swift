@@ -18,7 +18,7 @@ extension Admin {
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let query = try Query(call, Query.paging + ["q"])
             let limit = try query.limit()
-            // A cursor is any number; behind the last topic there is nothing.
+            // A cursor may be any number; past the last topic the list is empty.
             let skip = Int(clamping: max(0, try query.cursor()?[0] ?? 0))
             let topics = TopicQuery(applicationKey: application.key, text: query.text("q")?.lowercased())
             let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
@@ -31,7 +31,7 @@ extension Admin {
                     next_cursor: end < found.total ? Cursor(Int64(end)).text : nil))
         }
 
-        /// A topic that is there stays as it is, and is answered with 200.
+        /// An existing topic stays as it is, and the status is 200.
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let topic = try await call.body(as: NewTopicBody.self).checked(at: factory.clock.now)
             let fate = try await factory.admin.create(topic, of: application, by: call.author)

@@ -2,7 +2,7 @@ package import BelfryCore
 import HTTPTypes
 package import Hummingbird
 
-/// Every path of the admin API, and who answers it.
+/// The routes of the admin API.
 package struct AdminRoutes: Sendable {
     private let factory: Admin.RouteFactory
     private let authenticator: Admin.KeyAuthenticator
@@ -13,7 +13,7 @@ package struct AdminRoutes: Sendable {
     private let bodyBytesMax: Int
 
     /// - Parameters:
-    ///   - requestLimiter: one for all APIs; nil limits guessers alone.
+    ///   - requestLimiter: one for all APIs; nil limits only failed logins.
     ///   - shares: one for all APIs.
     ///   - events: nil leaves the event stream out.
     ///   - idempotencyHold: longer than any request may take.
@@ -43,7 +43,7 @@ package struct AdminRoutes: Sendable {
         }
     }
 
-    /// All of them, to be added to a router, described or tried.
+    /// All routes, to be added to a router, described or tried.
     var routes: [Admin.Route] {
         Admin.Tenants(factory: factory).routes + Admin.Keys(factory: factory).routes
             + Admin.Apps(factory: factory).routes

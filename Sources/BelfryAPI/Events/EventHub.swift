@@ -5,26 +5,27 @@ package import Logging
 import Metrics
 import Synchronization
 
-/// Tells readers what happens to the pushes of an application, as it happens.
+/// Streams the events of an application's pushes to readers.
 ///
-/// Acceptance and delivery only drop a hint here (`PushObserver`), which costs them a look whether anybody reads. One
-/// task reads the receipts. Of what other nodes do there is no hint: it is found by looking. A reader has a place in
-/// its application's ring; the ring outlives its last reader for a while, so that one whose connection broke goes on
-/// where it was.
+/// Acceptance and delivery only drop a hint here (`PushObserver`), at the cost of checking whether there are readers.
+/// One task reads the receipts. There is no hint for what other nodes do: it is found by polling. A reader has a
+/// position in its application's ring; the ring outlives its last reader for a while, so that a reader whose connection
+/// broke continues where it was.
 package final class EventHub: PushObserver {
     package struct Options: Sendable {
         package var readersMax = 256
-        /// Events kept for each application that is read about.
+        /// Events kept for each application with readers.
         package var ringMax = 1_024
         /// Pushes followed at once for each application.
         package var openMax = 1_000
-        /// How long an application's events are kept after its last reader went.
+        /// How long an application's events are kept after its last reader left.
         package var memory = Duration.seconds(60)
-        /// How often open pushes, and those accepted since, are looked at without a hint.
+        /// How often open pushes, and those accepted since, are polled.
         package var look = Duration.seconds(1)
-        /// How many of an application's pushes such a look reads at once, newest first, until it meets one that it knows.
+        /// How many of an application's pushes such a poll reads at once, newest first, until it meets one that it
+        /// knows.
         package var stepSize = 100
-        /// How long a stream may be silent. Below the time-outs that proxies have.
+        /// How long a stream may be silent. Shorter than the time-outs of proxies.
         package var heartbeat = Duration.seconds(15)
 
         package init() {}
@@ -32,7 +33,7 @@ package final class EventHub: PushObserver {
 
     let options: Options
     let clock: any WallClock
-    /// Marks the numbers of this process, since they begin anew with each.
+    /// Marks the event numbers of this process, since each process starts again at one.
     let epoch: String
     private let store: any PushStore & ReceiptStore
     private let logger: Logger
@@ -45,7 +46,7 @@ package final class EventHub: PushObserver {
         var logs: [Key<BelfryCore.Application>: EventLog] = [:]
         var readers: [Int: AsyncStream<Void>.Continuation] = [:]
         var lastReader = 0
-        /// Logs for whose application it is time to look without a hint.
+        /// Applications due for a scan without a hint.
         var unlooked: Set<Key<BelfryCore.Application>> = []
         var isClosed = false
     }
@@ -86,7 +87,7 @@ package final class EventHub: PushObserver {
         call.finish()
     }
 
-    /// One after the other, so that no receipt is told of behind a later one.
+    /// One after the other, so that no receipt is reported after a later one.
     private func read() async {
         while let application = state.withLock({ $0.unlooked.popFirst() }) { await look(at: application) }
         while let (application, push) = state.withLock({ $0.nextChanged() }) {
@@ -121,7 +122,7 @@ package final class EventHub: PushObserver {
         for reader in readers { reader.yield() }
     }
 
-    /// Looks at the open pushes of an application, and for those that were accepted since.
+    /// Polls the open pushes of an application, and those accepted since.
     private func look(at application: Key<BelfryCore.Application>) async {
         do {
             let open = try await store.openReceipts(of: application, limit: options.openMax)
@@ -144,9 +145,9 @@ package final class EventHub: PushObserver {
 // MARK: - Readers
 
 extension EventHub {
-    /// Begins to read about an application.
+    /// Starts reading the events of an application.
     ///
-    /// - Parameter lastID: the last event that the reader has; nil to hear what happens from now on.
+    /// - Parameter lastID: the last event that the reader has; nil to read from now on.
     package func subscribe(
         to application: Key<BelfryCore.Application>, after lastID: String? = nil
     ) async throws -> EventReader {
@@ -168,7 +169,7 @@ extension EventHub {
                 .serviceUnavailable, "\(options.readersMax) event streams are open, which is all there may be",
                 headers: [.retryAfter: "10"])
         }
-        // Something may be there to be read already.
+        // There may be something to read already.
         continuation.yield()
         return EventReader(
             hub: self, application: application, number: admitted.number, ticks: ticks,
@@ -188,7 +189,7 @@ extension EventHub {
         }
     }
 
-    /// - Parameter last: the newest event; a number behind it was never given out.
+    /// - Parameter last: the newest event; a larger number was never issued.
     private func place(of lastID: String, upTo last: Int64) -> EventReader.Place {
         let parts = lastID.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0] == epoch, let number = Int64(parts[1]), 0...last ~= number else {
@@ -220,7 +221,7 @@ extension EventHub.State {
         return nil
     }
 
-    /// Returns the readers to wake, if something is new.
+    /// Returns the readers to wake, if there are new events.
     mutating func tell(
         _ application: Key<BelfryCore.Application>, _ update: (inout EventLog) -> Bool
     ) -> [AsyncStream<Void>.Continuation] {

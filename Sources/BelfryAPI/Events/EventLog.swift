@@ -1,29 +1,29 @@
 import BelfryCore
 import FoundationEssentials
 
-/// What is known of the pushes of one application that has readers.
+/// The known state of the pushes of one application that has readers.
 ///
-/// It is told which pushes may have changed, and now and then which are open and which are the newest; events are what
-/// differs between two receipts. So the counters of an event are the receipt's, they never go back, and a delivery that is
-/// faster than the readers makes fewer events instead of a queue.
+/// Hints say which pushes may have changed, and polls which are open and which are the newest; events are the
+/// differences between two receipts. So the counters of an event are the receipt's, they never decrease, and a delivery
+/// that is faster than the readers makes fewer events instead of a queue.
 struct EventLog {
     private(set) var ring: EventRing<PushEvent>
-    /// The newest that were open at the last look.
+    /// The newest open pushes at the last poll.
     private var open: [UUID: Receipt]
-    /// Others of which there was something new lately.
+    /// Other pushes that changed lately.
     private var others: Generations<UUID, Receipt>
-    /// Those that may have changed since they were read.
+    /// Pushes to read again.
     private var changed: Set<UUID> = []
-    /// The application's newest when they were last asked for.
+    /// The application's newest pushes at the last poll.
     private var newest: Set<UUID>
     private let openMax: Int
-    /// Open pushes before this one were there already, and too many to be known.
+    /// Open pushes before this one existed already, and were too many to be followed.
     private let horizon: Key<Push>
     var readers: Set<Int> = []
-    /// When the last reader went; nil while there is one.
+    /// When the last reader left; nil while there is one.
     var leftAt: Instant?
 
-    /// What happened so far to those that are there already is nothing new.
+    /// Events before the first reader are not reported.
     init(_ options: EventHub.Options, newest: [Receipt], open: [Receipt]) {
         ring = EventRing(countMax: options.ringMax)
         others = Generations(countMax: options.openMax * 2)
@@ -34,15 +34,15 @@ struct EventLog {
         for receipt in newest { remember(receipt) }
     }
 
-    /// More pushes at once than are followed are heard of at their next change.
+    /// If more pushes change at once than are followed, the others are reported at their next change.
     mutating func noticed(_ push: UUID) {
         if changed.count < openMax { changed.insert(push) }
     }
 
-    /// Whether all of them were accepted since the newest were asked for.
+    /// Whether all of them were accepted since the newest pushes were polled.
     func knowsNone(of pushes: [UUID]) -> Bool { newest.isDisjoint(with: pushes) }
 
-    /// What was accepted since the newest were asked for, by whomever.
+    /// Pushes accepted since the last poll, on any node.
     mutating func found(_ newest: [UUID]) {
         for push in newest where !self.newest.contains(push) && known(push) == nil { noticed(push) }
         self.newest = Set(newest)
@@ -50,9 +50,9 @@ struct EventLog {
 
     mutating func nextChanged() -> UUID? { changed.popFirst() }
 
-    /// The newest that are open now. Those that were open and are not any more have changed.
+    /// The newest pushes that are open now. Pushes that were open and are not any more have changed.
     ///
-    /// Returns whether something is new.
+    /// Returns whether there is a change.
     mutating func looked(at open: [Receipt]) -> Bool {
         let isNew = saw(open.reversed())
         let before = self.open
@@ -64,7 +64,7 @@ struct EventLog {
         return isNew
     }
 
-    /// Returns whether something is new.
+    /// Returns whether there is a change.
     mutating func saw(_ receipts: [Receipt]) -> Bool {
         let last = ring.last
         for receipt in receipts {

@@ -2,18 +2,18 @@ import BelfryCore
 import Metrics
 import NIOCore
 
-/// One reader of an application's events, and its place among them. It has left when this is released.
+/// One reader of an application's events, with its position. The reader leaves when this is released.
 package final class EventReader: Sendable {
     private let hub: EventHub
     private let application: Key<Application>
     private let number: Int
-    /// Wakes the reader: there may be something new, or it is time for a sign of life. Ends with the hub.
+    /// Wakes the reader: there may be new events, or a heartbeat is due. Ends with the hub.
     let ticks: AsyncStream<Void>
     let start: Place
 
     struct Place: Sendable {
         var number: Int64
-        /// Whether it was given out by this process; how much is missing since another place is not known.
+        /// Whether this process issued it; the number of events missed since another position is unknown.
         var isKnown: Bool
     }
 
@@ -32,8 +32,8 @@ package final class EventReader: Sendable {
     var heartbeat: Duration { hub.options.heartbeat }
     var now: Instant { hub.clock.now }
 
-    /// The next events as they stand on the wire, with a word on those that are gone; moves the place behind them. nil
-    /// when there is none.
+    /// The next events in their wire form, preceded by a note about lost ones; moves the position past them. nil when
+    /// there are none.
     func next(from place: inout Place) -> ByteBuffer? {
         guard let reading = hub.read(application, after: place.number) else { return nil }
         var wire = EventWire()

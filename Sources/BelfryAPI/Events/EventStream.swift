@@ -3,10 +3,10 @@ import HTTPTypes
 package import Hummingbird
 import NIOCore
 
-/// The answer that does not end: an application's events, until the reader goes or the server stops.
+/// The response that does not end: an application's events, until the reader leaves or the server stops.
 ///
-/// Nothing is queued for a reader: while its connection is full it is not asked for more, and it takes up its place in the
-/// ring again afterwards.
+/// Nothing is queued for a reader: while its connection is full no events are read for it, and it continues from its
+/// position in the ring afterwards.
 package struct EventStream: Sendable {
     private let reader: EventReader
 

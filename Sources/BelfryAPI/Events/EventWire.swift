@@ -1,11 +1,11 @@
 import BelfryCore
 import NIOCore
 
-/// Writes events as a browser's `EventSource` reads them. Source: WHATWG HTML, "Server-sent events".
+/// Writes events for a browser's `EventSource`. Source: WHATWG HTML, "Server-sent events".
 struct EventWire {
     private(set) var buffer = ByteBuffer()
 
-    /// Says how soon to come again when the connection breaks, in milliseconds.
+    /// How soon to reconnect when the connection breaks, in milliseconds.
     static let greeting = ByteBuffer(string: "retry: 2000\n\n")
     /// A comment, which readers skip.
     static let heartbeat = ByteBuffer(string: ":\n\n")
@@ -32,7 +32,7 @@ struct EventWire {
         write(event.kind.rawValue, id: id, json.buffer)
     }
 
-    /// - Parameter count: nil when it is not known.
+    /// - Parameter count: nil when it is unknown.
     mutating func lost(_ count: Int64?) {
         var json = JSONWriter()
         json.object { json in

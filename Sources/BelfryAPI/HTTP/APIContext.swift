@@ -2,12 +2,12 @@ import BelfryCore
 package import Hummingbird
 import NIOCore
 
-/// What travels with a request. Who calls is not in it: `Authenticator` returns that as a value, so that no handler can
+/// The context of a request. The caller is not in it: `Authenticator` returns that as a value, so that no handler can
 /// forget to ask.
 package struct APIContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
-    /// The other end of the connection: the caller, or a proxy before it (`RequestLimiter.address`); nil
-    /// where there is none, as in tests.
+    /// The other end of the connection: the caller, or a proxy before it (`RequestLimiter.address`); nil where there is
+    /// none, as in tests.
     let peer: SocketAddress?
 
     package init(source: ApplicationRequestContextSource) {
@@ -16,5 +16,5 @@ package struct APIContext: RequestContext {
     }
 }
 
-/// In this target an application is what a team registers its devices under, not what Hummingbird runs.
+/// In this target an application is the owner of platforms, not Hummingbird's.
 typealias Application = BelfryCore.Application

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 
 extension APIError {
-    /// What a caller gets to read of an error. Nothing of ours shows but what they can act on.
+    /// The error for the caller. It reveals only what the caller can act on.
     init(cause: any Error) {
         switch cause {
         case let error as APIError: self = error
@@ -15,7 +15,7 @@ extension APIError {
         }
     }
 
-    /// What the provider of a platform would not do is no fault of ours, and the caller's to mend.
+    /// A refusal by the provider, which the caller can correct.
     private init(_ error: BroadcastChannelError) {
         switch error {
         case .unsupported(let words), .refused(let words): self.init(.conflict, words)
@@ -24,7 +24,7 @@ extension APIError {
         }
     }
 
-    /// Asking again is of use only where room comes back by itself.
+    /// A retry helps only where the use of the quota decreases by itself.
     private init(_ excess: QuotaExcess) {
         guard let retryAfter = excess.quota.retryAfter else {
             self.init(.conflict, excess.description)

@@ -1,6 +1,6 @@
 package import HTTPTypes
 
-/// An answer other than the one hoped for: a status, and words that name what was found and what was expected.
+/// An error response: a status, and a message that names what was found and what was expected.
 package struct APIError: Error, Sendable {
     package let status: HTTPResponse.Status
     package let message: String
@@ -13,7 +13,7 @@ package struct APIError: Error, Sendable {
     }
 }
 
-/// The client went away or broke the protocol in the middle of its body, so that there is no client to answer.
+/// The client disconnected or broke the protocol in the middle of its body, so that there is no client to answer.
 struct BodyUnreadable: Error {
     let cause: any Error
 }

@@ -2,8 +2,8 @@ import BelfryCore
 import Logging
 import Metrics
 
-/// Notes the pushes that an API accepted: a count by lane, and a line that leads from the trace of a caller to what is
-/// logged of the delivery.
+/// Records accepted pushes: a count by lane, and a line that leads from the trace of a caller to the log of the
+/// delivery.
 struct AcceptedPushes: Sendable {
     private let counters = Dictionary(
         uniqueKeysWithValues: Lane.allCases.map { ($0, Counter(metric: .pushes, [("lane", "\($0)")])) })

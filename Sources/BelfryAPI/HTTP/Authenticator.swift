@@ -4,17 +4,17 @@ import FoundationEssentials
 import Hummingbird
 import Metrics
 
-/// Finds out who calls: a platform's devices by its secret, or an application's back end by its API key.
+/// Authenticates callers: a platform's devices by its secret, or an application's back end by its API key.
 ///
-/// Nothing is remembered between requests, so a changed or deleted credential counts at once; the store answers from
-/// memory. An unknown user costs the same work as a wrong secret, and both get the same words.
+/// Nothing is cached between requests, so a changed or deleted credential counts at once; the store answers from
+/// memory. An unknown user costs the same work as a wrong secret, and both get the same message.
 struct Authenticator: Sendable {
     private let store: any ApplicationStore
     private let requestLimiter: RequestLimiter
     private let challenge: String
     private let failures = Counter(metric: .authenticationFailures)
 
-    /// - Parameter realm: what a person who is asked for a password gets to read.
+    /// - Parameter realm: shown to a person who is asked for a password.
     init(store: any ApplicationStore, requestLimiter: RequestLimiter, realm: String) {
         self.store = store
         self.requestLimiter = requestLimiter
@@ -41,7 +41,7 @@ struct Authenticator: Sendable {
         return application
     }
 
-    /// A request without credentials guesses nothing.
+    /// A request without credentials is not a guess.
     private func check<Known>(
         _ request: Request, _ context: APIContext, _ look: (BasicCredentials) async throws -> Known?
     ) async throws -> Known? {
@@ -66,7 +66,7 @@ struct Authenticator: Sendable {
 }
 
 extension SHA256.Digest {
-    /// Looks at every byte whatever it finds, so that the time taken says nothing about where two differ.
+    /// Compares every byte, so that the time taken does not reveal where two differ.
     func isEqual(inConstantTime other: [UInt8]) -> Bool {
         guard other.count == Self.byteCount else { return false }
         return zip(self, other).reduce(0) { difference, pair in difference | (pair.0 ^ pair.1) } == 0

@@ -1,4 +1,4 @@
-/// The two spellings of Base64 that requests use.
+/// The two forms of Base64 that requests use.
 enum Base64 {
     /// The alphabet of Basic authentication, whose padding may be missing. Source: RFC 4648 §4.
     static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {

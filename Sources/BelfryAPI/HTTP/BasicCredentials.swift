@@ -3,12 +3,12 @@ import FoundationEssentials
 
 /// The user and password of HTTP Basic authentication, where the user is a UUID.
 ///
-/// Lenient, since the client SDKs write two spaces behind `Basic`. Source: docs/compatibility/pcf.md.
+/// Lenient, since the client SDKs write two spaces after `Basic`. Source: docs/compatibility/pcf.md.
 struct BasicCredentials: Sendable, Hashable {
     let user: UUID
     let secret: [UInt8]
 
-    /// nil when the header is no Basic authentication, or its user is no UUID.
+    /// nil when the header is not Basic authentication, or its user is not a UUID.
     init?(header: String) {
         let utf8 = header.utf8
         guard let end = utf8.firstIndex(of: 0x20), utf8[..<end].elementsEqual("basic".utf8, by: { $0 | 0x20 == $1 })

@@ -4,9 +4,9 @@ import Hummingbird
 package import NIOCore
 
 extension NetworkAddress {
-    /// nil for what is no address of IP, such as a socket in the file system.
+    /// nil unless it is an IP address; a Unix socket has none.
     ///
-    /// Source: ip(7) and ipv6(7): `sin_addr` stands at byte 4 of its structure, `sin6_addr` at byte 8 of its own.
+    /// Source: ip(7) and ipv6(7): `sin_addr` is at byte 4 of its structure, `sin6_addr` at byte 8 of its own.
     package init?(_ socket: SocketAddress) {
         switch socket {
         case .v4(let address):
@@ -23,7 +23,7 @@ extension NetworkAddress {
         }
     }
 
-    /// As people write it.
+    /// The usual text form.
     package var text: String? {
         var packed = ByteBuffer()
         if isV4 {
@@ -56,7 +56,7 @@ extension NetworkBlock {
     }
 }
 
-/// The reverse proxies whose word on where a request comes from is taken.
+/// Reverse proxies whose `X-Forwarded-For` is trusted.
 package struct TrustedProxies: Sendable {
     private let blocks: [NetworkBlock]
 
@@ -64,8 +64,8 @@ package struct TrustedProxies: Sendable {
 
     package func contains(_ address: NetworkAddress) -> Bool { blocks.contains { $0.contains(address) } }
 
-    /// Where the request comes from: the peer, or, if that is a proxy, the last in `X-Forwarded-For` that is none. What
-    /// stands further left was written by the caller itself and may be a lie.
+    /// The client address: the peer, or behind trusted proxies the last hop that is not one. Hops further left were
+    /// written by the client and may be false.
     func caller(from peer: NetworkAddress, _ headers: HTTPFields) -> NetworkAddress {
         guard !blocks.isEmpty, contains(peer) else { return peer }
         var caller = peer
@@ -80,7 +80,8 @@ package struct TrustedProxies: Sendable {
 }
 
 extension NetworkAddress {
-    /// An address as proxies write it, with spaces around it and sometimes a port: `192.0.2.1:443`, `[2001:db8::1]:443`.
+    /// An address in the form that proxies write, with spaces around it and sometimes a port: `192.0.2.1:443`,
+    /// `[2001:db8::1]:443`.
     fileprivate init?(hop: Substring) {
         let text = hop.trimming(while: \.isWhitespace)
         if text.first == "[" {

@@ -5,7 +5,8 @@ import HTTPTypes
 package import Hummingbird
 import NIOCore
 
-/// Serves `api/openapi.yaml`, which describes every path of every API. It holds no secret, so it needs no credentials.
+/// Serves `api/openapi.yaml`, which describes every path of every API. It contains no secret, so it needs no
+/// credentials.
 package struct Contract: Sendable {
     package init() {}
 
@@ -19,7 +20,7 @@ package struct Contract: Sendable {
     private static let tag = #""\#(Array(SHA256.hash(data: text.readableBytesView).prefix(16)).hex)""#
 
     private static func response(to request: Request) -> Response {
-        // A new server may come behind the same address at any time, so caches ask each time.
+        // A new version of the server may have the same address at any time, so caches must revalidate.
         let headers: HTTPFields = [.eTag: tag, .cacheControl: "no-cache"]
         if request.headers[.ifNoneMatch]?.contains(tag) == true {
             return Response(status: .notModified, headers: headers)

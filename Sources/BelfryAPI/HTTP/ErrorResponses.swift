@@ -5,13 +5,13 @@ import Logging
 import Metrics
 import NIOCore
 
-/// Turns what handlers throw into answers, in the shape that clients of the original service know from Spring.
+/// Turns errors of handlers into responses, in the form that clients of the original service know from Spring.
 ///
 /// `{"timestamp":ms,"status":400,"error":"Bad Request","message":"…","path":"/v1/push"}`. See docs/Errors.md.
 struct ErrorResponses: Sendable {
     let clock: any WallClock
 
-    /// Throws what is not for this request to answer: that its connection is of no use any more, or that it is called off.
+    /// Throws errors that are not for the caller: that the connection is unusable, or that the request was cancelled.
     func response(for cause: any Error, _ request: Request, _ context: APIContext) throws -> Response {
         if let unreadable = cause as? BodyUnreadable { throw unreadable.cause }
         if cause is CancellationError { throw cause }
@@ -33,7 +33,7 @@ struct ErrorResponses: Sendable {
         return Response(status: error.status, json: json.buffer, headers: error.headers)
     }
 
-    /// Only what a person has to act on is an error; too much work heals when it is done.
+    /// Logged as an error only if an operator must act; overload ends by itself.
     private func report(_ cause: any Error, _ status: HTTPResponse.Status, _ logger: Logger) {
         guard status.kind == .serverError, !(cause is APIError) else { return }
         if case StoreError.overloaded = cause {

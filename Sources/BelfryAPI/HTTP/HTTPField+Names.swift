@@ -3,7 +3,7 @@ package import HTTPTypes
 extension HTTPField.Name {
     /// Source: draft-ietf-httpapi-idempotency-key-header.
     package static let idempotencyKey = known("Idempotency-Key")
-    /// Ours: the answer was given before.
+    /// Our own: the response is a stored one.
     package static let idempotencyReplayed = known("Idempotency-Replayed")
     /// Source: WHATWG HTML, "Server-sent events".
     package static let lastEventID = known("Last-Event-ID")
@@ -23,7 +23,7 @@ extension HTTPField.Name {
 }
 
 extension HTTPFields {
-    /// What the subscript returns, without the work of joining where there is nothing to join.
+    /// Like the subscript, without the cost of joining where there is nothing to join.
     func value(_ name: HTTPField.Name) -> String? {
         let values = self[values: name]
         return values.count > 1 ? self[name] : values.first

@@ -1,7 +1,7 @@
 import HTTPTypes
 package import Hummingbird
 
-/// Something that keeps a server from doing its work.
+/// A fault that keeps a server from working.
 package struct HealthFault: Sendable, Hashable {
     package enum Part: String, Sendable, CaseIterable { case server, database, keyRing = "key_ring", disk }
 
@@ -15,20 +15,20 @@ package struct HealthFault: Sendable, Hashable {
     }
 }
 
-/// What load balancers and supervisors ask: `/health/live` and `/health/ready`.
+/// The health routes for load balancers and supervisors: `/health/live` and `/health/ready`.
 package struct HealthRoutes: Sendable {
     private let faults: @Sendable () async -> [HealthFault]
 
-    /// - Parameter faults: asked for each `/health/ready`; it has to answer in time by itself.
+    /// - Parameter faults: called for each `/health/ready`; it has to answer in time by itself.
     package init(faults: @escaping @Sendable () async -> [HealthFault]) { self.faults = faults }
 
-    /// Where anyone may ask: what is wrong, and no reasons.
+    /// The public routes: they name what is wrong, without reasons.
     package func add(to router: Router<APIContext>) {
         router.serve("health/live", [.get: { _, _ in Self.live() }])
         router.serve("health/ready", [.get: { _, _ in await ready(withReasons: false) }])
     }
 
-    /// The process answers, whatever else is wrong: a supervisor has no reason to end it.
+    /// The process responds, whatever else is wrong: a supervisor has no reason to end it.
     package static func live() -> Response { response(.ok, "live", []) }
 
     package func ready(withReasons: Bool) async -> Response {

@@ -6,12 +6,11 @@ package import Hummingbird
 import Logging
 import NIOCore
 
-/// Runs a request that carries an `Idempotency-Key` once, and answers its repetitions as it was answered the first time.
+/// Runs a request with an `Idempotency-Key` once, and answers its repetitions with the first answer.
 ///
-/// The name is held in the database before the request runs. What the request makes gets the record's idempotent id for
-/// its id, so that a repetition after a crash finds it (`IdempotentID`); a request whose handler cannot do that is not
-/// run again once what became of it is not known. Answers are stored sealed. Requests without the header pass
-/// untouched.
+/// The name is held in the database before the request runs. What the request creates gets the record's idempotent id,
+/// so that a repetition after a crash finds it (`IdempotentID`); a request whose handler cannot do that is not run
+/// again once its result is unknown. Answers are stored sealed. Requests without the header are passed through.
 package struct IdempotencyMiddleware: Sendable {
     private let store: any IdempotencyStore
     private let vault: any Vault
@@ -19,7 +18,8 @@ package struct IdempotencyMiddleware: Sendable {
     private let hold: Duration
 
     package static let keyBytesMax = 255
-    /// A longer answer is not kept, since a caller may have it made again and again: its repetition gets the status and a word on that.
+    /// A longer answer is not stored, since a caller may create any number: a repetition gets the status and a note
+    /// about that.
     static let keptBytesMax = 16_384
 
     /// - Parameter hold: longer than any request may take.
@@ -32,8 +32,8 @@ package struct IdempotencyMiddleware: Sendable {
         self.hold = hold
     }
 
-    /// - Parameter isRepeatable: whether the handler gives what it makes the id of `IdempotentID`, or has no second
-    ///   effect when it is run twice for other reasons.
+    /// - Parameter isRepeatable: whether the handler uses the id of `IdempotentID`, or has no second effect when it is
+    ///   run twice for other reasons.
     package func run(
         _ request: Request, _ context: APIContext, by principal: Principal, isRepeatable: Bool,
         _ handler: (Request) async throws -> Response
@@ -61,10 +61,10 @@ package struct IdempotencyMiddleware: Sendable {
         }
     }
 
-    /// Whether a request is run again that was cut off, and may have had its effect.
+    /// Whether the request is run again after an interruption, and may have had its effect.
     @TaskLocal private static var isRepetition = false
 
-    /// For a handler that can be run again in most cases, in one where it cannot.
+    /// Refuses a retry where a handler that is usually repeatable is not.
     static func refuseRepetition() throws(APIError) {
         if isRepetition { throw unknownFate }
     }
@@ -78,7 +78,7 @@ package struct IdempotencyMiddleware: Sendable {
         }
     }
 
-    /// One caller's keys are apart from another's.
+    /// Keeps the keys of callers apart.
     private static func name(_ key: String, _ principal: Principal) -> [UInt8] {
         var hash = SHA256()
         hash.update(data: [principal.kind.rawValue])
@@ -134,7 +134,7 @@ package struct IdempotencyMiddleware: Sendable {
             return try await keep(response, idempotentID)
         }
 
-        /// The effect is there whether or not the answer can be kept; a repetition then finds it by its idempotent id.
+        /// The effect remains whether or not the answer can be stored; a repetition then finds it by its idempotent id.
         private func keep(_ response: Response, _ idempotentID: UUID) async throws -> Response {
             let body = try await response.body.collected()
             do {
@@ -161,7 +161,7 @@ package struct IdempotencyMiddleware: Sendable {
             return json.buffer
         }
 
-        /// A name that cannot be let go of is free when its hold ends.
+        /// A name that cannot be released is free when its hold ends.
         func release(_ idempotentID: UUID, hadNoEffect: Bool) async {
             do {
                 try await middleware.store.release(
@@ -178,7 +178,7 @@ package struct IdempotencyMiddleware: Sendable {
 }
 
 extension Error {
-    /// Whether the request was turned away before it had an effect.
+    /// Whether the request was refused before it had an effect.
     fileprivate var isRefusal: Bool {
         if case .overloaded = self as? StoreError { return true }
         return APIError(cause: self).status.kind == .clientError
@@ -194,12 +194,12 @@ extension Request {
 }
 
 extension Response {
-    /// Those headers that belong to the answer, a line each; the others come anew with each answer.
+    /// The headers stored with an answer, a line each; the others are set again with each answer.
     fileprivate var keptHeaders: String {
         headers.filter { [.contentType, .location].contains($0.name) }.map { "\($0.name): \($0.value)\r\n" }.joined()
     }
 
-    /// An answer that was kept.
+    /// A stored answer.
     fileprivate init(_ answer: KeptAnswer, _ vault: any Vault, _ name: [UInt8]) throws {
         var body = ByteBuffer(bytes: try vault.open(answer.content, for: VaultPurpose.answer(to: name)))
         var headers: HTTPFields = [.idempotencyReplayed: "true"]
@@ -213,7 +213,7 @@ extension Response {
 }
 
 extension ByteBuffer {
-    /// Up to the next CR LF, which is taken too; nil when there is none.
+    /// Up to the next CR LF, which is consumed; nil when there is none.
     fileprivate mutating func readLine() -> String? {
         guard let end = readableBytesView.firstIndex(of: 0x0D) else { return nil }
         let line = readString(length: end - readerIndex)

@@ -1,29 +1,28 @@
 import Metrics
 
-/// Every metric of this target. Labels come from closed sets: paths as the router knows them, never as callers wrote
-/// them.
+/// The metrics of this target. Labels come from closed sets: paths in the router's form, never as callers wrote them.
 enum Metric: String {
     /// Requests answered, by `method`, `path` and `status`.
     case requests = "belfry_http_requests_total"
-    /// How long a request took, by `method`, `path` and the class of its `status`.
+    /// The duration of a request, by `method`, `path` and the class of its `status`.
     case requestDuration = "belfry_http_request_duration_seconds"
-    /// Requests turned away for their credentials.
+    /// Requests refused because of their credentials.
     case authenticationFailures = "belfry_http_authentication_failures_total"
-    /// Requests turned away with a 429, by `kind`: a kind of caller, or `credentials`.
+    /// Requests refused with a 429, by `kind`: a kind of caller, or `credentials`.
     case limited = "belfry_http_limited_total"
-    /// Requests turned away because the caller has as much as it may have, by `quota`.
+    /// Requests refused because a quota is used up, by `quota`.
     case quotaRefusals = "belfry_quota_refusals_total"
-    /// Requests turned away because their caller's share was in use, by `share`.
+    /// Requests refused because their caller's share was in use, by `share`.
     case shareRefusals = "belfry_share_refusals_total"
     /// Readers of event streams.
     case eventReaders = "belfry_event_readers"
-    /// Events that readers were too slow for.
+    /// Events that slow readers missed.
     case eventsLost = "belfry_events_lost_total"
-    /// Devices registered or brought up to date.
+    /// Devices registered or updated.
     case registrations = "belfry_registrations_total"
     /// Pushes accepted, by `lane`.
     case pushes = "belfry_pushes_accepted_total"
-    /// Events that apps told, by `result`.
+    /// Events that apps reported, by `result`.
     case events = "belfry_analytics_events_total"
 }
 

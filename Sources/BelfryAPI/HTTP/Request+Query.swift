@@ -1,12 +1,11 @@
 import BelfryCore
 import Hummingbird
 
-/// What stands behind the question mark, by name. What is missing or empty counts as not given; of a name that is given
-/// twice the last one counts.
+/// The query parameters, by name. A missing or empty one counts as not given; of a repeated one the last counts.
 struct QueryItems: Sendable {
     private var values: [String: String] = [:]
 
-    /// Takes `+` for a space, as forms write it.
+    /// Decodes `+` as a space, as forms write it.
     init(_ query: String) {
         for item in query.split(separator: "&") {
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -36,7 +35,7 @@ struct QueryItems: Sendable {
 extension Request {
     var query: QueryItems { QueryItems(uri.query ?? "") }
 
-    /// The part of the path at a place from its end, without its percent-encoding; `""` when it has none.
+    /// A part of the path counted from its end, without its percent-encoding; `""` when there is none.
     func pathPart(fromEnd place: Int = 0) -> String {
         let parts = uri.path.split(separator: "/")
         guard place < parts.count else { return "" }
@@ -45,7 +44,7 @@ extension Request {
 }
 
 extension String {
-    /// Takes what is no percent-encoding as it stands.
+    /// Keeps malformed percent-encoding as it is.
     init(percentDecoding text: Substring, plusIsSpace: Bool) {
         let bytes = Array(text.utf8)
         var decoded: [UInt8] = []

@@ -5,13 +5,13 @@ import Logging
 import Metrics
 import Synchronization
 
-/// Stands before every route: makes guessers wait, and callers who ask for more than their share.
+/// Limits failed logins and request rates, before every route.
 ///
-/// A caller that is made to wait gets a 429 at once; no answer is held back, so waiting holds no connection. On the way of a
-/// caller that has failed nothing stand one atomic load, and its bucket if its kind has a limit.
+/// A limited caller gets a 429 at once; no response is delayed, so waiting holds no connection. A caller without
+/// failures costs one atomic load, and its bucket if its kind has a limit.
 package final class RequestLimiter: Sendable {
     package struct Options: Sendable {
-        /// For all nodes together. Callers whose kind has none are not limited.
+        /// For all nodes together. Kinds without a limit are not listed.
         package var limits: [Principal.Kind: RateLimit]
         package var proxies: TrustedProxies
         package var guesses = LoginThrottle()
@@ -25,9 +25,9 @@ package final class RequestLimiter: Sendable {
     private let options: Options
     private let clock: any WallClock
     private let loginThrottle: Mutex<LoginThrottle>
-    /// Whether anybody ever failed.
+    /// Whether any login has failed.
     private let isWatching = Atomic(false)
-    /// How many nodes divide the limits.
+    /// The number of nodes that share the limits.
     private let nodes = Atomic(1)
     private let buckets = Mutex(Generations<Principal, TokenBucket>(countMax: 65_536))
     private let strayProxyIsReported = Atomic(false)
@@ -41,11 +41,11 @@ package final class RequestLimiter: Sendable {
         loginThrottle = Mutex(options.guesses)
     }
 
-    /// Has a caller's credentials checked, unless too many were wrong before; then throws a 429 without a look at them.
+    /// Checks a caller's credentials, unless too many failed before; then throws a 429 without checking them.
     ///
     /// - Parameters:
-    ///   - name: whom the caller takes itself for; nil when that cannot be read.
-    ///   - check: nil when the credentials are wrong.
+    ///   - name: the user that the caller claims to be; nil when that cannot be read.
+    ///   - check: returns nil when the credentials are wrong.
     package func judge<Name: Hashable, Known>(
         _ name: Name?, of request: Request, _ context: APIContext, check: () async throws -> Known?
     ) async throws -> Known? {
@@ -58,13 +58,13 @@ package final class RequestLimiter: Sendable {
         return known
     }
 
-    /// From now on callers get this node's part of their limits, and guessers of their tries, since they come to the others too.
+    /// Sets this node's share of the limits, since callers use the other nodes too.
     package func take(_ share: NodeShare) {
         nodes.store(share.nodes, ordering: .relaxed)
         loginThrottle.withLock { $0.take(share) }
     }
 
-    /// Throws a 429 when the caller asks for more than its share.
+    /// Throws a 429 when the caller exceeds its rate.
     package func admit(_ principal: Principal) throws(APIError) {
         guard let whole = options.limits[principal.kind] else { return }
         let limit = whole.part(NodeShare(nodes: nodes.load(ordering: .relaxed)))
@@ -79,7 +79,7 @@ package final class RequestLimiter: Sendable {
         throw .excess(principal.kind, of: limit, wait: wait)
     }
 
-    /// Where the request comes from; nil where that is no address of IP.
+    /// The client's address; nil where it is not an IP address.
     package func address(of request: Request, _ context: APIContext) -> NetworkAddress? {
         guard let peer = context.peer.flatMap(NetworkAddress.init) else { return nil }
         let caller = options.proxies.caller(from: peer, request.headers)
@@ -109,7 +109,7 @@ package final class RequestLimiter: Sendable {
         loginThrottle.withLock { $0.letIn(name.hashValue, at: address.site, now: now) }
     }
 
-    /// A proxy that is not trusted makes all its callers look like one, which the operator should hear once.
+    /// A proxy that is not trusted makes all its callers look like one, which the operator should be told once.
     private func reportStrayProxy(_ context: APIContext) {
         guard !strayProxyIsReported.exchange(true, ordering: .relaxed) else { return }
         context.logger.warning(
@@ -140,6 +140,6 @@ extension APIError {
 }
 
 extension Duration {
-    /// Rounded up, and one at least, as `Retry-After` wants it.
+    /// Rounded up, and at least one, as `Retry-After` requires.
     var wholeSeconds: Int64 { max(1, (milliseconds + 999) / 1_000) }
 }

@@ -57,7 +57,7 @@ private final class RouteMeters: Sendable {
 }
 
 extension HTTPRequest.Method {
-    /// A caller may make up a method; a label must not grow with that.
+    /// A caller may invent a method; labels must stay bounded.
     fileprivate var label: String {
         switch self {
         case .get, .post, .put, .delete, .head, .options, .patch: rawValue

@@ -1,14 +1,14 @@
 package import BelfryCore
 package import Hummingbird
 
-/// What every request of every API passes: its trace is named, what its handler throws becomes an answer, the answer gets its
-/// headers and is counted.
+/// Common to every request of every API: names its trace, turns errors into responses, sets the common headers and
+/// counts the response.
 package struct ResponseMiddleware: RouterMiddleware {
     private let errorResponses: ErrorResponses
     private let headers: SecurityHeaders
     private let meter = RequestMeter()
 
-    /// A router with this middleware in place. Routes are added behind it.
+    /// A router with this middleware in place. Routes are added after it.
     ///
     /// - Parameter isSecure: whether the listener speaks TLS.
     package static func router(clock: any WallClock, isSecure: Bool = false) -> Router<APIContext> {

@@ -1,13 +1,13 @@
 import HTTPTypes
 import Hummingbird
 
-/// Tells browsers and caches to keep their hands off the answers of an API.
+/// Tells browsers and caches not to sniff, frame or store API responses.
 ///
 /// Source: OWASP REST Security Cheat Sheet, "Security Headers".
 struct SecurityHeaders: Sendable {
     private let headers: HTTPFields
 
-    /// - Parameter isSecure: whether the listener speaks TLS. A browser that came so shall never come otherwise.
+    /// - Parameter isSecure: whether the listener speaks TLS. Browsers are then told never to use plain HTTP.
     init(isSecure: Bool) {
         var headers: HTTPFields = [
             .xContentTypeOptions: "nosniff",

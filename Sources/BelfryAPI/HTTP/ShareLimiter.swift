@@ -4,9 +4,9 @@ import Hummingbird
 import Metrics
 import Synchronization
 
-/// Holds each caller to a part of what all callers use together, so that one of them cannot take it from the others.
+/// Limits each caller to a part of the resources that all callers share, so that none can exhaust them.
 ///
-/// Limits are of this node. A refusal is a 429 when the caller's own part is used up, and a 503 when all of it is.
+/// Limits are for this node. A refusal is a 429 when the caller's own part is used up, and a 503 when all of it is.
 package final class ShareLimiter: Sendable {
     package typealias Limits = [Share: ShareLimit]
 
@@ -21,10 +21,10 @@ package final class ShareLimiter: Sendable {
         self.limits = limits.merging(ShareLimit.standard) { given, _ in given }
     }
 
-    /// How much of a share is in use.
+    /// The amount of a share that is in use.
     package func used(of share: Share) -> Int { counts.withLock { $0.total(of: share) } }
 
-    /// Takes an amount of a share, which comes back when the lease ends.
+    /// Takes an amount of a share, which is returned when the lease ends.
     func take(_ share: Share, _ amount: Int = 1, for holder: ShareHolder) throws(APIError) -> ShareLease {
         guard let limit = limits[share] else { return ShareLease {} }
         if let excess = counts.withLock({ $0.take(amount, of: share, for: holder, under: limit) }) {
@@ -59,12 +59,12 @@ package final class ShareLimiter: Sendable {
         return response
     }
 
-    /// Bodies up to so many bytes are not counted: what a connection may hold anyway.
+    /// Bodies up to this size are not counted, since every connection may hold as much.
     static let smallBodyBytes = 64 << 10
 
-    /// Holds as much as the request's body may take while `handler` reads it and works on it.
+    /// Holds as much as the request's body may take while `handler` reads and processes it.
     ///
-    /// - Parameter bytesMax: what a body without a length may have.
+    /// - Parameter bytesMax: the assumed length of a body without one.
     func uploading(
         _ request: Request, atMost bytesMax: Int, for holder: ShareHolder, _ handler: () async throws -> Response
     ) async throws -> Response {
@@ -75,7 +75,7 @@ package final class ShareLimiter: Sendable {
     }
 }
 
-/// A part of a share, which is given back when it ends, or when it is released.
+/// A part of a share, which is returned when it ends, or when it is released.
 final class ShareLease: Sendable {
     private let giveBack: Mutex<(@Sendable () -> Void)?>
 
@@ -109,7 +109,7 @@ extension ShareHolder {
 }
 
 extension Request {
-    /// How many bytes the body may have; nil without one. What is over the limit is refused before it is read.
+    /// The bytes that the body may take; nil without a body. A longer body is refused before it is read.
     fileprivate func bodyBytes(atMost limit: Int) -> Int? {
         guard ![.get, .head, .delete].contains(method) || headers.contains(.transferEncoding) else {
             return headers.value(.contentLength).flatMap { Int($0) }.map { min(max($0, 0), limit) }

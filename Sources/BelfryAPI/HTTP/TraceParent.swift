@@ -2,14 +2,14 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// What a caller says of the trace it is in. Source: W3C Trace Context, §3.2 "Traceparent Header".
+/// The trace context of a caller. Source: W3C Trace Context, §3.2 "Traceparent Header".
 struct TraceParent: Equatable {
     let trace: Substring
-    /// What the caller was doing when it called.
+    /// The caller's own span.
     let span: Substring
 
-    /// `00-<32 hex digits>-<16 hex digits>-<2 hex digits>`; later versions may add to it. nil for everything else, which is
-    /// to be read as if it were not there.
+    /// `00-<32 hex digits>-<16 hex digits>-<2 hex digits>`; later versions may append to it. nil for everything else,
+    /// which is treated as missing.
     init?(_ text: String) {
         let parts = text.split(separator: "-", maxSplits: 4, omittingEmptySubsequences: false)
         guard parts.count >= 4,
@@ -30,7 +30,7 @@ extension TraceParent {
 }
 
 extension Logger {
-    /// Has all that is logged from here on name the trace it belongs to.
+    /// Adds the trace id to all following lines of the log.
     mutating func name(_ parent: TraceParent) {
         self[metadataKey: "trace.id"] = "\(parent.trace)"
         self[metadataKey: "trace.parent.id"] = "\(parent.span)"

@@ -1,4 +1,4 @@
-/// Guesses what is wrong with a path that leads nowhere, for the person who reads the answer.
+/// Suggests what is wrong with an unknown path, for the developer who reads the response.
 enum WrongPath {
     static func explained(_ path: String) -> String {
         let parts = path.split(separator: "/").map(String.init)
@@ -11,14 +11,14 @@ enum WrongPath {
         "SDKs register at '/v1/registration', senders post to '/v1/push'; check the service URL and the version in the "
         + "path. '/openapi.yaml' lists every path"
 
-    /// Where each thing stands. Source: docs/compatibility/pcf.md, "What is served".
+    /// The versions of each resource. Source: docs/compatibility/pcf.md, "What is served".
     private static let homes = [
         "push": "v1", "registration": "v1", "registrations": "v2", "schedules": "v1", "schedule": "v1", "topics": "v2",
         "custom_user_ids": "v2", "geofence": "v1", "geofences": "v1", "locations": "v1", "location_groups": "v1",
         "analytics": "v1", "version": "v1", "tags": "v1",
     ]
 
-    /// What people write where they mean another; `geofence` and `geofences` are both right.
+    /// Common mistakes; `geofence` and `geofences` are both right.
     private static let slips = [
         "pushes": "push", "device": "registration", "devices": "registrations", "topic": "topics",
         "custom_user_id": "custom_user_ids", "location": "locations", "location_group": "location_groups",
@@ -27,7 +27,7 @@ enum WrongPath {
 
     private static func isVersion(_ part: String) -> Bool { ["v1", "v2"].contains(part.lowercased()) }
 
-    /// The service URL of an SDK or sender has a path in it.
+    /// The service URL of an SDK or sender contains a path.
     private static func prefixed(_ parts: [String]) -> String? {
         guard var root = parts.firstIndex(where: isVersion), root > 0 else { return nil }
         if parts[root - 1] == "admin" { root -= 1 }
@@ -37,7 +37,7 @@ enum WrongPath {
             + "SDK or sender, so that it asks for '/\(joined(parts[root...]))'"
     }
 
-    /// The service URL ends in a version, and the SDK writes its own behind it.
+    /// The service URL ends in a version, and the SDK adds its own.
     private static func versionTwice(_ parts: [String]) -> String? {
         guard parts.count > 1, isVersion(parts[0]), isVersion(parts[1]) else { return nil }
         return "The version stands twice: take '/\(parts[0])' out of the service URL of the SDK or sender, so that it "
@@ -55,7 +55,7 @@ enum WrongPath {
         return "The admin API stands at '/admin/v1'; '/openapi.yaml' lists its paths"
     }
 
-    /// The right thing without its version, with another one, in capitals, or in the wrong number.
+    /// The right resource without its version, with a wrong one, in capitals, or in the wrong number.
     private static func misspelled(_ parts: [String]) -> String? {
         let rest = Array(parts.drop(while: isVersion))
         guard let word = rest.first?.lowercased() else { return nil }
@@ -66,7 +66,7 @@ enum WrongPath {
         return meant == parts ? nil : "Did you mean '/\(joined(meant[...]))'?"
     }
 
-    /// The path that a caller means that comes to this one with credentials of the other kind.
+    /// The path that fits credentials of the other kind.
     static func neighbour(of path: String) -> String? {
         switch path.split(separator: "/").dropFirst().first {
         case "geofence": "Devices fetch their geofences at '/v1/geofences', with platform_uuid:platform_secret"

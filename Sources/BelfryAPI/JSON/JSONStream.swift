@@ -1,15 +1,15 @@
 import Hummingbird
 import NIOCore
 
-/// An array of any length, read and written chunk by chunk, so that no more than one of them is in memory.
+/// An array of any length, read and written chunk by chunk, so that only one chunk is in memory.
 struct JSONStream<Element: Sendable>: Sendable {
-    /// What stands before the first element and behind the last.
+    /// The text before the first element and after the last.
     let frame: (open: StaticString, close: StaticString)
-    /// The elements behind one, or the first; none at the end.
+    /// The elements after one, or the first; none at the end.
     let chunk: @Sendable (_ after: Element?) async throws -> [Element]
     let write: @Sendable (inout JSONWriter, Element) -> Void
 
-    /// The first chunk is read before the answer begins: what is wrong with the question shows by then.
+    /// The first chunk is read before the response begins, so that a wrong request gets an error.
     func response() async throws -> Response {
         let first = try await chunk(nil)
         let body = ResponseBody { writer in

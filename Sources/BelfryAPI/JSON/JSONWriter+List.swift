@@ -1,5 +1,5 @@
 extension JSONWriter {
-    /// An array that is no member of an object.
+    /// An array that is not a member of an object.
     mutating func list<Element>(_ elements: [Element], _ write: (inout JSONWriter, Element) -> Void) {
         enclosed("[", "]") { json in
             for element in elements { write(&json, element) }

@@ -1,7 +1,7 @@
 import BelfryCore
 
 extension JSONWriter {
-    /// A whole number without a decimal point, another as short as it can be told.
+    /// A whole number without a decimal point, any other in its shortest form.
     mutating func number(_ key: StaticString, _ value: Double) {
         self.key(key)
         write(value)

@@ -9,21 +9,21 @@ struct JSONWriter {
 
     init() { bytes.reserveCapacity(512) }
 
-    /// What was written so far.
+    /// Everything written so far.
     var buffer: ByteBuffer { ByteBuffer(bytes: bytes) }
 
-    /// Returns what was written so far, and goes on behind it.
+    /// Returns everything written so far, and continues after it.
     mutating func take() -> ByteBuffer {
         defer { bytes.removeAll(keepingCapacity: true) }
         return buffer
     }
 
-    /// Writes what is JSON already.
+    /// Writes text that is JSON already.
     mutating func write(_ text: StaticString) {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// A whole number without a decimal point, another as short as it can be told.
+    /// A whole number without a decimal point, any other in its shortest form.
     mutating func write(_ double: Double) { bytes.append(json: double, .short) }
 
     mutating func write(_ integer: Int64) { bytes.append(contentsOf: String(integer).utf8) }

@@ -1,10 +1,10 @@
 import Hummingbird
 
 extension PCFv1 {
-    /// How the parts are that the original service had; ours stand in for them.
+    /// The health of the parts of the original service, as Belfry's corresponding parts report it.
     package struct Health: Sendable, Hashable {
         package let database: Part
-        /// What carries pushes from acceptance to delivery: a message broker there, the database's batches here.
+        /// The part between acceptance and delivery: a message broker there, the database's batches here.
         package let queue: Part
         package let scheduler: Part
 

@@ -2,10 +2,10 @@ import BelfryCore
 import FoundationEssentials
 import NIOCore
 
-// The words of PCF on one side, ours on the other. Nowhere else do the two meet.
+// Translates between the terms of PCF and our own. Only this file does.
 
 extension Registration {
-    /// A body of the wire, checked.
+    /// A body of the wire, validated.
     ///
     /// - Parameter isNew: whether it came by POST, whose tags are the full set and whose `os` counts.
     init(
@@ -38,7 +38,7 @@ extension Registration.TopicChange {
 }
 
 extension Device {
-    /// The object that POST, PUT and GET answer with.
+    /// The response body of POST, PUT and GET.
     func json(kind: PlatformKind) -> ByteBuffer {
         var json = JSONWriter()
         write(to: &json, kind: kind)
@@ -62,13 +62,13 @@ extension Device {
 }
 
 extension Target {
-    /// What a push of the wire names. Lists without an entry count as not given.
+    /// The target of a push. Lists without an entry count as not given.
     init(_ target: PCFv1.TargetNames) throws(InvalidInput) {
-        // Before texts that are no UUID are passed over, so that a request is never larger than its limit.
+        // Checked before texts that are not UUIDs are ignored, so that a request is never larger than its limit.
         try Self.checkCount(ofDevices: target.devices.count)
         let isByDevice = !target.devices.isEmpty
         try self.init(
-            // A text that is no UUID is no device's: it is passed over, and does not open the push to everyone.
+            // A text that is not a UUID matches no device: it is ignored, and does not extend the push to everyone.
             devices: isByDevice ? target.devices.compactMap(UUID.init(uuidString:)) : nil, topics: target.topics,
             customUserIDs: target.customUserIDs, platforms: isByDevice ? nil : try target.kinds(),
             isInteractiveOnly: target.isInteractiveOnly)
@@ -76,7 +76,7 @@ extension Target {
 }
 
 extension PCFv1.TargetNames {
-    /// The kinds of platform that are named; nil for every kind.
+    /// The named types of platform; nil for every type.
     fileprivate func kinds() throws(InvalidInput) -> [PlatformKind]? {
         var kinds: [PlatformKind] = []
         for (index, name) in platforms.enumerated() {
@@ -90,7 +90,7 @@ extension PCFv1.TargetNames {
 }
 
 extension Schedule {
-    /// The object that lists and changes of schedules answer with. Times are absolute, whatever they were given as.
+    /// The response body of lists and changes of schedules. Times are absolute, however they were given.
     func json() -> ByteBuffer {
         var json = JSONWriter()
         json.object { json in
@@ -123,7 +123,7 @@ extension JSONWriter {
 }
 
 extension Target {
-    /// Whether it means every device, so that only `all` says so.
+    /// Whether it selects every device, so that only `all` does.
     fileprivate var namesNobody: Bool {
         devices == nil && topics.isEmpty && customUserIDs.isEmpty && platforms == nil
     }

@@ -2,7 +2,7 @@ import BelfryCore
 import HTTPTypes
 import Hummingbird
 
-/// What back ends look up and arrange: registrations, topics, custom user ids, and the tags of old.
+/// Routes for registrations, topics, custom user ids and legacy tags.
 extension PCFRoutes {
     func addDirectory(to router: Router<APIContext>) {
         let list = PCFv1.RegistrationList(store: store)
@@ -42,7 +42,7 @@ extension PCFRoutes {
         serve("v1/tags", on: router, [.get: asApplicationExporting { try await tags.list(of: $1) }])
         serve(
             "v1/tags/all/:tag", on: router, [.get: asApplicationExporting { try await tags.registrations($0, of: $1) }])
-        // The router wants one name for one place of a path, whatever follows.
+        // The router requires one name for a position in a path, whatever follows.
         serve(
             "v1/tags/count/:tag_or_platform", on: router,
             [.get: asApplication(using: .searches) { try await tags.count($0, of: $1) }])

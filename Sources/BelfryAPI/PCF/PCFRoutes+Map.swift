@@ -2,7 +2,7 @@ import BelfryCore
 import HTTPTypes
 import Hummingbird
 
-/// The paths of locations, geofences and analytics.
+/// Routes for locations, geofences and analytics.
 extension PCFRoutes {
     func addMap(to router: Router<APIContext>) {
         let locations = PCFv1.Locations(store: store, options: options)
@@ -77,13 +77,13 @@ extension PCFRoutes {
         }
     }
 
-    /// Handlers of paths with the integer key of a `Noun` in them.
+    /// Handlers of paths that contain the integer key of a `Noun`.
     private struct Keyed<Noun>: Sendable {
         let name: String
         let noun: String
         let routes: PCFRoutes
 
-        /// A key that is no integer names nothing.
+        /// A key that is not an integer is unknown.
         func key(
             _ handler: @escaping @Sendable (Request, Key<Noun>, Application) async throws -> Response
         ) -> Handler {

@@ -2,7 +2,7 @@ import BelfryCore
 import Hummingbird
 
 extension PCFRoutes {
-    /// `/v1/schedules`, and the singular that the documentation of pushes writes.
+    /// `/v1/schedules`, and the singular that the documentation of pushes uses.
     func addSchedules(to router: Router<APIContext>) {
         for path in ["v1/schedules", "v1/schedule"] {
             router.serve(
@@ -24,7 +24,7 @@ extension PCFRoutes {
         }
     }
 
-    /// Throws a 404 for an id that is none.
+    /// Throws a 404 for a malformed id.
     private func onSchedule(
         _ handler: @escaping @Sendable (Request, Key<Schedule>, Application) async throws -> Response
     ) -> Router<APIContext>.Handler {

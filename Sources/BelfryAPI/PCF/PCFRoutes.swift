@@ -3,7 +3,7 @@ import FoundationEssentials
 import HTTPTypes
 package import Hummingbird
 
-/// Every path of the PCF API, and who answers it.
+/// The routes of the PCF API.
 ///
 /// Paths with a doubled or a trailing slash match too: the router drops empty parts. See `HabitsTests`.
 package struct PCFRoutes: Sendable {
@@ -19,9 +19,9 @@ package struct PCFRoutes: Sendable {
     private let health: @Sendable () async -> PCFv1.Health
 
     /// - Parameters:
-    ///   - requestLimiter: one for all APIs; nil limits guessers alone.
+    ///   - requestLimiter: one for all APIs; nil limits only failed logins.
     ///   - shares: one for all APIs.
-    ///   - health: asked for each `/healthcheck`; it has to answer in time by itself.
+    ///   - health: called for each `/healthcheck`; it has to answer in time by itself.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, options: PCFv1.Options = PCFv1.Options(),
         requestLimiter: RequestLimiter? = nil, shares: ShareLimiter = ShareLimiter(),
@@ -87,7 +87,7 @@ package struct PCFRoutes: Sendable {
         router.serve(path, handlers)
     }
 
-    /// - Parameter handler: gets the device UUID in the path too; nil when there is none, or it is no UUID.
+    /// - Parameter handler: also gets the device UUID in the path; nil when there is none, or it is malformed.
     private func asPlatform(
         _ handler: @escaping @Sendable (Request, UUID?, Platform) async throws -> Response
     ) -> Handler {
@@ -132,7 +132,7 @@ package struct PCFRoutes: Sendable {
         }
     }
 
-    /// A handler whose answer is written while a whole list is read.
+    /// A handler whose response is written while a whole list is read.
     func asApplicationExporting(
         _ handler: @escaping @Sendable (Request, Application) async throws -> Response
     ) -> Handler {

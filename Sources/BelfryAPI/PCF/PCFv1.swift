@@ -1,23 +1,23 @@
-/// The wire of PCF Push Notification Service, versions 1.6 to 1.10, as its SDKs and senders really speak it.
+/// The wire format of PCF Push Notification Service, versions 1.6 to 1.10, as its SDKs and senders actually use it.
 ///
 /// `docs/compatibility/pcf.md` says what its clients may rely on.
 package enum PCFv1 {
     /// The version of the API that is served. SDKs up to 1.8 send analytics only to 1.3.2 or later.
     static let version = "1.9.0"
 
-    /// What an operator may set.
+    /// The operator's settings.
     package struct Options: Sendable {
-        /// Whether custom user ids have to be signed with the application's shared secret.
+        /// Whether custom user ids must be signed with the application's shared secret.
         package var verifiesCustomUserIDs = true
         /// A push that is due sooner than this is sent at once instead of being scheduled.
         package var sendsImmediatelyWithin: Duration = .seconds(60)
         /// The longest request body, in bytes.
         package var bodyBytesMax = 1_048_576
-        /// An event of analytics that is told later than this is not counted, since it may be a repeat.
+        /// An event that is reported later than this is not counted, since it may be a repeat.
         package var eventsLateMax: Duration = .seconds(30 * 86_400)
-        /// What a person who is asked for a password gets to read.
+        /// Shown to a person who is asked for a password.
         package var realm = "Belfry"
-        /// How long a request with an `Idempotency-Key` may be in hand; longer than any request may take.
+        /// How long a request with an `Idempotency-Key` may run; longer than any request takes.
         package var idempotencyHold: Duration = .seconds(35)
 
         package init() {}

@@ -7,7 +7,7 @@ extension PCFv1 {
         package let target: Target
         let times: Times
 
-        /// Reads a body; unknown keys are ignored, and `null` counts as missing. Throws on anything it cannot mean.
+        /// Reads a body; unknown keys are ignored, and `null` counts as missing. Throws on invalid values.
         package static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
             let draft = try PushDraft.parse(bytes)
             guard let message = try draft.content() else { throw PushDraft.messageIsMissing }
@@ -18,7 +18,7 @@ extension PCFv1 {
         var pushRequest: PushRequest { PushRequest(content: message, target: target, expiresAt: times.expiresAt) }
     }
 
-    /// The body of `PUT /v1/schedules/:schedule_id`: what is absent stays as it is.
+    /// The body of `PUT /v1/schedules/:schedule_id`: missing fields keep their values.
     struct ScheduleRequest: Sendable, Hashable {
         let message: Push.Content?
         let target: Target?
@@ -34,7 +34,7 @@ extension PCFv1 {
         }
     }
 
-    /// When a push is to be sent, and until when. 0 counts as not given.
+    /// When to send a push, and when it expires. 0 counts as not given.
     struct Times: Sendable, Hashable {
         /// Milliseconds since 1970.
         let scheduleAt: Int64?

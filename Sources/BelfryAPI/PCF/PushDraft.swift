@@ -1,7 +1,7 @@
 import BelfryCore
 
 extension PCFv1 {
-    /// What a body says of a push, before it is known what it has to say: all of it, or what is to change.
+    /// The fields of a push before it is known which are required: all of them, or only changes.
     struct PushDraft {
         private var message: Message?
         private var names: TargetNames?
@@ -25,16 +25,16 @@ extension PCFv1 {
         static let targetIsMissing = InvalidInput(
             field: "target", "needs at least one of devices, topics, custom_user_ids, platforms or platform")
 
-        /// nil when there is no message; throws when there is one that says nothing.
+        /// nil when there is no message; throws when it is empty.
         func content() throws(InvalidInput) -> Push.Content? {
             guard let message else { return nil }
-            // Senders that fill in every field send an empty body with a custom part; that is no text to show.
+            // Senders that fill in every field send an empty body with a custom part; that is not a text to show.
             let body = message.body.flatMap { $0.isEmpty ? nil : $0 }
             guard body != nil || !message.custom.isEmpty else { throw Self.messageIsMissing }
             return Push.Content(body: body, custom: message.custom)
         }
 
-        /// nil when there is no target; throws when there is one that names no device.
+        /// nil when there is no target; throws when it names no device.
         func target() throws(InvalidInput) -> Target? {
             guard let names else { return nil }
             guard names.isGiven else { throw Self.targetIsMissing }
@@ -97,7 +97,7 @@ extension PCFv1 {
             return custom
         }
 
-        /// The keys of platforms we know hold an object each; that of BB10 is a text.
+        /// The keys of known platforms contain an object each; that of BB10 is a text.
         private static func check(_ value: JSONValue, of key: String) throws(InvalidInput) {
             switch (key, value) {
             case (_, .null), ("bb10", .string): return
@@ -113,10 +113,10 @@ extension PCFv1 {
         }
     }
 
-    /// Whom the push is for, as the wire names them. Empty arrays count as not given.
+    /// The recipients of a push, as the wire names them. Empty arrays count as not given.
     struct TargetNames {
         private(set) var devices: [String] = []
-        /// With those of `tags`, their older name.
+        /// Includes `tags`, their older name.
         private(set) var topics: [String] = []
         private(set) var customUserIDs: [String] = []
         private(set) var platforms: [String] = []

@@ -4,7 +4,7 @@ import Hummingbird
 import Logging
 
 extension PCFv1 {
-    /// What senders ask for at `/v1/push`.
+    /// Handlers of `/v1/push`.
     struct Pushes: Sendable {
         private let pushService: PushService
         private let clock: any WallClock
@@ -20,7 +20,7 @@ extension PCFv1 {
         func create(_ request: Request, for application: Application, _ logger: Logger) async throws -> Response {
             let body = try PushBody.parse(try await request.bytes(atMost: options.bodyBytesMax))
             let now = clock.now
-            // What is due soon goes at once, and so does what was due in the past.
+            // A push that is due soon, or was due in the past, is sent at once.
             if let dueAt = body.times.due(at: now), dueAt > now + options.sendsImmediatelyWithin {
                 try IdempotencyMiddleware.refuseRepetition()
                 let schedule = try await pushService.schedule(body.pushRequest, at: dueAt, for: application.key)

@@ -6,17 +6,18 @@ extension PCFv1 {
         package private(set) var registrationToken: String?
         package private(set) var about = Device.About()
         package private(set) var tags: Tags?
-        /// As the app sent it: signed, unless the operator switched that off. `""` clears, nil leaves it as it is.
+        /// As the app sent it: signed, unless the operator switched that off. `""` clears it, nil keeps the previous
+        /// one.
         package private(set) var customUserID: String?
 
         package enum Tags: Sendable, Hashable {
             /// `["a", "b"]`: the full set.
             case all([String])
-            /// `{"subscribe": ["a"], "unsubscribe": ["b"]}`: what changes.
+            /// `{"subscribe": ["a"], "unsubscribe": ["b"]}`: the changes.
             case change(subscribe: [String], unsubscribe: [String])
         }
 
-        /// Reads a body; unknown keys are ignored, and `null` counts as missing. Throws on anything it cannot mean.
+        /// Reads a body; unknown keys are ignored, and `null` counts as missing. Throws on invalid values.
         package static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
             var request = Self()
             try JSONReader.document(bytes) { reader, key throws(InvalidInput) in

@@ -4,7 +4,7 @@ import Hummingbird
 import Metrics
 
 extension PCFv1 {
-    /// What devices ask for at `/v1/registration`.
+    /// Handlers of `/v1/registration`.
     struct Registrations: Sendable {
         let store: any ApplicationStore & DeviceStore
         let secrets: SharedSecrets
@@ -21,7 +21,7 @@ extension PCFv1 {
             try await register(request, isNew: true, as: nil, on: platform)
         }
 
-        /// An SDK repeats a PUT for ever when it fails, so an unknown UUID is no fault: the token decides who it is.
+        /// SDKs retry a failed PUT for ever, so an unknown UUID is accepted and the token identifies the device.
         func update(_ uuid: UUID?, _ request: Request, on platform: Platform) async throws -> Response {
             try await register(request, isNew: false, as: uuid, on: platform)
         }
@@ -33,7 +33,7 @@ extension PCFv1 {
             return Response(json: device.json(kind: platform.kind))
         }
 
-        /// 204 for unknown devices too: an SDK that gets a 404 tries for ever.
+        /// Returns 204 for unknown devices: SDKs retry a 404 for ever.
         func delete(_ uuid: UUID?, on platform: Platform) async throws -> Response {
             if let uuid { try await store.unregister(uuid, on: platform.key) }
             return Response(status: .noContent)
@@ -55,7 +55,7 @@ extension PCFv1 {
             return Response(json: device.json(kind: platform.kind))
         }
 
-        /// What the app wants to be known as, once its signature is checked. SDKs send `""` always, signed or not.
+        /// The custom user id, once its signature is verified. SDKs send `""` when there is none, signed or not.
         private func customUserID(_ sent: String?, on platform: Platform) async throws -> Registration.Change<String> {
             guard let sent else { return .keep }
             guard !sent.isEmpty else { return .clear }

@@ -2,7 +2,7 @@ import BelfryCore
 import Hummingbird
 
 extension PCFv1 {
-    /// What senders ask for at `/v1/schedules`: the pushes that wait for their time. One that was sent is none of them.
+    /// Handlers of `/v1/schedules`: the waiting pushes. Sent ones are not listed.
     struct Schedules: Sendable {
         let store: any ScheduleStore
         let pushService: PushService
@@ -12,11 +12,11 @@ extension PCFv1 {
         static let notFound = APIError(
             .notFound, "No push waits under this id: it is unknown, or it was sent, cancelled or has expired")
 
-        /// How many are read at once. Each may name 4,096 devices and hold 64 KiB of content, and a client that does not read its
-        /// answer has them all in memory.
+        /// The number of schedules read at once. Each may name 4,096 devices and contain 64 KiB of content, and all are
+        /// in memory while a client does not read its response.
         private static let pageSize = 8
 
-        /// All of them, in an answer that is written while it is read, since it may be of any length.
+        /// All schedules, in a response that is written while they are read, since it may be of any length.
         func list(for application: Application) async throws -> Response {
             let first = try await store.schedules(of: application.key, after: nil, limit: Self.pageSize)
             let body = ResponseBody { [store] writer in

@@ -2,12 +2,12 @@ import BelfryCore
 import Crypto
 import Synchronization
 
-/// The shared secrets of applications, opened once each and opened again when they change.
+/// The shared secrets of applications, opened once each and again when they change.
 final class SharedSecrets: Sendable {
     private let vault: any Vault
     private let opened = Mutex<[Key<Application>: (sealed: Sealed, key: SymmetricKey)]>([:])
 
-    /// Applications are few; more than these are opened each time.
+    /// Applications are few; beyond this number they are opened each time.
     private static let openedMax = 4_096
 
     init(vault: any Vault) { self.vault = vault }

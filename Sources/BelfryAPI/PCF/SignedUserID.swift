@@ -1,12 +1,12 @@
 import BelfryCore
 import Crypto
 
-/// A custom user id that a back end signed for its app, so that no app can pass itself off as another user.
+/// A custom user id that a back end signed for its app, so that no app can pose as another user.
 ///
 /// A compact JWS, `b64url(header).b64url(payload).b64url(signature)`, signed by HMAC-SHA256 with the application's shared
 /// secret over the text as received. Source: RFC 7515 §5.2; "Custom user ID format" of PCF Push 1.9.
 enum SignedUserID {
-    /// The id that was signed. Throws on everything else, and says which part is wrong.
+    /// The signed id. Throws on everything else, and names the part that is wrong.
     static func opened(_ token: String, with secret: SymmetricKey) throws(InvalidInput) -> String {
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64.decodeURL(parts[0]), let payload = Base64.decodeURL(parts[1]),
@@ -22,7 +22,7 @@ enum SignedUserID {
         return try id(in: payload)
     }
 
-    /// The one algorithm, and no extension that the token demands to be understood. Other members do not matter.
+    /// Only the one algorithm, and no critical extension. Other members do not matter.
     private static func check(header: [UInt8]) throws(InvalidInput) {
         var algorithm: String?
         var isCritical = false

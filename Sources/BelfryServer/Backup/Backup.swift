@@ -2,9 +2,10 @@ package import BelfryCore
 import BelfryStore
 import Foundation
 
-/// A folder that holds all that a server on SQLite keeps: the database, the key ring that opens its seals, and a list of both.
+/// A backup folder with all the data of a server on SQLite: the database, the key ring that opens its seals, and a list
+/// of both.
 ///
-/// Only its owner can read it: its reader has the credentials of every platform.
+/// Only its owner can read it, because it contains the credentials of every platform.
 package struct Backup: Sendable {
     package let folder: String
 
@@ -16,7 +17,7 @@ package struct Backup: Sendable {
 
     // MARK: Making one
 
-    /// Copies what the configuration names, beside a running server. The folder is there when all of it is.
+    /// Copies what the configuration names, beside a running server. The folder appears once it is complete.
     package func make(of storage: StorageConfiguration, at now: Instant) throws -> BackupManifest {
         try storage.demandSQLite()
         guard FileManager.default.fileExists(atPath: storage.databaseFile) else {
@@ -51,8 +52,8 @@ package struct Backup: Sendable {
 
     // MARK: Taking it back
 
-    /// Puts the copies where the configuration names them. What is there already is never overwritten: with `force` it is
-    /// put aside, into a folder beside it.
+    /// Restores the copies to the paths in the configuration. Existing files are never overwritten: with `force` they
+    /// are moved into a folder beside it.
     package func restore(to storage: StorageConfiguration, force: Bool, at now: Instant) throws -> BackupManifest {
         try storage.demandSQLite()
         let manifest = try verify()
@@ -74,7 +75,7 @@ package struct Backup: Sendable {
         return manifest
     }
 
-    /// Throws unless the folder holds what its list says, the database is sound, and the ring opens its seals.
+    /// Throws unless the folder contains what its list says, the database is intact, and the ring opens its seals.
     package func verify() throws -> BackupManifest {
         let manifest = try BackupManifest(json: try file(Self.manifest).contents())
         for expected in manifest.files {
@@ -103,7 +104,7 @@ package struct Backup: Sendable {
     private func file(_ name: String) -> String { folder + "/" + name }
 }
 
-/// Why there is no backup, or none was taken back.
+/// Why a backup could not be made or restored.
 package struct BackupFault: Error, Sendable, CustomStringConvertible {
     package let description: String
 
@@ -118,7 +119,7 @@ extension StorageConfiguration {
         }
     }
 
-    /// What a restored database would replace, or be mistaken for.
+    /// Files that a restored database would replace, or be confused with.
     fileprivate func filesInTheWay() throws -> [String] {
         let files = FileManager.default
         let inDirectory =

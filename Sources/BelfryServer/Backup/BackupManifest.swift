@@ -2,9 +2,9 @@ import BelfryCore
 import Crypto
 import Foundation
 
-/// The list of what a backup holds.
+/// The list of a backup's contents.
 package struct BackupManifest: Sendable, Hashable, Codable {
-    /// Of the program that made it.
+    /// The version of the program that made it.
     package let version: String
     package let createdAt: String
     /// The migrations that the database has.

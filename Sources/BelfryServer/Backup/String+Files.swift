@@ -10,7 +10,7 @@ extension String {
         return data
     }
 
-    /// Into a new file that its owner alone can read, and to the disk.
+    /// Writes a new file that only its owner can read, and flushes it to the disk.
     func writePrivately(_ data: Data) throws {
         let file = try FileDescriptor.open(
             FilePath(self), .writeOnly, options: [.create, .exclusiveCreate], permissions: .ownerReadWrite)
@@ -20,7 +20,7 @@ extension String {
         }
     }
 
-    /// Beside the target first, so that the target is there when all of it is.
+    /// Copies to a file beside the target first, so that the target appears only when it is complete.
     func copyPrivately(to target: String) throws {
         let draft = target + ".part"
         try? FileManager.default.removeItem(atPath: draft)
@@ -40,10 +40,10 @@ extension String {
         try draft.move(to: target)
     }
 
-    /// Takes what others may do with a file away, if it is there; false when that cannot be done.
+    /// Removes the access of others to a file, if it exists; false when that fails.
     func makePrivate() -> Bool { chmod(self, 0o600) == 0 || errno == ENOENT }
 
-    /// Renames, and brings the new name to the disk.
+    /// Renames a file, and flushes the new name to the disk.
     func move(to target: String) throws {
         guard rename(self, target) == 0 else { throw Errno(rawValue: errno) }
         let folder = try FileDescriptor.open(FilePath(target).removingLastComponent().orHere, .readOnly)
@@ -54,7 +54,8 @@ extension String {
 }
 
 extension Data {
-    /// Puts the bytes into a file that only its owner can read, in place of what is there. At no time has it another mode.
+    /// Writes the bytes to a file that only its owner can read, in place of the previous one. It never has another
+    /// mode.
     func replacePrivately(_ path: String) throws {
         let draft = path + ".new"
         try? FileManager.default.removeItem(atPath: draft)

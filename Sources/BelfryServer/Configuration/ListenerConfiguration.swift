@@ -23,13 +23,13 @@ package struct ListenerConfiguration: Sendable {
     }
 }
 
-/// How many connections a listener takes.
+/// The limits on a listener's connections.
 package struct ConnectionConfiguration: Sendable {
     /// `http.connections.max`, 1...1,000,000, default 10,000.
     package var totalMax: Int
-    /// `http.connections.address.max`, 1...1,000,000, default 5,000: of one address.
+    /// `http.connections.address.max`, 1...1,000,000, default 5,000: from one address.
     package var perAddressMax: Int
-    /// `http.unread.mib`, 1...65,536, default 256: of responses that clients have not taken, for all connections together.
+    /// `http.unread.mib`, 1...65,536, default 256: responses that clients have not read, for all connections together.
     package var unreadBytesMax: Int
 
     init(_ settings: Settings) {
@@ -39,7 +39,7 @@ package struct ConnectionConfiguration: Sendable {
     }
 }
 
-/// How large the head of a request may be.
+/// The limits on the head of a request.
 package struct HeadConfiguration: Sendable {
     /// `http.headers.bytes.max`, 1,024...1,048,576, default 32,768: the request line and all headers.
     package var bytesMax: Int
@@ -52,11 +52,11 @@ package struct HeadConfiguration: Sendable {
     }
 }
 
-/// How long a connection may take, whatever is at its other end.
+/// The time limits of a connection, whatever its client does.
 package struct TimeoutConfiguration: Sendable {
-    /// `http.idle.seconds`, 1...3,600, default 75: without a request, or with a head that is not complete.
+    /// `http.idle.seconds`, 1...3,600, default 75: without a request, or with an incomplete head.
     package var idle: Duration
-    /// `http.request.seconds`, 1...600, default 30: from a request's head to the last byte of its answer.
+    /// `http.request.seconds`, 1...600, default 30: from a request's head to the last byte of its response.
     package var request: Duration
 
     init(_ settings: Settings) {
@@ -66,7 +66,7 @@ package struct TimeoutConfiguration: Sendable {
 }
 
 extension RequestLimiter.Options {
-    /// `http.trusted.proxies`: addresses and blocks, with commas between; default none.
+    /// `http.trusted.proxies`: addresses and blocks, separated by commas; default none.
     /// `limit.<kind>.per.second`, 0...1,000,000, where 0 is no limit; `limit.<kind>.burst`, 1...1,000,000.
     init(_ settings: Settings) {
         self.init(

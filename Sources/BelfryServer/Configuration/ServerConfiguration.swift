@@ -7,7 +7,7 @@ import FoundationEssentials
 package import Logging
 import SystemPackage
 
-/// All that can be set, read once at start. docs/Configuration.md lists the keys with unit, range and default.
+/// All settings, read once at start. docs/Configuration.md lists the keys with unit, range and default.
 package struct ServerConfiguration: Sendable {
     package var storage: StorageConfiguration
     package var http: ListenerConfiguration
@@ -27,22 +27,22 @@ package struct ServerConfiguration: Sendable {
     package var shutdownTimeout: Duration
     /// How long the listeners stay open after the server was told to stop.
     package var shutdownDelay: Duration
-    /// Below so many MiB the server is not ready.
+    /// Free MiB below which the server is not ready.
     package var diskFreeMin: Int
-    /// How often the files of a certificate are looked at.
+    /// How often the files of a certificate are checked.
     package var certificatePause = Duration.seconds(5)
-    /// Settings of PCF that were given and mean nothing here.
+    /// PCF settings that were given and have no meaning here.
     package let strayOldNames: [String]
 
-    /// What becomes of a `BELFRY_*` variable that no setting has.
+    /// How to treat a `BELFRY_*` variable that is not a setting.
     package enum UnknownVariables: Sendable {
-        /// It is a fault, as for a server: it would run otherwise than it was told to.
+        /// As a fault, for a server: it would run differently than the operator intended.
         case refused
-        /// It is handed over in words, as for a command that needs no more than the database.
+        /// As a warning, for a command that needs only the database.
         case told(@Sendable (String) -> Void)
     }
 
-    /// Variables that are no settings: commands read them.
+    /// Variables that are not settings: commands read them.
     private static let ownVariables: [String] = {
         var names = ["BELFRY_CONFIG_FILE", "BELFRY_SERVER", "BELFRY_ADMIN_KEY"]
         #if DEBUG
@@ -119,24 +119,24 @@ package struct ServerConfiguration: Sendable {
     }
 }
 
-/// Where things are kept.
+/// Where data is stored.
 package struct StorageConfiguration: Sendable {
-    /// `data.directory`, default `belfry-data`: holds the database, and the key ring unless that is put elsewhere.
+    /// `data.directory`, default `belfry-data`: contains the database, and the key ring unless that has another path.
     package var directory: String
     /// `key.ring.file`, default `key-ring` in the data directory.
     package var keyRingFile: String
     /// `database.migrate`, default true: whether `serve` brings the database to the current schema.
     package var migrates: Bool
 
-    /// `database.url`, default none: a PostgreSQL that several nodes share, as libpq names it (`postgres://…`), in place of
-    /// the file in the data directory.
+    /// `database.url`, default none: a PostgreSQL that several nodes share, in the form of libpq (`postgres://…`), in
+    /// place of the file in the data directory.
     package var databaseURL: String?
-    /// `database.connections`, 2...100, default 8: how many connections a node has to PostgreSQL, beside two for searches and
-    /// one that listens.
+    /// `database.connections`, 2...100, default 8: a node's connections to PostgreSQL, beside two for searches and one
+    /// that listens.
     package var connectionsMax: Int
 
     package var databaseFile: String { directory + "/belfry.sqlite" }
-    /// For a person; a URL may hold a password.
+    /// A human-readable name; a URL may contain a password.
     package var databaseName: String { databaseURL == nil ? databaseFile : "that database.url names" }
 
     init(_ settings: Settings) {

@@ -3,7 +3,7 @@ import BelfryCore
 import BelfryDelivery
 import BelfryProviders
 
-// The options of each target, from settings. The keys with unit, range and default: docs/Configuration.md.
+// The options of each target, from settings. docs/Configuration.md lists the keys with unit, range and default.
 
 extension DeliveryOptions {
     init(_ settings: Settings) {
@@ -52,8 +52,8 @@ extension RetryPolicy {
 }
 
 extension Quotas {
-    /// `quota.<noun>`, 0...1,000,000,000, where 0 is no limit; `quota.user.devices` has at most 100,000, since each registration
-    /// counts that far.
+    /// `quota.<noun>`, 0...1,000,000,000, where 0 is no limit; `quota.user.devices` at most 100,000, since each
+    /// registration counts up to it.
     init(_ settings: Settings) {
         let limits = Quota.allCases.map { quota in
             let fallback = (Quotas.standard[quota] ?? 0) / quota.unit

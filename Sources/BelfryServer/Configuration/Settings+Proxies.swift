@@ -14,8 +14,9 @@ extension ProxyPlan {
         }
     }
 
-    /// What PCF was told, where SOCKS won over HTTP: `push_apns_socksProxyHost`, `push_{gcm,fcm}_{socks,http}ProxyHost`, each
-    /// with its port. Source: PCF Push Notification Service, operator's guide.
+    /// The settings of PCF, where SOCKS took precedence over HTTP: `push_apns_socksProxyHost`,
+    /// `push_{gcm,fcm}_{socks,http}ProxyHost`, each with its port. Source: PCF Push Notification Service, operator's
+    /// guide.
     private static func oldNames(of family: ProviderFamily) -> [(kind: Proxy.Kind, name: String)] {
         switch family {
         case .apns: [(.socks5, "push_apns_socksProxy")]
@@ -27,7 +28,7 @@ extension ProxyPlan {
 }
 
 extension Settings {
-    /// The largest password of a proxy there is, with room for the end of a line.
+    /// The longest password of any proxy, with room for the end of the line.
     private static let passwordBytesMax = 1_024
 
     /// nil when nothing is set.
@@ -41,7 +42,7 @@ extension Settings {
         do {
             return .through(try Proxy(url: url, password: try passwordFile.map(Self.password)))
         } catch let error as ProxyFault {
-            // The URL may hold a password, so it is not repeated.
+            // The URL may contain a password, so it is not repeated.
             note("\(key) cannot be used: \(error)")
         } catch {
             note("\(file) cannot be used: \(error)")

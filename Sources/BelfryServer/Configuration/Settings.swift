@@ -1,7 +1,7 @@
 import Configuration
 import Foundation
 
-/// Reads settings one by one and collects what is wrong with them, so that all faults are told together.
+/// Reads settings one by one and collects the faults, so that all are reported together.
 ///
 /// A value comes from the first of: flags, `BELFRY_*` environment, the file, an old `push_*` name, the default.
 final class Settings {
@@ -11,7 +11,7 @@ final class Settings {
     private(set) var known: Set<String> = []
     private var knownOldNames: Set<String> = []
 
-    /// Old names that were given and that no setting goes by.
+    /// Old names that were given and belong to no setting.
     var strayOldNames: [String] { oldNames.keys.filter { !knownOldNames.contains($0) }.sorted() }
 
     init(_ reader: ConfigReader, environment: [String: String]) {
@@ -25,19 +25,19 @@ final class Settings {
 
     func optionalString(_ key: String) -> String? { raw(key, nil) }
 
-    /// A text that may hold a password; not for the access log of the reader, nor for a fault.
+    /// A text that may contain a password; it must not reach the access log of the reader, nor a fault.
     func secret(_ key: String) -> String? {
         known.insert(key)
         return reader.string(forKey: ConfigKey(key), isSecret: true)
     }
 
-    /// Notes that settings go by these old names, whether they are read or not.
+    /// Registers the old names of settings, whether they are read or not.
     func know(oldNames names: String...) { knownOldNames.formUnion(names) }
 
-    /// What an old name was given in the environment; nil when it is empty.
+    /// The value of an old name in the environment; nil when it is empty.
     func oldValue(_ name: String) -> String? { oldNames[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Words with commas between them.
+    /// Words separated by commas.
     func words(_ key: String) -> [String] {
         (raw(key, nil) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }
@@ -77,7 +77,8 @@ final class Settings {
         .seconds(int(key, default: fallback, in: range) * 86_400)
     }
 
-    /// Names each `BELFRY_*` variable that no setting has, which is most often a slip of the pen, with the setting it is nearest to.
+    /// Names each `BELFRY_*` variable that is not a setting, which usually is a typing error, with the most similar
+    /// setting.
     ///
     /// - Parameter others: variables that are read elsewhere.
     func unknownVariables(in environment: [String: String], besides others: [String]) -> [String] {
@@ -90,7 +91,7 @@ final class Settings {
         }
     }
 
-    /// Notes what is wrong between settings that are each right.
+    /// Adds a fault in a combination of settings that are valid individually.
     func note(_ fault: String) { faults.append(fault) }
 
     func fault<Value>(_ key: String, _ problem: String, _ fallback: Value) -> Value {
@@ -109,7 +110,7 @@ final class Settings {
 }
 
 extension String {
-    /// How many letters have to be inserted, removed or replaced to make the other text: the Levenshtein distance.
+    /// The number of insertions, removals and replacements that make the other text: the Levenshtein distance.
     fileprivate func edits(to other: String) -> Int {
         var row = Array(0...other.utf8.count)
         for (index, letter) in utf8.enumerated() {
@@ -125,7 +126,7 @@ extension String {
     }
 }
 
-/// Everything that is wrong with a configuration, a line each.
+/// All faults of a configuration, a line each.
 package struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
     package let lines: [String]
 

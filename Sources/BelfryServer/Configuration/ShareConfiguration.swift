@@ -2,8 +2,8 @@ import BelfryAPI
 import BelfryCore
 
 extension ShareLimiter {
-    /// `share.<name>.max` for each `Share` but `uploads`, and `share.uploads.mib`: what one application, and one admin key,
-    /// may use at once on a node. A tenant may use a quarter of what there is for all.
+    /// `share.<name>.max` for each `Share` except `uploads`, and `share.uploads.mib`: what one application, and one
+    /// admin key, may use at once on a node. A tenant may use a quarter of the total.
     static func limits(_ settings: Settings) -> Limits {
         Dictionary(uniqueKeysWithValues: Share.allCases.map { ($0, settings.limit(of: $0)) })
     }

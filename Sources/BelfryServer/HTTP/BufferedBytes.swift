@@ -1,10 +1,11 @@
 import Metrics
 import Synchronization
 
-/// Counts what all connections of a listener hold together: requests that wait, and responses that clients have not taken.
+/// Counts the bytes that all connections of a listener hold: waiting requests, and responses that clients have not
+/// read.
 ///
-/// One response may be large, and a client may open many connections and read none. So the total is bounded: past it, a
-/// connection that leaves more untaken is closed.
+/// One response may be large, and a client may open many connections and read none. So the total is limited: beyond it,
+/// a connection whose unread bytes grow is closed.
 final class BufferedBytes: Sendable {
     private let outboundMax: Int
     private let inbound = Atomic(0)

@@ -2,12 +2,12 @@ import BelfryCore
 import Metrics
 import Synchronization
 
-/// Counts the connections of a listener, in total and by address, and says when there are too many.
+/// Counts the connections of a listener, in total and by address, and refuses those beyond the limits.
 final class ConnectionLimiter: Sendable {
     struct Limits: Sendable {
         let total: Int
         let perAddress: Int
-        /// Whose connections are many callers'; only the total limits them.
+        /// Whether an address is a trusted proxy; only the total limits it.
         let isProxy: @Sendable (NetworkAddress) -> Bool
     }
 
@@ -30,9 +30,9 @@ final class ConnectionLimiter: Sendable {
             uniqueKeysWithValues: Reason.allCases.map { ($0, Metric.refusals(listener, $0.rawValue)) })
     }
 
-    /// nil when the connection may stay; then `left` has to be called when it is closed.
+    /// nil when the connection is admitted; then `left` must be called when it is closed.
     ///
-    /// - Parameter address: nil for what is no connection of IP; only the total limits that.
+    /// - Parameter address: nil for a connection without an IP address; only the total limits that.
     func enter(_ address: NetworkAddress?) -> Reason? {
         let site = address.flatMap { limits.isProxy($0) ? nil : $0.site }
         let reason = counts.withLock { counts -> Reason? in

@@ -2,11 +2,11 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes a connection that nothing is asked on for too long, or whose request is not read and answered in time, so that a
-/// client that sends or reads byte by byte holds nothing for ever. Of an event stream, which does not end, each part has to
-/// be taken in time.
+/// Closes a connection that is idle for too long, or whose request is not read and answered in time, so that a client
+/// that sends or reads byte by byte holds nothing for ever. An event stream does not end, so each of its parts must be
+/// read in time.
 ///
-/// One timer for each connection, set at most once in the shorter time limit however many requests come.
+/// One timer for each connection, set at most once in the shorter time limit however many requests arrive.
 /// See `BadInputTests`, "a client that sends its body byte by byte is closed".
 final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
@@ -14,17 +14,18 @@ final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = ResponsePart
     typealias OutboundOut = ResponsePart
 
-    /// With a client that asks for nothing.
+    /// The limit between requests.
     private let idle: TimeAmount
-    /// With a request, from its head to the last byte of its answer.
+    /// The limit on a request, from its head to the last byte of its response.
     private let request: TimeAmount
-    /// When the connection is closed, unless something is asked or done with before; nil while a stream waits for its next part.
+    /// When the connection is closed, unless a request begins or ends before; nil while a stream waits for its next
+    /// part.
     private var dueAt: NIODeadline?
     private var timer: Scheduled<Void>?
     private var isReading = false
     private var unanswered = 0
     private var isStreaming = false
-    /// Parts of a stream that the client has not taken yet.
+    /// Parts of a stream that the client has not read yet.
     private var untaken = 0
 
     init(_ configuration: TimeoutConfiguration) {
@@ -96,7 +97,7 @@ final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
         timer = nil
     }
 
-    /// The next request of a pipeline has a deadline of its own.
+    /// The next request of a pipeline has its own deadline.
     private func answered(_ context: ChannelHandlerContext) {
         unanswered -= 1
         if unanswered > 0 { wait(request, context) } else if !isReading { wait(idle, context) }
@@ -110,7 +111,7 @@ final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
         if timer == nil { look(context, by: dueAt) }
     }
 
-    /// Nothing that is asked or answered meanwhile falls due before the next look.
+    /// Checks the deadline again later; nothing that begins or ends meanwhile is due earlier.
     private func look(_ context: ChannelHandlerContext, by dueAt: NIODeadline) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         timer = context.eventLoop.scheduleTask(deadline: min(dueAt, context.eventLoop.now + min(idle, request))) {

@@ -1,7 +1,7 @@
 import BelfryAPI
 import ServiceLifecycle
 
-/// Keeps the event streams going, and ends them first when the server stops, since they do not end by themselves.
+/// Runs the event streams, and ends them first when the server stops, since they do not end by themselves.
 struct EventStreams: Service {
     let hub: EventHub
 

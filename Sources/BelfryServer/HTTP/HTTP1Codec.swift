@@ -4,9 +4,8 @@ import NIOHTTP1
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 
-/// Tells the other handlers what NIO's parser read, and writes answers as HTTP/1.1 has them: one that is known whole
-/// leaves in one piece, which costs half of what its head, its body and its end do apart. See
-/// docs/decisions/0021-requests-without-streams.md.
+/// Passes on what NIO's parser read, and encodes responses as HTTP/1.1: a complete response is written in one buffer,
+/// which costs half as much as its head, body and end separately. See docs/decisions/0021-requests-without-streams.md.
 final class HTTP1Codec: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -14,7 +13,7 @@ final class HTTP1Codec: ChannelDuplexHandler {
     typealias OutboundOut = ByteBuffer
 
     private let isSecure: Bool
-    /// The client speaks HTTP/1.0, and knows that an answer ended by the end of the connection.
+    /// The client speaks HTTP/1.0, and expects a response to end with the connection.
     private var isOld = false
     private var isChunked = false
 
@@ -27,10 +26,10 @@ final class HTTP1Codec: ChannelDuplexHandler {
             if head.version == .http1_0 || head.version == .http0_9 {
                 adapt(&head)
             } else if head.headers["host"].count != 1 {
-                // Two servers behind one another must not take it for two different hosts. Source: RFC 9112 §3.2.
+                // Two servers in sequence must not read it as two different hosts. Source: RFC 9112 §3.2.
                 return context.fireErrorCaught(HTTPParserError.unknown)
             }
-            // The parser reads nothing behind a request for another protocol, and this server speaks no other.
+            // The parser stops after a request for another protocol, and this server speaks no other.
             if head.asksForAnotherProtocol { head.headers.replaceOrAdd(name: "Connection", value: "close") }
             do {
                 let request = try HTTPRequest(head, secure: isSecure, splitCookie: false)
@@ -54,10 +53,10 @@ final class HTTP1Codec: ChannelDuplexHandler {
         context.write(wrapOutboundOut(body), promise: promise)
     }
 
-    /// Shorter bodies leave in one buffer with their head, which costs less than two.
+    /// Shorter bodies are written in one buffer with their head, which costs less than two.
     private static let copiedMax = 16_384
 
-    /// Has the connection closed behind its first answer, and leaves out what such a client cannot mean.
+    /// Closes the connection after its first response, and removes headers that such a client cannot mean.
     /// Source: RFC 9112 §9.3, RFC 9110 §10.1.1.
     private func adapt(_ head: inout HTTPRequestHead) {
         isOld = true
@@ -83,8 +82,8 @@ final class HTTP1Codec: ChannelDuplexHandler {
 }
 
 extension ByteBuffer {
-    /// - Parameter bodyLength: told if the response has a body and its head does not say; nil where it is not known, or where
-    ///   there is no body.
+    /// - Parameter bodyLength: sent if the response has a body and its head does not give the length; nil where it is
+    ///   unknown, or where there is no body.
     fileprivate init(
         head: HTTPResponse, bodyLength: Int? = nil, isChunked: Bool = false, followedBy body: ByteBuffer = ByteBuffer()
     ) {
@@ -108,7 +107,7 @@ extension ByteBuffer {
         if hasBody { writeImmutableBuffer(body) }
     }
 
-    /// Source: RFC 9112 §7.1. One without bytes would end the body.
+    /// Source: RFC 9112 §7.1. An empty chunk would end the body.
     fileprivate init(chunk: ByteBuffer) {
         self.init()
         guard chunk.readableBytes > 0 else { return }
@@ -120,7 +119,7 @@ extension ByteBuffer {
 }
 
 extension HTTPRequestHead {
-    /// Source: RFC 9110 §7.8 and §9.3.6; a server may go on in HTTP/1.1.
+    /// Source: RFC 9110 §7.8 and §9.3.6; a server may continue in HTTP/1.1.
     fileprivate var asksForAnotherProtocol: Bool { method == .CONNECT || headers.contains(name: "Upgrade") }
 }
 

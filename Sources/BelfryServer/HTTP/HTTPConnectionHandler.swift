@@ -7,10 +7,10 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 
-/// Has the requests of a connection answered, one after the other, on the event loop that reads and writes it.
+/// Runs the requests of a connection, one after the other, on the event loop that reads and writes it.
 ///
-/// A request that comes at once is answered from memory; of any other the body is handed on as it comes, no faster than its
-/// handler takes it. `HTTPConnectionState` decides, this acts.
+/// A request that arrives whole is answered from memory; the body of any other is passed on as it arrives, no faster
+/// than its handler reads it. `HTTPConnectionState` decides, this acts.
 /// See docs/decisions/0021-requests-without-streams.md.
 final class HTTPConnectionHandler<Responder: HTTPResponder>: ChannelDuplexHandler
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
@@ -28,17 +28,17 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private let over: EventLoopPromise<Void>
 
     private var state = HTTPConnectionState()
-    /// The body of the request that is answered, while it comes.
+    /// The body of the current request, while it arrives.
     private var body: RequestBodyStream?
     private var answering: Task<Void, Never>?
     private var isRemoved = false
-    /// The client has closed its side; it may be gone.
+    /// The client has closed its side; it may have disconnected.
     private var isClientFinished = false
     private var callingOff: Scheduled<Void>?
-    /// Bytes of responses that the client has not taken.
+    /// Bytes of responses that the client has not read.
     private var unsent = 0
 
-    /// A client that closes its side while it is answered gets so much longer. Most of those that do are gone.
+    /// Grace for a client that closed its side; most are gone.
     private static var finishedClientTimeout: TimeAmount { .seconds(1) }
 
     init(
@@ -59,13 +59,13 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     /// Succeeds when the connection is closed and nothing works for it any more.
     var isOver: EventLoopFuture<Void> { over.futureResult }
 
-    /// Ends the connection, whatever is being done for it.
+    /// Ends the connection at once, even during a request.
     func callOff() {
         answering?.cancel()
         channel.close(promise: nil)
     }
 
-    // MARK: In
+    // MARK: Inbound
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) { perform(state.received(unwrapInboundIn(data))) }
 
@@ -108,7 +108,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         if answering == nil { over.succeed() }
     }
 
-    // MARK: Out
+    // MARK: Outbound
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         context.write(wrapOutboundOut(markedIfLast(unwrapOutboundIn(data))), promise: promise)
@@ -142,7 +142,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         return head
     }
 
-    /// What the connection could not take at once waits in memory until the client reads.
+    /// Bytes that the connection cannot accept at once wait in memory until the client reads.
     private func noteUnsent(_ context: ChannelHandlerContext) {
         guard unsent > 0 || !context.channel.isWritable else { return }
         let waiting = try? context.channel.syncOptions?.getOption(ChannelOptions.bufferedWritableBytes)
@@ -155,7 +155,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         if isTooMuch { context.close(promise: nil) }
     }
 
-    // MARK: What the state decides
+    // MARK: Actions of the state
 
     private func perform(_ action: HTTPConnectionState.Action?) {
         switch action {
@@ -171,7 +171,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         gate.turn(to: state.discards ? .discarding : state.wantsMore ? .open : .held)
     }
 
-    /// A request whose client may not send it is refused before its body is read.
+    /// A request that its client may not send is refused before its body is read.
     private func answerBeginning(_ head: HTTPRequest, _ received: ByteBuffer) {
         let bound = NIOLoopBound(self, eventLoop: channel.eventLoop)
         let onBegin: @Sendable () -> Void = { bound.value.tellToContinue() }
@@ -236,7 +236,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             let head = HTTPResponse(status: status, headerFields: [.connection: "close"])
             channel.writeAndFlush(ResponsePart.whole(head, ByteBuffer()), promise: nil)
         }
-        // A full close with bytes unread would take the response away from under the client.
+        // A full close with unread bytes would discard the response.
         channel.close(mode: .output, promise: nil)
     }
 }

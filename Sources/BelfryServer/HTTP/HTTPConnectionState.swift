@@ -2,60 +2,60 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// The requests of one connection: which one is read, which one is answered, and what waits behind it. A pure value;
-/// `HTTPConnectionHandler` does what its methods return.
+/// The requests of one connection: which one is being read, which one is being answered, and what waits. A pure value;
+/// `HTTPConnectionHandler` performs the actions that its methods return.
 ///
-/// Requests are answered one after the other, and none is begun while the client leaves a response untaken. So a connection
-/// holds one response, and of requests no more than one slice of `InboundGate` makes.
+/// Requests are answered one after the other, and none is begun while the client has not read a response. So a
+/// connection holds one response, and the requests of at most one slice of `InboundGate`.
 struct HTTPConnectionState {
     private enum Phase {
         /// Between two requests.
         case idle
-        /// A request is read; nothing answers it yet.
+        /// A request is being read; it has no handler yet.
         case reading(HTTPRequest, ByteBuffer)
-        /// A request that came whole is answered.
+        /// A request that arrived whole is being answered.
         case answering
-        /// A request is answered while its body comes.
+        /// A request is being answered while its body arrives.
         case receiving
-        /// A request was answered before its body ended; the rest of the body is dropped.
+        /// A request was answered before its body ended; the rest of the body is discarded.
         case skipping
         /// Nothing is read or answered any more.
         case ended
     }
 
-    /// What the handler has to do.
+    /// The next action of the handler.
     enum Action {
-        /// Answer a request that came whole.
+        /// Answer a request that arrived whole.
         case answer(HTTPRequest, body: ByteBuffer)
-        /// Answer a request of which more comes.
+        /// Answer a request whose rest is still to arrive.
         case answerBeginning(HTTPRequest, received: ByteBuffer)
         case appendBody(ByteBuffer)
         case endBody
-        /// Close the connection, behind a last response if there is a status.
+        /// Close the connection, after a last response if there is a status.
         case close(HTTPResponse.Status?)
     }
 
     private var phase = Phase.idle
-    /// What came behind the request that is answered.
+    /// What arrived after the current request.
     private var waiting: CircularBuffer<HTTPRequestPart> = []
     /// Why nothing more is read.
     private var ending: Ending?
     private var isWritable = true
     private var isBodyFull = false
-    /// The client, or the server, wants no response behind the one at hand.
+    /// The client, or the server, wants no response after the current one.
     private var isLastRequest = false
     private var hasBegunResponse = false
-    /// The client sends its body only once it is told to. Source: RFC 9110 §10.1.1.
+    /// The client sends its body only when asked to. Source: RFC 9110 §10.1.1.
     private(set) var awaitsContinue = false
 
     private enum Ending {
-        /// The client sends no more, or is not listened to any more.
+        /// The client sends no more, or is ignored from now on.
         case close
-        /// The client sent what is not HTTP, or more than is read.
+        /// The client sent something that is not HTTP, or more than allowed.
         case refuse(HTTPResponse.Status)
     }
 
-    /// Whether more of what the client sent is to be parsed now.
+    /// Whether more of the received bytes should be parsed now.
     var wantsMore: Bool {
         guard !discards, waiting.isEmpty else { return false }
         return switch phase {
@@ -66,7 +66,7 @@ struct HTTPConnectionState {
         }
     }
 
-    /// Whether what the client still sends is thrown away unparsed.
+    /// Whether further received bytes are discarded unparsed.
     var discards: Bool {
         if ending != nil { return true }
         return switch phase {
@@ -84,7 +84,7 @@ struct HTTPConnectionState {
         }
     }
 
-    // MARK: What comes in
+    // MARK: Inbound
 
     mutating func received(_ part: HTTPRequestPart) -> Action? {
         if discards { return nil }
@@ -95,7 +95,7 @@ struct HTTPConnectionState {
         return hear(part)
     }
 
-    /// All that came at once was received: a request whose rest is still under way is answered from its beginning.
+    /// Everything available was received: a request that is still incomplete is answered from its beginning.
     mutating func readCompleted() -> Action? {
         guard case .reading(let head, let body) = phase, ending == nil else { return nil }
         awaitsContinue = head.headerFields[.expect]?.lowercased() == "100-continue" && body.readableBytes == 0
@@ -106,13 +106,13 @@ struct HTTPConnectionState {
     /// The client sends no more.
     mutating func inputEnded() -> Action? { end(.close) }
 
-    /// The client sent what cannot be read.
+    /// The client sent something unreadable.
     mutating func refuse(with status: HTTPResponse.Status) -> Action? {
-        // What comes behind the last request need not be HTTP.
+        // What follows the last request need not be HTTP.
         discards ? nil : end(.refuse(status))
     }
 
-    /// The server stops: the request at hand is the last one.
+    /// The server stops: the current request is the last one.
     mutating func leave() -> Action? {
         guard isAnswering else { return end(.close) }
         isLastRequest = true
@@ -123,9 +123,9 @@ struct HTTPConnectionState {
 
     mutating func bodyDrained() { isBodyFull = false }
 
-    // MARK: What goes out
+    // MARK: Outbound
 
-    /// Returns whether the client is to be told to send its body.
+    /// Returns whether the client must be told to send its body.
     mutating func continueIfAwaited() -> Bool {
         defer { awaitsContinue = false }
         return awaitsContinue && isAnswering
@@ -133,7 +133,8 @@ struct HTTPConnectionState {
 
     /// A final response begins. Returns whether it is the last one of the connection.
     ///
-    /// A client that was not told to send its body may send it or not, so what follows could not be told from a body.
+    /// A client that was not told to send its body may send it or not, so a following request could not be told from a
+    /// body.
     mutating func responseBegins() -> Bool {
         hasBegunResponse = true
         if awaitsContinue { isLastRequest = true }
@@ -142,7 +143,7 @@ struct HTTPConnectionState {
         return false
     }
 
-    /// The response is written, as far as the connection takes it.
+    /// The response is written, as far as the connection accepts it.
     mutating func answered() -> Action? {
         switch phase {
         case .answering: phase = .idle
@@ -153,7 +154,7 @@ struct HTTPConnectionState {
         awaitsContinue = false
         if isLastRequest {
             waiting = []
-            // What could not be read behind the last request does not matter; what could not be read of it does.
+            // Bytes that could not be read after the last request do not matter; bytes of that request do.
             if hasBegunResponse || ending == nil { ending = .close }
         }
         hasBegunResponse = false
@@ -165,7 +166,7 @@ struct HTTPConnectionState {
         return isWritable ? next() : nil
     }
 
-    // MARK: One part after the other
+    // MARK: Parts in sequence
 
     private var canHear: Bool {
         switch phase {
@@ -223,7 +224,7 @@ struct HTTPConnectionState {
 }
 
 extension HTTPRequest {
-    /// Whether the client wants no response behind this one. Source: RFC 9110 §7.6.1, a list whose words know no case.
+    /// Whether the client wants no response after this one. Source: RFC 9110 §7.6.1, a list that is not case-sensitive.
     fileprivate var isLast: Bool {
         guard let options = headerFields[.connection] else { return false }
         return options.lowercased().split { $0 == "," || $0.isWhitespace }.contains("close")

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The time as the `Date` of an answer has it, written once in a second. Source: RFC 9110 §5.6.7.
+/// The `Date` of a response, formatted once a second. Source: RFC 9110 §5.6.7.
 final class HTTPDates: Sendable {
     private let last = Mutex((second: 0, text: ""))
 

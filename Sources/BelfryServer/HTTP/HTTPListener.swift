@@ -7,7 +7,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// How connections of a listener are set up: who may come in, TLS, the limits of a head, the deadlines.
+/// Sets up the connections of a listener: limits on connections, TLS, the limits of a head, the deadlines.
 struct HTTPListener<Responder: HTTPResponder>: ServerChildChannel
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
     let responder: Responder
@@ -19,12 +19,12 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     let buffered: BufferedBytes
     private let dates = HTTPDates()
 
-    /// A connection, and what is to be known of its end.
+    /// A connection, and how to end it.
     struct Connection: ServerChildChannelValue {
         let channel: any Channel
         /// Succeeds when it is closed and nothing works for it any more.
         let isOver: EventLoopFuture<Void>
-        /// Ends it, whatever is being done for it.
+        /// Ends it at once, even during a request.
         let callOff: @Sendable () -> Void
     }
 
@@ -50,8 +50,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         }
     }
 
-    /// What one look at the connection reads at most, and what the system keeps of it when nothing is read: both are memory that
-    /// a client can fill. The system doubles the second. Source: socket(7), SO_RCVBUF.
+    /// The most that one read of the connection returns, and the system's receive buffer: both are memory that a client
+    /// can fill. The system doubles the second. Source: socket(7), SO_RCVBUF.
     private func limitReading(_ channel: any Channel) throws {
         try channel.syncOptions?.setOption(
             ChannelOptions.recvAllocator,
@@ -64,7 +64,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             try pipeline.addHandlers(PlaintextOnTLSHandler(), NIOSSLServerHandler(context: certificate.context))
         }
         let parser = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: heads.limits)
-        // The parser takes in all it is given, unless it has stopped; then it is given nothing. The limit stands behind that.
+        // The parser consumes all it is given, unless it has stopped; then it is given nothing. The limit enforces
+        // that.
         let decoder = ByteToMessageHandler(parser, maximumBufferSize: 2 * heads.bytesMax)
         try pipeline.addHandlers(
             gate, decoder, HTTP1Codec(isSecure: certificate != nil), ConnectionTimeouts(timeouts))

@@ -1,10 +1,11 @@
 import BelfryCore
 import NIOCore
 
-/// Holds back what a client sends while its requests wait for their responses, and hands on the rest in small slices.
+/// Holds back received bytes while requests wait for their responses, and passes on the rest in small slices.
 ///
-/// The parser takes all that it is given, and 64 KiB of the shortest requests are some 10 MB once they are parsed. So it is given
-/// a slice at a time, and nothing more is read from the connection before the last slice of a read is gone.
+/// The parser consumes all that it is given, and 64 KiB of the shortest requests become some 10 MB when parsed. So it
+/// is given a slice at a time, and nothing more is read from the connection before the last slice of a read is
+/// consumed.
 final class InboundGate: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -12,10 +13,12 @@ final class InboundGate: ChannelDuplexHandler {
 
     enum Mode { case open, held, discarding }
 
-    /// Fired at once when the client has sent all that it will; `ChannelEvent.inputClosed` follows behind what is held back.
+    /// Fired as soon as the client has closed its side; `ChannelEvent.inputClosed` follows after the bytes that are
+    /// held back.
     struct ClientFinished: Sendable {}
 
-    /// The most bytes that are parsed before it is asked whether more are wanted: some fifty of the shortest requests.
+    /// The most bytes that are parsed before the next check whether more are wanted: some fifty of the shortest
+    /// requests.
     static let sliceBytes = 1_024
 
     private let buffered: BufferedBytes
@@ -25,7 +28,7 @@ final class InboundGate: ChannelDuplexHandler {
     private var isReadWanted = false
     private var isInputClosed = false
     private var context: ChannelHandlerContext?
-    /// What this connection has told `buffered`.
+    /// The bytes of this connection that are counted in `buffered`.
     private var counted = 0
 
     init(buffered: BufferedBytes) { self.buffered = buffered }
@@ -65,7 +68,7 @@ final class InboundGate: ChannelDuplexHandler {
         tellOfTheEnd()
     }
 
-    /// Hands on what is wanted. The end of a read is told of even when nothing was left to hand on, since what was held back may
+    /// Passes on what is wanted. The end of a read is passed on even when nothing was left, since the last slice may
     /// have ended in the middle of a request.
     private func pass() {
         guard !isPassing, let context else { return }
@@ -93,8 +96,8 @@ final class InboundGate: ChannelDuplexHandler {
         context?.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
     }
 
-    /// One read ahead: while a request is answered the connection stays ready to read, which costs no system call, and tells when
-    /// the client goes.
+    /// One read ahead: during a request the connection stays ready to read, which costs no system call, and reports
+    /// when the client disconnects.
     private func resumeReading() {
         guard isReadWanted, pending.readableBytes == 0, !isPassing else { return }
         isReadWanted = false

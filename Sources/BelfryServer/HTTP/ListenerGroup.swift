@@ -1,9 +1,10 @@
 import ServiceLifecycle
 
-/// Waits until every listener is open, and says so once.
+/// Waits until every listener is open, and reports that once.
 ///
-/// A service of its own, since a listener takes no connection before what it calls on opening has returned: what is
-/// told of it may call the server at once. See `OperationTests`, "a caller that is told that the server serves is served at once".
+/// A service of its own, since a listener accepts no connection before its callback on opening has returned: a client
+/// that is told of it may call the server at once. See `OperationTests`, "a caller that is told that the server serves
+/// is served at once".
 struct ListenerGroup: Service {
     private let openings: AsyncStream<(name: String, address: String)>
     private let continuation: AsyncStream<(name: String, address: String)>.Continuation

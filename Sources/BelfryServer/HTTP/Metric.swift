@@ -1,6 +1,6 @@
 import Metrics
 
-/// What the listeners measure; docs/Metrics.md says what to make of it. A `listener` is `http` or `management`.
+/// The metrics of the listeners; docs/Metrics.md explains them. A `listener` is `http` or `management`.
 enum Metric {
     static func connections(_ listener: String) -> Meter {
         Meter(label: "belfry_connections_open", dimensions: [("listener", listener)])
@@ -16,7 +16,7 @@ enum Metric {
             label: "belfry_connections_buffered_bytes", dimensions: [("listener", listener), ("direction", direction)])
     }
 
-    /// How late a loop comes to what is due.
+    /// How late a loop runs a due task.
     static func eventLoopLag(_ loop: Int) -> Metrics.Timer {
         Metrics.Timer(label: "belfry_event_loop_lag_seconds", dimensions: [("loop", String(loop))])
     }
@@ -37,13 +37,13 @@ enum Metric {
         Metrics.Timer(label: "belfry_store_transaction_seconds", dimensions: [("store", store)])
     }
 
-    /// As this one counts them.
+    /// As counted by this node.
     static func nodes() -> Meter { Meter(label: "belfry_nodes") }
 
     /// Not mended or written off yet.
     static func damagedBatches() -> Meter { Meter(label: "belfry_batches_damaged") }
     static func damagedFanOuts() -> Meter { Meter(label: "belfry_fan_outs_damaged") }
 
-    /// The least of all platforms.
+    /// The smallest value of all platforms.
     static func credentialsDays() -> Meter { Meter(label: "belfry_credentials_days") }
 }

@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Answers a connection for which there is no room, and closes it.
+/// Answers a connection beyond the limits, and closes it.
 final class OverloadHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Whether the caller gets to read why; words in plain text are no use to one who speaks TLS.
+    /// Whether to send the reason; plain text is useless to a client that speaks TLS.
     private let isSpoken: Bool
 
     init(isSpoken: Bool) { self.isSpoken = isSpoken }
@@ -22,7 +22,7 @@ final class OverloadHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 }
 
-/// An answer in plain HTTP/1.1, written without the HTTP pipeline; the connection is closed behind it.
+/// A response in plain HTTP/1.1, written without the HTTP pipeline; the connection is closed after it.
 enum PlainAnswer {
     static func buffer(_ status: String, _ words: String, headers: [String] = []) -> ByteBuffer {
         let lines =

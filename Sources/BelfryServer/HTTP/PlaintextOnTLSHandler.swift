@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Tells a caller that speaks plain HTTP to a listener with TLS what is wrong, which a failed handshake does not.
+/// Explains the mistake to a client that speaks plain HTTP to a listener with TLS, which a failed handshake does not.
 ///
 /// Every TLS connection begins with a handshake record, whose first byte is 22. Source: RFC 8446 §5.1.
 final class PlaintextOnTLSHandler: ChannelInboundHandler, RemovableChannelHandler {

@@ -2,7 +2,7 @@ import Hummingbird
 import HummingbirdCore
 import NIOCore
 
-/// The body of a request that is answered while it is read, no faster than its handler takes it.
+/// The body of a request that is answered while it is read, no faster than its handler reads it.
 struct RequestBodyStream {
     private typealias Producer = NIOThrowingAsyncSequenceProducer<
         ByteBuffer, any Error, NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark, Demand
@@ -12,10 +12,10 @@ struct RequestBodyStream {
 
     private init(source: Producer.Source) { self.source = source }
 
-    /// What is read is dropped once no handler holds the body any more.
+    /// Received bytes are discarded once no handler holds the body any more.
     ///
-    /// - Parameters:
-    ///   - onBegin: called on the event loop when the first piece is asked for.
+    ///   - onBegin: called on the event loop when the first piece is requested.
+    ///   - onDemand: called on the event loop when the body accepts more again, after it was full.
     ///   - onDemand: called on the event loop when the body takes more again, after it was full.
     static func begin(
         on loop: any EventLoop, onBegin: (@Sendable () -> Void)? = nil, onDemand: @escaping @Sendable () -> Void
@@ -32,14 +32,14 @@ struct RequestBodyStream {
         return (RequestBodyStream(source: producer.source), RequestBody(asyncSequence: announced))
     }
 
-    /// Whether the body takes more.
+    /// Whether the body accepts more.
     enum Appetite { case produceMore, stopProducing }
 
     func yield(_ bytes: ByteBuffer) -> Appetite {
         source.yield(bytes) == .stopProducing ? .stopProducing : .produceMore
     }
 
-    /// - Parameter error: why the rest does not come; nil at the end of the body.
+    /// - Parameter error: why the rest will not arrive; nil at the end of the body.
     func finish(_ error: (any Error)? = nil) {
         if let error { source.finish(error) } else { source.finish() }
     }
@@ -54,7 +54,7 @@ struct RequestBodyStream {
     }
 }
 
-/// A sequence that says when its first element is asked for.
+/// A sequence that reports when its first element is requested.
 private struct Announced<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable {
     typealias Element = Base.Element
     let base: Base

@@ -5,7 +5,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// Has one request answered, and writes the response.
+/// Runs one request, and writes the response.
 struct RequestRunner<Responder: HTTPResponder>: Sendable
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
     let request: Request
@@ -19,7 +19,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         do {
             try await write(try await responder.respond(to: request, context: context))
         } catch is HTTPParserError {
-            // The connection's state refuses what could not be read of the body.
+            // The connection's state responds to a body that could not be read.
         } catch is CancellationError {
             channel.close(promise: nil)
         } catch is ChannelError {
@@ -42,7 +42,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         }
     }
 
-    /// The head that GET would be answered with, and no body. Source: RFC 9110 §9.3.2.
+    /// The head of the response to GET, without a body. Source: RFC 9110 §9.3.2.
     private func writeHead(of response: Response) {
         var head = response.head
         if head.headerFields[.contentLength] == nil, let length = response.body.contentLength {

@@ -4,7 +4,7 @@ import NIOCore
 /// A response on its way to a connection: in one piece, or begun, continued and ended.
 enum ResponsePart: Sendable {
     case whole(HTTPResponse, ByteBuffer)
-    /// All that a request with HEAD is answered with.
+    /// A complete response to HEAD.
     case bodiless(HTTPResponse)
     case head(HTTPResponse)
     case body(ByteBuffer)

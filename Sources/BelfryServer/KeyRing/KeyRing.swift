@@ -2,11 +2,11 @@ package import BelfryCore
 import Crypto
 import FoundationEssentials
 
-/// Seals secrets with AES-256-GCM. The newest key seals; every key of the ring opens what it sealed.
+/// Seals secrets with AES-256-GCM, using the newest key; every key of the ring opens what it sealed.
 ///
 /// A seal is: one byte for the format (1), four for the key's id, twelve for the nonce, the ciphertext, sixteen for the
-/// tag. The purpose is authenticated with it. The ring is a file beside the database and never in it: one line a key,
-/// `id:64 hex digits`, the newest last.
+/// tag. The purpose is authenticated with it. The ring is a file beside the database and never in it: one line for each
+/// key, `id:64 hex digits`, the newest last.
 package struct KeyRing: Vault {
     private var keys: [UInt32: SymmetricKey]
     /// Oldest first.
@@ -15,13 +15,13 @@ package struct KeyRing: Vault {
     private static let format: UInt8 = 1
     private static let headerBytes = 5
 
-    /// With one new key.
+    /// A ring with one new key.
     package init() {
         (keys, ids) = ([:], [])
         addKey()
     }
 
-    /// Throws `KeyRingError` with the line that is wrong.
+    /// Throws `KeyRingError` with the invalid line.
     package init(text: String) throws(KeyRingError) {
         (keys, ids) = ([:], [])
         for (number, line) in text.split(whereSeparator: \.isNewline).enumerated() {
@@ -35,12 +35,12 @@ package struct KeyRing: Vault {
         guard !ids.isEmpty else { throw .empty }
     }
 
-    /// As the file holds it.
+    /// The content of the file.
     var text: String {
         ids.compactMap { id in keys[id].map { "\(id):\($0.bytes.hex)\n" } }.joined()
     }
 
-    /// From now on a new key seals; returns its id.
+    /// Adds a key, which seals from now on; returns its id.
     @discardableResult package mutating func addKey() -> UInt32 {
         let id = (ids.max() ?? 0) + 1
         keys[id] = SymmetricKey(size: .bits256)
@@ -48,14 +48,14 @@ package struct KeyRing: Vault {
         return id
     }
 
-    /// Throws for the key that seals, and for one that is not there.
+    /// Throws for the key that seals, and for one that does not exist.
     package mutating func drop(_ id: UInt32) throws(KeyRingError) {
         guard id != ids.last else { throw .newest(id) }
         guard keys.removeValue(forKey: id) != nil else { throw .unknown(id) }
         ids.removeAll { $0 == id }
     }
 
-    /// Which key made a seal; nil when it is damaged.
+    /// The id of the key that made a seal; nil when it is damaged.
     package static func keyID(of sealed: Sealed) -> UInt32? {
         guard sealed.bytes.count >= headerBytes + 28, sealed.bytes[0] == format else { return nil }
         return sealed.bytes[1..<headerBytes].reduce(0) { $0 << 8 | UInt32($1) }

@@ -14,7 +14,7 @@ package final class KeyRingFile: Vault {
         var version: Version?
     }
 
-    /// A file that was replaced is another one.
+    /// Identifies the state of the file; a replaced file has another.
     private struct Version: Equatable {
         let inode: UInt64
         let bytes: UInt64
@@ -26,7 +26,7 @@ package final class KeyRingFile: Vault {
         held = Mutex(Held(ring: ring, version: version))
     }
 
-    /// Reads the ring; makes one with a single new key, readable by its owner alone, where there is none.
+    /// Reads the ring; if there is none, creates one with a single new key, readable only by its owner.
     package static func open(at path: String, createIfMissing: Bool) throws(KeyRingError) -> KeyRingFile {
         if createIfMissing, !FileManager.default.fileExists(atPath: path) { try write(KeyRing(), to: path) }
         let version = version(of: path)
@@ -37,7 +37,7 @@ package final class KeyRingFile: Vault {
         get throws(KeyRingError) { try Self.read(path) }
     }
 
-    /// Changes the file as a whole or not at all.
+    /// Changes the file completely or not at all.
     package func change<Result>(
         _ change: (inout KeyRing) throws(KeyRingError) -> Result
     ) throws(KeyRingError) -> Result {
@@ -59,7 +59,7 @@ package final class KeyRingFile: Vault {
         }
     }
 
-    /// The ring of the file; the one that is known while the file cannot be read.
+    /// The ring in the file; the last known one while the file cannot be read.
     private func current() -> KeyRing {
         held.withLock { held in
             let version = Self.version(of: path)
@@ -83,8 +83,8 @@ package final class KeyRingFile: Vault {
         return try KeyRing(text: String(decoding: data, as: UTF8.self))
     }
 
-    /// Beside the old file first, which it then replaces: whatever happens, one of the two is whole. The new file is also
-    /// what keeps two changes apart.
+    /// Written beside the old file first, which it then replaces: whatever happens, one of the two is intact. The new
+    /// file also serializes changes.
     private static func write(_ ring: KeyRing, to path: String) throws(KeyRingError) {
         let draft = FilePath(path + ".new")
         do {

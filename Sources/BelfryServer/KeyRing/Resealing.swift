@@ -1,16 +1,16 @@
 package import BelfryCore
 
-/// Seals every secret of a database again, with the newest key of the ring.
+/// Reseals every secret of a database with the newest key of the ring.
 package struct Resealing: Sendable {
     private let store: any SealStore
     private let keys: KeyRingFile
 
     private static let stride = 200
 
-    /// How many secrets are sealed with each key, by its id; those whose seal cannot be read count for nil.
+    /// The number of secrets sealed with each key, by its id; unreadable seals count for nil.
     package typealias SealCounts = [UInt32?: Int]
 
-    /// A secret that could not be opened, and is left as it is.
+    /// A secret that could not be opened, and is left unchanged.
     package struct Loss: Sendable {
         package let kind: SealedSecret.Kind
         package let reason: String
@@ -27,7 +27,7 @@ package struct Resealing: Sendable {
         return sealCounts
     }
 
-    /// Returns how many secrets were sealed again, and which could not be.
+    /// Returns the number of resealed secrets, and those that could not be resealed.
     ///
     /// A secret that is changed meanwhile is sealed with the newest key anyway.
     package func run() async throws -> (resealed: Int, lost: [Loss]) {
@@ -46,7 +46,7 @@ package struct Resealing: Sendable {
         return (resealed, lost)
     }
 
-    /// Takes a key out of the ring that nothing is sealed with any more.
+    /// Removes a key from the ring when nothing is sealed with it any more.
     package func drop(_ id: UInt32) async throws {
         if let count = try await sealCounts()[id] { throw KeyRingError.inUse(id, secrets: count) }
         try keys.change { (ring) throws(KeyRingError) in try ring.drop(id) }

@@ -2,10 +2,10 @@ package import BelfryCore
 package import Logging
 import Synchronization
 
-/// The machine's clock, but for this process it never goes back.
+/// The machine's clock, except that for this process it never goes back.
 ///
-/// What waits in a database of this machine's own waits by this clock: were it set back by an hour, all that is due now would
-/// lie still for that hour. So the process goes on by its own time until the machine's has caught up.
+/// Due times in a local database use this clock. If the machine's clock were set back an hour, due work would wait that
+/// hour. So the process keeps its own time until the machine's has caught up.
 package final class ForwardClock: WallClock {
     private let time: Mutex<ForwardTime>
     private let wall = SystemClock()
@@ -39,12 +39,12 @@ package struct ForwardTime: Sendable {
         case caughtUp
     }
 
-    /// When the wall clock was last believed.
+    /// The last accepted reading of the wall clock.
     private var anchor: (wall: Instant, steady: ContinuousClock.Instant)
     private var last: Instant
     private var isAhead = false
 
-    /// A clock that is set right by less is followed; for so long the time stands still.
+    /// A smaller correction of the clock is followed; the time stands still that long.
     private static let tolerance = Duration.seconds(1)
 
     package init(wall: Instant, steady: ContinuousClock.Instant) {

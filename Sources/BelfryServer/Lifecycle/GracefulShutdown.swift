@@ -2,10 +2,10 @@ import BelfryCore
 import ServiceLifecycle
 import Synchronization
 
-/// The way out of a server: it is told first that the server is to stop.
+/// The graceful shutdown of a server: the first service to be told that the server stops.
 ///
-/// From then on the server says that it is not ready, and claims no more work; what is in flight is finished while the
-/// listeners are still open. After a moment for load balancers to look elsewhere, the listeners close.
+/// From then on the server reports that it is not ready, and claims no more work; what is in flight is finished while
+/// the listeners are still open. After a delay for load balancers, the listeners close.
 final class GracefulShutdown: Service {
     private let begunAt = Mutex<ContinuousClock.Instant?>(nil)
     private let clock: any WallClock
@@ -14,7 +14,7 @@ final class GracefulShutdown: Service {
 
     /// - Parameters:
     ///   - delay: how long the listeners stay open.
-    ///   - onBegin: to be done at once.
+    ///   - onBegin: called at once.
     init(clock: any WallClock, delay: Duration, onBegin: @escaping @Sendable () -> Void) {
         self.clock = clock
         self.delay = delay
@@ -23,7 +23,7 @@ final class GracefulShutdown: Service {
 
     var isUnderWay: Bool { begunAt.withLock { $0 } != nil }
 
-    /// Whether the server was told to stop so long ago.
+    /// Whether shutdown began at least `duration` ago.
     func hasLasted(_ duration: Duration) -> Bool {
         begunAt.withLock { $0.map { $0.duration(to: .now) >= duration } ?? false }
     }
@@ -32,7 +32,7 @@ final class GracefulShutdown: Service {
         do { try await gracefulShutdown() } catch { return }
         begunAt.withLock { $0 = .now }
         onBegin()
-        // Ends early when the server runs out of time.
+        // Ends early when the time limit of the server is reached.
         try? await clock.sleep(for: delay)
     }
 }

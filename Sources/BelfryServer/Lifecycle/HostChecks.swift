@@ -1,7 +1,7 @@
 import BelfryAPI
 import Foundation
 
-/// What of this machine a server stands on: the key ring and the disk.
+/// Checks the key ring and the disk.
 struct HostChecks: Sendable {
     let keyRing: KeyRingFile
     let directory: String
@@ -17,7 +17,7 @@ struct HostChecks: Sendable {
         }
     }
 
-    /// Whether a file can be written into the data directory, and more than a few.
+    /// Whether files can be written to the data directory, with enough free space.
     func diskFault() -> HealthFault? {
         let probe = directory + "/.probe"
         guard FileManager.default.createFile(atPath: probe, contents: Data([0x2E])) else {

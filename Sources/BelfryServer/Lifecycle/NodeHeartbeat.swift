@@ -6,10 +6,10 @@ import Metrics
 import ServiceLifecycle
 import Synchronization
 
-/// Looks every few seconds whether the server can do its work, tells the other nodes that this one lives, and counts
-/// them: who can write that down can write.
+/// Checks the server's health every few seconds and writes a heartbeat, which also proves that the node can write; and
+/// counts the other nodes.
 ///
-/// Callers that ask for the server's health get what the last look found, so however many ask, they cost and wait for nothing.
+/// Health requests return the last result, so they cost nothing.
 final class NodeHeartbeat: Service {
     private let store: any NodeStore & DamageStore & ScheduleStore
     private let hostChecks: HostChecks
@@ -29,11 +29,11 @@ final class NodeHeartbeat: Service {
         var schedulesAreLate = false
     }
 
-    /// A look that takes longer is a fault of the database, which is all that is waited for.
+    /// A check that takes longer is a fault of the database, which is all that it waits for.
     private static let lookMax = Node.beat + .seconds(10)
 
-    /// - Parameter onShare: told how much of what all nodes have is this one's, when that changes; nil where there are no
-    ///   others, so that who is restarted does not divide with what it was before.
+    /// - Parameter onShare: called with this node's share when that changes; nil without other nodes, so that a
+    ///   restarted process does not share with its predecessor.
     init(
         store: any NodeStore & DamageStore & ScheduleStore, hostChecks: HostChecks, clock: any WallClock,
         shutdown: GracefulShutdown,
@@ -48,10 +48,10 @@ final class NodeHeartbeat: Service {
         self.logger = logger
     }
 
-    /// A scheduler that works is never so late.
+    /// A working scheduler is never this late.
     private static let scheduleLateMax = Duration.seconds(60)
 
-    /// What keeps the server from doing its work; empty while it can.
+    /// The faults that keep the server from working; empty while it works.
     var faults: [HealthFault] {
         let last = last.withLock { $0 }
         let leaving = shutdown.isUnderWay ? [HealthFault(.server, "the server was told to stop")] : []
@@ -61,7 +61,7 @@ final class NodeHeartbeat: Service {
         return leaving + last.faults
     }
 
-    /// For anybody who asks: no reasons, and nothing about tenants.
+    /// The public health answer: no reasons and no tenant data.
     var healthOfPCF: PCFv1.Health {
         let hasDatabase = !faults.contains { $0.part == .database }
         return PCFv1.Health(
@@ -87,7 +87,7 @@ final class NodeHeartbeat: Service {
         report(faults, before)
     }
 
-    /// A database that does not answer is told of as that.
+    /// A database that does not respond is reported as its own fault.
     private func schedulesAreLate() async -> Bool {
         guard let due = try? await store.nextScheduleDue() else { return false }
         return clock.now - due > Self.scheduleLateMax
@@ -108,7 +108,7 @@ final class NodeHeartbeat: Service {
         }
     }
 
-    /// While the database does not answer, the last count stands.
+    /// While the database does not respond, the last count is kept.
     private func divide(among nodes: [Node], _ onShare: @Sendable (NodeShare) -> Void) {
         let now = NodeShare(of: node, among: nodes)
         Metric.nodes().set(Int64(now.nodes))
@@ -121,7 +121,7 @@ final class NodeHeartbeat: Service {
         logger.info("limits are divided", metadata: ["nodes": "\(now.nodes)"])
     }
 
-    /// Once for each part that fails or works again.
+    /// Logs once for each part that fails or recovers.
     private func report(_ faults: [HealthFault], _ before: [HealthFault]) {
         let (now, then) = (Set(faults.map(\.part)), Set(before.map(\.part)))
         for fault in faults where !then.contains(fault.part) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What started the process and wants to know when it serves: systemd, where the unit says `Type=notify`.
+/// Tells systemd when the server is ready and when it stops (`Type=notify`).
 ///
 /// Source: sd_notify(3): a datagram of `NAME=value` to the socket that `NOTIFY_SOCKET` names, `@` for an abstract one.
 struct SystemdNotifier: Sendable {
@@ -13,7 +13,7 @@ struct SystemdNotifier: Sendable {
     func serving() { tell("READY=1") }
     func stopping() { tell("STOPPING=1") }
 
-    /// Does nothing where no manager wants to know, or it cannot be told.
+    /// Does nothing without a service manager, or when it cannot be reached.
     private func tell(_ words: String) {
         guard let address, var path = sockaddr_un(systemdNotifier: address) else { return }
         let length = socklen_t(MemoryLayout<sa_family_t>.size + address.utf8.count)

@@ -3,7 +3,7 @@ package import Logging
 import Metrics
 import ServiceLifecycle
 
-/// Looks once a day at when the credentials of platforms end, and says so from 30 days before.
+/// Checks once a day when the credentials of platforms expire, and warns from 30 days before.
 package struct CredentialsWatch: Service {
     private let store: any ApplicationStore
     private let credentials: any ProviderCredentials
@@ -38,7 +38,7 @@ package struct CredentialsWatch: Service {
         }
     }
 
-    /// One look at all platforms.
+    /// One check of all platforms.
     package func round() async throws {
         var least: Int64?
         for application in try await store.applications() {
@@ -51,7 +51,7 @@ package struct CredentialsWatch: Service {
         if let least { Metric.credentialsDays().set(least) }
     }
 
-    /// Until they end; nil where they do not, or cannot be read, which their batches will tell.
+    /// The days until they expire; nil where they do not, or cannot be read, which their batches will report.
     private func days(_ platform: Platform) -> Int64? {
         guard let end = try? credentials.expiry(of: platform) else { return nil }
         return (end - clock.now).components.seconds / 86_400

@@ -2,7 +2,7 @@ import Metrics
 import NIOCore
 import ServiceLifecycle
 
-/// Measures once a second how late each event loop comes to a task that is due: so long does everything on it wait.
+/// Measures once a second how late each event loop runs a due task: everything on the loop waits that long.
 struct EventLoopProbe: Service {
     let group: any EventLoopGroup
 
@@ -14,7 +14,7 @@ struct EventLoopProbe: Service {
     }
 }
 
-/// The probe of one loop, which alone touches its state.
+/// The probe of one loop, which alone accesses its state.
 private final class LoopProbe: Sendable {
     private let loop: any EventLoop
     private let lag: Metrics.Timer

@@ -1,9 +1,9 @@
 import BelfryAPI
 
 extension PCFv1.Health {
-    /// The three parts that the PCF service had. The queue and the scheduler live in the database here.
+    /// The three parts of the PCF service. The queue and the scheduler are in the database here.
     ///
-    /// Anybody may ask for it, so the words are fixed: what is wrong is for the log and the management port to say.
+    /// The endpoint is public, so the texts are fixed: the log and the management port have the details.
     init(hasDatabase: Bool, schedulesAreLate: Bool) {
         guard hasDatabase else {
             let part = Part(isHealthy: false, message: "The database cannot be used")

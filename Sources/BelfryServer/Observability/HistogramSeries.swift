@@ -1,17 +1,18 @@
 import CoreMetrics
 import Synchronization
 
-/// How many values lie at or below each of a few bounds, which give quantiles over any interval and any number of nodes.
+/// The number of values at or below each of a few bounds, which give quantiles over any interval and any number of
+/// nodes.
 ///
 /// Source: Prometheus, "Metric types", histogram.
 final class HistogramSeries: Series, TimerHandler {
-    /// In seconds: from a quick transaction to a request that has run out of time. Prometheus' usual buckets, and a few on
+    /// In seconds: from a fast transaction to a request that has timed out. Prometheus' usual buckets, and a few on
     /// either side.
     static let durationBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-    /// In seconds: what waits its turn behind a broadcast, or for a server that was down.
+    /// In seconds: for work that waits behind a broadcast, or for a server that was down.
     static let ageBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600]
 
-    /// The timers that tell how old something is; all others tell how long something took.
+    /// The timers for the age of something; all others are for durations.
     private static let ages: Set = [
         "belfry_push_delivery_seconds", "belfry_batch_age_seconds", "belfry_schedule_late_seconds",
     ]
@@ -19,7 +20,7 @@ final class HistogramSeries: Series, TimerHandler {
     static func bounds(of metric: String) -> [Double] { ages.contains(metric) ? ageBounds : durationBounds }
 
     private struct State {
-        /// Not summed up; one more than there are bounds.
+        /// Not cumulative; one more than there are bounds.
         var counts: [Int64]
         var sum = 0.0
     }

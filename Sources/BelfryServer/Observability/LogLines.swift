@@ -2,14 +2,14 @@ package import Logging
 import SystemPackage
 
 extension StreamLogHandler {
-    /// Writes each entry as one line of standard error, whatever texts stand in it.
+    /// Writes each entry as one line of standard error, whatever texts it contains.
     package static func lines(label: String) -> StreamLogHandler {
         StreamLogHandler(label: label, stream: LogLines { LogLines.writeToStandardError($0) })
     }
 }
 
-/// Takes log entries, each with the end of its line, and writes them with nothing in them that could be taken for another
-/// line or that moves a terminal's cursor. Texts of callers reach the log, such as the reason why a push was refused.
+/// Writes log entries with nothing in them that could be taken for another line or that moves a terminal's cursor.
+/// Texts of callers reach the log, such as the reason why a push was refused.
 struct LogLines: TextOutputStream, Sendable {
     let output: @Sendable (String) -> Void
 
@@ -36,7 +36,7 @@ struct LogLines: TextOutputStream, Sendable {
         return escaped
     }
 
-    /// Controls, the separators of lines, and what turns the direction of text around. All are below U+10000.
+    /// Control characters, line separators, and characters that change the direction of text. All are below U+10000.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: true

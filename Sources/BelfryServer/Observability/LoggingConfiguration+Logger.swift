@@ -1,7 +1,7 @@
 package import Logging
 
 extension LoggingConfiguration {
-    /// A logger that writes to standard error in the format that was set.
+    /// A logger that writes to standard error in the configured format.
     package func makeLogger() -> Logger {
         var logger = Logger(label: "belfry") { label in
             switch format {

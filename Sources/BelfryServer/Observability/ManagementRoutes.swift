@@ -1,7 +1,7 @@
 import BelfryAPI
 import Hummingbird
 
-/// The management port: what Prometheus scrapes and what a supervisor asks. It shows no customer's data.
+/// The management port: metrics for Prometheus and health for supervisors. It shows no customer's data.
 struct ManagementRoutes: Sendable {
     let metrics: PrometheusRegistry
     let health: HealthRoutes

@@ -1,7 +1,7 @@
 import BelfryCore
 import Metrics
 
-/// Measures how a store's writes fare.
+/// Records measurements of a store's writes as metrics.
 struct MeasuredStore: StoreObserver {
     private let waiting: Meter
     private let seconds: Metrics.Timer

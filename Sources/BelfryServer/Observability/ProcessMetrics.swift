@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the system says of this process, by the names that Prometheus clients share.
+/// The system's figures about this process, under the names that Prometheus clients share.
 /// Source: Prometheus, "Writing client libraries", standard and process metrics; proc(5).
 enum ProcessMetrics {
     static func text() -> String {

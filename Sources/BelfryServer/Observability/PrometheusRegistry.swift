@@ -70,7 +70,7 @@ struct SeriesName: Hashable, Comparable {
         labels = pairs.isEmpty ? "" : "{" + pairs.joined(separator: ",") + "}"
     }
 
-    /// The labels with one more.
+    /// The labels with an additional one.
     func labels(and label: String, _ value: String) -> String {
         let last = "\(label)=\"\(value)\"}"
         return labels.isEmpty ? "{" + last : labels.dropLast() + "," + last

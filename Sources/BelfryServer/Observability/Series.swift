@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// One line, or a few, of the metrics page.
+/// One or more lines of the metrics page.
 protocol Series: AnyObject, Sendable {
     var type: String { get }
     func write(_ name: SeriesName, to text: inout String)

@@ -1,20 +1,20 @@
 import BelfryCore
 
-/// Copies a whole database into an empty one, table by table, and compares both in the end.
+/// Copies a whole database into an empty one, table by table, and compares both at the end.
 ///
-/// What was copied stays: one that was interrupted goes on where it was. Until it is done, no server serves from the copy.
+/// An interrupted copy continues where it stopped. Until it is complete, no server serves from it.
 package struct DatabaseCopy: Sendable {
     let source: any BulkStore
     let target: any BulkStore
 
-    /// How far a table is.
+    /// The progress of a table.
     package struct Progress: Sendable {
         package let table: String
         package let rows: Int
         package let rowsInAll: Int
     }
 
-    /// What both databases hold of a table.
+    /// The contents of a table in both databases.
     package struct Verdict: Sendable {
         package let table: String
         package let rows: Int
@@ -70,7 +70,7 @@ package struct DatabaseCopy: Sendable {
         }
     }
 
-    /// A sum of the hashes of rows, whatever their order.
+    /// A sum of the hashes of rows, independent of their order.
     struct Digest: Sendable, Hashable {
         private(set) var rows = 0
         private(set) var sum: UInt64 = 0
@@ -87,12 +87,12 @@ package struct DatabaseCopy: Sendable {
 }
 
 extension BulkTable {
-    /// So many that they fit in memory: what pushes say may be long.
+    /// Rows per chunk.
     fileprivate var rowsAtOnce: Int { columns.contains { $0.name == "content" } ? 50 : 2_000 }
 }
 
 extension BulkValue {
-    /// A word for its kind, its length where that varies, and its bytes.
+    /// A byte for its kind, its length where that varies, and its bytes.
     fileprivate func append(to bytes: inout [UInt8]) {
         func append(_ number: UInt64) { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
         switch self {

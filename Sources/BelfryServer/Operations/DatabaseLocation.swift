@@ -3,7 +3,7 @@ import BelfryStore
 import FoundationEssentials
 package import Logging
 
-/// Where a database is: `sqlite:` and a path, or `postgres://…` as libpq takes it.
+/// The location of a database: `sqlite:` and a path, or `postgres://…` in the form of libpq.
 package enum DatabaseLocation: Sendable, Hashable {
     case sqlite(path: String)
     case postgres(url: String)
@@ -19,7 +19,7 @@ package enum DatabaseLocation: Sendable, Hashable {
         }
     }
 
-    /// Copies all that is there to an empty database, which is made where it is missing, and says so in its audit log.
+    /// Copies everything to an empty database, which is created if it is missing, and records that in its audit log.
     package func copy(
         to target: DatabaseLocation, by author: AuditAuthor, logger: Logger, _ report: (DatabaseCopy.Progress) -> Void
     ) async throws -> [DatabaseCopy.Verdict] {

@@ -1,13 +1,13 @@
 package import BelfryCore
 import FoundationEssentials
 
-/// The operator key of a server that has none yet, left in a file that its owner alone can read.
+/// The first operator key of a server, written to a file that only its owner can read.
 package enum FirstKey {
     /// The file's name in the data directory.
     package static let fileName = "admin.key"
 
-    /// Makes the key and writes the file; returns its path. nil when there are keys already, revoked ones too: an
-    /// operator who lost theirs makes the next with `belfry admin create`.
+    /// Creates the key and writes the file; returns its path. nil when there are keys already, even revoked ones: an
+    /// operator who lost theirs creates the next with `belfry admin create`.
     package static func make(with operatorService: OperatorService, in directory: String) async throws -> String? {
         guard try await operatorService.store.adminKeys(within: .everything, after: nil, limit: 1).isEmpty else {
             return nil
@@ -17,7 +17,7 @@ package enum FirstKey {
         do {
             try Data("\(created.text.text)\n".utf8).replacePrivately(path)
         } catch {
-            // A key that no person was told would keep the next start from making one.
+            // A key that the operator never got would keep the next start from creating one.
             try await operatorService.revokeKey(created.key.id)
             throw StoreError.unavailable("the file \(path) cannot be written; make a key with `belfry admin create`")
         }

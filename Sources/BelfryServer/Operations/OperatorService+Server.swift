@@ -4,7 +4,7 @@ package import BelfryProviders
 import Foundation
 
 extension OperatorService {
-    /// As a server and its commands have it: with the providers' credentials, and the name of the system user.
+    /// The service for a server and its commands: with the providers' credentials, and the name of the system user.
     package init(store: any Store, dependencies: ProviderDependencies) {
         let credentials = CredentialsService(dependencies: dependencies)
         let admin = AdminService(
@@ -28,7 +28,7 @@ extension OperatorService {
 
 /// The user of this machine that the process runs as.
 package enum SystemUser {
-    /// The number where the system has no name for it.
+    /// The user id where the system has no name for it.
     package static var name: String {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?

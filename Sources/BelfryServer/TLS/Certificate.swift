@@ -6,10 +6,10 @@ import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
-/// The certificate that a listener shows at present: new connections get the newest good one, old ones keep theirs.
+/// The present certificate of a listener: new connections get the newest valid one, old ones keep theirs.
 ///
-/// The files are looked at every few seconds, and at once on SIGHUP. A new pair that cannot be used leaves the old one in
-/// its place and is reported once.
+/// The files are checked every few seconds, and at once on SIGHUP. A new pair that cannot be used is reported once, and
+/// the old one is kept.
 final class Certificate: Service {
     private let listener: String
     private let files: TLSFiles
@@ -21,11 +21,11 @@ final class Certificate: Service {
 
     private struct Held {
         var identity: TLSIdentity
-        /// As the files looked when they were last read, whatever came of it.
+        /// The stamps of the files when they were last read, whatever the result.
         var look: TLSFiles.Look
     }
 
-    /// Throws `TLSFault` when the pair cannot be used. An expired one can: clients may be told to bear with it.
+    /// Throws `TLSFault` when the pair cannot be used. An expired one can: clients may be configured to accept it.
     init(
         listener: String, files: TLSFiles, clock: any WallClock, pause: Duration, obeysSignals: Bool, logger: Logger
     ) throws {
@@ -62,7 +62,7 @@ final class Certificate: Service {
         for await _ in await UnixSignalsSequence(trapping: .sighup) { reload(TLSFiles.Look(files)) }
     }
 
-    /// Reads the files again if they look otherwise than the last time.
+    /// Reads the files again if their stamps have changed.
     func reloadIfChanged() {
         let look = TLSFiles.Look(files)
         if held.withLock({ $0.look }) != look { reload(look) }

@@ -1,6 +1,6 @@
 import Logging
 
-/// The certificates of those listeners that have one.
+/// The certificates of the listeners with TLS.
 struct Certificates {
     let http: Certificate?
     let management: Certificate?

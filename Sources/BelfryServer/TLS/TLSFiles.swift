@@ -13,7 +13,7 @@ package struct TLSFiles: Sendable, Hashable {
         self.key = key
     }
 
-    /// What the files look like, which changes whenever they do.
+    /// Identifies the state of the files; it changes whenever they do.
     struct Look: Sendable, Hashable {
         private let dates: [Date?]
 
@@ -53,7 +53,7 @@ package struct TLSFiles: Sendable, Hashable {
             validUntil: Instant(milliseconds: Int64(leaf.notValidAfter) * 1_000))
     }
 
-    /// What is wrong with the pair; nil when it can be used.
+    /// The fault of the pair; nil when it can be used.
     func fault(at now: Instant) -> TLSFault? {
         do {
             return try load().fault(at: now)

@@ -1,8 +1,8 @@
 package import BelfryCore
 package import FoundationEssentials
 
-// What the admin API tells of applications and what they have: as the server writes it, and clients read it. Times are
-// in ISO 8601, UUIDs in lower case.
+// Replies of the admin API about applications and their contents, shared by server and clients. Times are in ISO 8601,
+// UUIDs in lower case.
 
 extension Admin {
     package struct ApplicationReply: Codable, Sendable {
@@ -10,9 +10,9 @@ extension Admin {
         package let name: String
         @OrNull package var tenant_uuid: String?
         package let created_at: String
-        /// Told once, when it was made.
+        /// Shown once, in the reply to its creation.
         package var api_key: String?
-        /// Told once, when it was made.
+        /// Shown once, in the reply to its creation.
         package var shared_secret: String?
 
         package init(
@@ -47,7 +47,7 @@ extension Admin {
         package let `public`: [String: String]
         @OrNull package var credentials_expire_at: String?
         package let created_at: String
-        /// Told once, when it was made.
+        /// Shown once, in the reply to its creation.
         package var platform_secret: String?
 
         package init(
@@ -85,7 +85,7 @@ extension Admin {
         }
     }
 
-    /// What a provider says of credentials.
+    /// A provider's verdict on credentials.
     package struct CredentialsTestReply: Codable, Sendable {
         /// `works`, or why it does not.
         package let result: String
@@ -100,7 +100,7 @@ extension Admin {
     package struct QuotasReply: Codable, Sendable {
         package let quotas: [Quota]
 
-        /// A limit that is not there, and a use that each custom user id has for itself, are null.
+        /// A missing limit, and the use of a quota that is counted for each custom user id, are null.
         package struct Quota: Codable, Sendable {
             package let quota: String
             @OrNull package var use: Int?
@@ -119,7 +119,7 @@ extension Admin {
     package struct ChannelReply: Codable, Sendable {
         package let channel_id: String
         package let storage: String
-        /// What the channel is known by as a device; told when it was made.
+        /// The device that stands for the channel; in the reply to its creation.
         package var device_uuid: String?
 
         package init(_ channel: BroadcastChannel, device: UUID? = nil) {

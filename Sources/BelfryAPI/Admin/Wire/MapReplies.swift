@@ -1,6 +1,6 @@
 package import BelfryCore
 
-// What the admin API tells of locations and geofences: as the server writes it, and clients read it. Times are in ISO 8601,
+// Replies of the admin API about locations and geofences, shared by server and clients. Times are in ISO 8601,
 // latitudes and longitudes in degrees, radii in metres.
 
 extension Admin {

@@ -1,8 +1,8 @@
 package import BelfryCore
 package import FoundationEssentials
 
-// What the admin API tells of Belfry's tenants, keys and nodes: as the server writes it, and clients read it. Times are in
-// ISO 8601, UUIDs in lower case.
+// Replies of the admin API about tenants, keys and nodes, shared by server and clients. Times are in ISO 8601, UUIDs in
+// lower case.
 
 extension Admin {
     package struct TenantReply: Codable, Sendable {
@@ -32,7 +32,7 @@ extension Admin {
         @OrNull package var last_used_at: String?
         @OrNull package var previous_secret_until: String?
         @OrNull package var revoked_at: String?
-        /// Told once, when it was made.
+        /// Shown once, in the reply to its creation.
         package var key: String?
 
         package init(_ key: AdminKey, tenant: UUID?, application: UUID?, text: AdminKey.Text? = nil) {

@@ -1,8 +1,7 @@
 package import BelfryCore
 package import FoundationEssentials
 
-// What the admin API tells of pushes: as the server writes it, and clients read it. Times are in ISO 8601, UUIDs in lower
-// case.
+// Replies of the admin API about pushes, shared by server and clients. Times are in ISO 8601, UUIDs in lower case.
 
 extension Admin {
     package struct CreatedPushReply: Codable, Sendable {
@@ -21,7 +20,7 @@ extension Admin {
         package let state: String
         package let lane: String
         package let devices: Int
-        /// By the answer's name, the reason behind a colon.
+        /// By the answer's name, with the reason after a colon.
         package let counts: [String: Int]
         package let accepted_at: String
         @OrNull package var expires_at: String?
@@ -30,9 +29,9 @@ extension Admin {
         package let parked: [ParkingReply]
         /// Batches that cannot be read: see `belfry write-off`.
         package let damaged_batches: Int
-        /// Platforms where its audience cannot be looked for, since the push itself cannot be read.
+        /// Platforms where its audience cannot be scanned, since the push itself cannot be read.
         package let damaged_fan_outs: Int
-        /// Why providers could not be connected to where devices wait; told of one push, not in lists.
+        /// Why providers of waiting devices could not be connected to; for one push, not in lists.
         package var connection_faults: [ConnectionFaultReply]?
 
         package init(_ receipt: Receipt, of application: BelfryCore.Application, faults: [PlatformFault]? = nil) {
@@ -58,7 +57,7 @@ extension Admin {
         @OrNull package var next_cursor: String?
     }
 
-    /// A receipt, with what the push says and to whom; null where it cannot be read, or is no longer kept.
+    /// A receipt with the push's content and target; null where these cannot be read, or are no longer stored.
     struct PushReply: Encodable {
         let receipt: ReceiptReply
         let request: PushRequest?
@@ -97,11 +96,11 @@ extension Admin {
         }
     }
 
-    /// What became of a push on each platform.
+    /// The answers of a push on each platform.
     package struct PlatformCountsReply: Codable, Sendable {
         package let platforms: [Counts]
 
-        /// What was on deleted platforms is told together, without a platform.
+        /// The answers on deleted platforms are combined, without a platform.
         package struct Counts: Codable, Sendable {
             @OrNull package var platform_uuid: String?
             @OrNull package var type: String?
@@ -119,7 +118,7 @@ extension Admin {
         }
     }
 
-    /// What became of one device.
+    /// The answer for one device.
     package struct DeviceAnswerReply: Codable, Sendable {
         package let device_uuid: String
         package let answer: String
@@ -162,7 +161,7 @@ extension Admin {
         @OrNull package var expires_at: String?
         @OrNull package var body: String?
         @OrNull package var ended_at: String?
-        /// Of the push that it became.
+        /// The receipt id of the push that it became.
         package let receipt_id: String?
         /// Why it was refused.
         package let reason: String?
@@ -189,7 +188,7 @@ extension Admin {
         @OrNull package var next_cursor: String?
     }
 
-    /// What apps told of their pushes on one platform, by time.
+    /// The events that apps reported on one platform, by time.
     package struct AnalyticsReply: Codable, Sendable {
         /// `hour` or `day`.
         package let by: String
@@ -201,7 +200,7 @@ extension Admin {
         }
     }
 
-    /// What apps told of one push, by platform.
+    /// The events that apps reported about one push, by platform.
     package struct PushAnalyticsReply: Codable, Sendable {
         package let platforms: [Counts]
 
@@ -217,7 +216,7 @@ extension Admin {
 
         package struct Triggers: Codable, Sendable {
             package let geofence_id: Int64
-            /// null where the app did not tell which.
+            /// null where the app did not name it.
             @OrNull package var location_id: Int64?
             /// null where the platform was deleted.
             @OrNull package var platform_uuid: String?

@@ -3,7 +3,7 @@ import Hummingbird
 import Metrics
 
 extension PCFv1 {
-    /// What devices tell at `/v1/analytics`.
+    /// Handlers of `/v1/analytics`.
     struct Analytics: Sendable {
         private let store: any AnalyticsStore
         private let options: Options

@@ -4,14 +4,14 @@ import FoundationEssentials
 extension PCFv1 {
     /// The body of `POST /v1/analytics`: `{"events":[…]}`.
     ///
-    /// A device sends a batch that was refused again and again, so nothing inside an event makes it fail: what cannot be
-    /// used is left out.
+    /// A device repeats a refused request for ever, so nothing inside an event makes it fail: what cannot be used is
+    /// left out.
     package struct AnalyticsRequest: Sendable, Hashable {
         package private(set) var events: [AnalyticsEvent] = []
-        /// How many were left out.
+        /// The number of events that were left out.
         package private(set) var unusableCount = 0
 
-        /// Events of one batch; those behind are left out. iOS keeps 100, Android as many as come.
+        /// The most events of one request; further ones are ignored. iOS keeps 100, Android any number.
         package static let eventsMax = 10_000
 
         package static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
@@ -45,7 +45,7 @@ extension PCFv1 {
 }
 
 extension JSONValue {
-    /// Every value of an event is a string; a number is taken for one.
+    /// Every value of an event is a string; a number is accepted as one.
     fileprivate var word: String? {
         switch self {
         case .string(let string): string.isEmpty ? nil : string
@@ -57,7 +57,7 @@ extension JSONValue {
 }
 
 extension AnalyticsEvent {
-    /// nil when there is no telling what happened, when, or on which device.
+    /// nil when the event, its time or its device cannot be determined.
     fileprivate init?(_ words: [String: String]) {
         guard
             let kind = words["eventType"].flatMap(AnalyticsKind.init(eventType:)),

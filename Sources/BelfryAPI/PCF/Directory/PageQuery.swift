@@ -2,12 +2,12 @@ import BelfryCore
 import Hummingbird
 
 extension PCFv1 {
-    /// The `size` and `page` of a list, and what an answer says of them.
+    /// The `size` and `page` of a list, and the corresponding numbers of the response.
     struct PageQuery: Sendable, Hashable {
         let size: Int
         let page: Int
 
-        /// More than these are cut to it.
+        /// Larger sizes are reduced to it.
         static let sizeMax = 50
         private static let sizeUsual = 20
 

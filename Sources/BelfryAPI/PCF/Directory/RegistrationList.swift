@@ -3,12 +3,12 @@ import FoundationEssentials
 import Hummingbird
 
 extension PCFv1 {
-    /// What back ends ask for at `/v2/registrations` and `/v2/custom_user_ids`.
+    /// Handlers of `/v2/registrations` and `/v2/custom_user_ids`.
     struct RegistrationList: Sendable {
         let store: any ApplicationStore & DirectoryStore
 
         private static let chunkSize = 500
-        /// To get to a page, all ids before it are read: a million at most.
+        /// To reach a page, all ids before it are read: a million at most.
         static let customUserIDPagesMax = 20_000
 
         func registrations(_ request: Request, of application: Application) async throws -> Response {
@@ -29,7 +29,7 @@ extension PCFv1 {
             return Response(json: json.buffer)
         }
 
-        /// All of them, unless the caller asks for a page.
+        /// All of them, unless the caller requests a page.
         func customUserIDs(_ request: Request, of application: Application) async throws -> Response {
             let query = request.query
             let platforms = try await store.platforms(of: application.key).map(\.key)
@@ -60,7 +60,7 @@ extension PCFv1 {
     }
 }
 
-/// Takes a slice out of a list that comes in chunks.
+/// Takes a page out of a list that is read in chunks.
 private actor Countdown {
     private var skip: Int
     private var limit: Int
@@ -70,7 +70,7 @@ private actor Countdown {
         self.limit = limit
     }
 
-    /// The next elements of the slice; none at its end.
+    /// The next elements of the page; none at its end.
     func next(
         after last: String?, _ chunk: @Sendable (String?) async throws -> [String]
     ) async throws -> [String] {
@@ -89,7 +89,7 @@ private actor Countdown {
 }
 
 extension QueryItems {
-    /// The platforms that `platform` and `platformUuid` leave; a UUID of another application leaves none.
+    /// The platforms that `platform` and `platformUuid` select; a UUID of another application selects none.
     fileprivate func platforms(of all: [Platform]) throws(InvalidInput) -> [Platform] {
         var platforms = all
         if let name = self["platform"], name != "all" {

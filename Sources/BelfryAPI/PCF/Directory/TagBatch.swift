@@ -7,16 +7,16 @@ extension PCFv1 {
     enum TagBatch {
         /// The documentation names no limit.
         static let itemsMax = 1_024
-        /// Tags of all items together: what one request makes the writer do.
+        /// The limit on the tags of all items, and so on the writer's work for one request.
         static let tagsMax = 32_768
 
-        /// One device and its tags, as they came.
+        /// One device and its tags, as they were sent.
         struct Item: Sendable {
             var token: String?
             var uuid: String?
             var tags: [String] = []
 
-            /// What is wrong with it by itself.
+            /// The fault of the item itself.
             var fault: String? {
                 if (token == nil) == (uuid == nil) { return "Name either a registration_token or a device_uuid" }
                 if let uuid, UUID(uuidString: uuid) == nil { return "device_uuid is no UUID" }
@@ -73,7 +73,7 @@ extension PCFv1 {
             return item
         }
 
-        /// Those that were subscribed, by what they were named by.
+        /// The items that were subscribed, by the names in the request.
         static func answer(_ items: [Item]) -> Response {
             var json = JSONWriter()
             json.object { json in
@@ -83,7 +83,7 @@ extension PCFv1 {
             return Response(json: json.buffer)
         }
 
-        /// The one error body that the original documents: what is wrong with each that is refused.
+        /// The one error body that the original documents: the fault of each refused item.
         static func refusal(_ items: [Item], _ faults: [String?]) -> Response {
             var json = JSONWriter()
             json.list(zip(items, faults).filter { $0.1 != nil }) { json, refused in

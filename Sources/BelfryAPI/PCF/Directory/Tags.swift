@@ -3,7 +3,7 @@ import FoundationEssentials
 import Hummingbird
 
 extension PCFv1 {
-    /// What back ends of release 1.5 and before ask for at `/v1/tags`: topics, by their older name.
+    /// Handlers of `/v1/tags` for back ends of release 1.5 and before: topics, by their older name.
     struct Tags: Sendable {
         let store: any ApplicationStore & TopicStore & DirectoryStore
         let clock: any WallClock
@@ -68,7 +68,7 @@ extension PCFv1 {
             return Response(status: .noContent)
         }
 
-        /// Adds tags to devices: to all that are named or, when one of them cannot have them, to none.
+        /// Adds tags to all named devices, or to none when one of them cannot have them.
         func subscribe(_ request: Request, of application: Application) async throws -> Response {
             let items = try TagBatch.parse(try await request.bytes(atMost: options.bodyBytesMax))
             let faults = items.map(\.fault)

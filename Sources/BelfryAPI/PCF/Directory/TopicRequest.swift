@@ -27,7 +27,7 @@ extension PCFv1 {
             }
         }
 
-        /// - Parameter field: what stands before the names of its fields.
+        /// - Parameter field: the prefix of its field names in errors.
         func topic(at now: Instant, field: String = "") throws(InvalidInput) -> NewTopic {
             guard let name else { throw InvalidInput(field: field + "name", "is missing") }
             return try NewTopic(

@@ -2,7 +2,7 @@ import BelfryCore
 import Hummingbird
 
 extension PCFv1 {
-    /// What back ends ask for at `/v2/topics`.
+    /// Handlers of `/v2/topics`.
     struct Topics: Sendable {
         let store: any TopicStore
         let clock: any WallClock
@@ -19,7 +19,7 @@ extension PCFv1 {
             return Response(json: json.buffer)
         }
 
-        /// A topic that is there already is the answer too, as it is.
+        /// An existing topic is returned as it is.
         func create(_ request: Request, for application: Application) async throws -> Response {
             let body = try TopicRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
             let fates = try await store.create([try body.topic(at: clock.now)], of: application.key)
@@ -54,7 +54,7 @@ extension PCFv1 {
             return Response(status: .noContent)
         }
 
-        /// Ids that are unknown are passed over.
+        /// Unknown ids are ignored.
         func deleteBatch(_ request: Request, of application: Application) async throws -> Response {
             let body = try TopicDeletion.parse(try await request.bytes(atMost: options.bodyBytesMax))
             let count = try await store.deleteTopics(body.keys, of: application.key)
@@ -66,7 +66,7 @@ extension PCFv1 {
 }
 
 extension Topic {
-    /// `expireAt` is left out where the topic stays.
+    /// `expireAt` is left out for a topic that does not expire.
     fileprivate func write(to json: inout JSONWriter) {
         json.object { json in
             json.integer("id", key.rawValue)

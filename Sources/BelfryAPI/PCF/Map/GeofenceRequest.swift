@@ -37,7 +37,7 @@ extension PCFv1 {
             }
         }
 
-        /// - Parameter old: has what is missing; nil when it is a new geofence.
+        /// - Parameter old: supplies missing values; nil for a new geofence.
         func plan(over old: GeofencePlan?) throws(InvalidInput) -> GeofencePlan {
             try GeofencePlan(
                 locations: (locations?.map { Key($0) } ?? old?.locations).given(as: "locations"),
@@ -47,7 +47,7 @@ extension PCFv1 {
                 expiresAt: (expiresAt ?? old?.expiresAt).given(as: "expiry_time"))
         }
 
-        /// One of a few words, in any case; `""` counts as missing.
+        /// One of a few values, in any case; `""` counts as missing.
         private static func word<Word: RawRepresentable<String> & CaseIterable>(
             _ text: String?, _ field: String
         ) throws(InvalidInput) -> Word? {

@@ -2,7 +2,7 @@ import BelfryCore
 import Hummingbird
 
 extension PCFv1 {
-    /// What back ends ask for at `/v1/geofence`, and devices at `/v1/geofences`.
+    /// Handlers of `/v1/geofence`, for back ends, and `/v1/geofences`, for devices.
     struct Geofences: Sendable {
         let store: any GeofenceStore
         let options: Options
@@ -37,8 +37,8 @@ extension PCFv1 {
             return Response(status: .noContent)
         }
 
-        /// What a device's geofences have to become. The platform of the credentials decides, whatever the device says; a
-        /// `timestamp` that is no number is as good as none, since a device told so could only ask again.
+        /// The geofence changes for a device. The authenticated platform decides; a non-numeric `timestamp` counts as
+        /// missing, since a client could only retry.
         func updates(_ request: Request, on platform: Platform) async throws -> Response {
             let since = request.uri.queryParameters["timestamp"].flatMap { Int64($0) } ?? 0
             let updates = try await store.geofenceUpdates(since: Instant(milliseconds: since), on: platform)
@@ -70,9 +70,9 @@ extension PCFv1 {
 }
 
 extension JSONWriter {
-    /// Every field always.
+    /// Every field, always.
     ///
-    /// - Parameter kind: the platform of the device that asks; nil for a back end.
+    /// - Parameter kind: the platform type of the requesting device; nil for a back end.
     fileprivate mutating func geofence(_ geofence: Geofence, for kind: PlatformKind? = nil) {
         let plan = geofence.plan
         object { json in
@@ -91,18 +91,18 @@ extension JSONWriter {
 }
 
 extension GeofenceData {
-    /// As client SDKs want to read it. Source: docs/compatibility/pcf.md.
+    /// The form that client SDKs read. Source: docs/compatibility/pcf.md.
     fileprivate func shown(to kind: PlatformKind?) -> [String: JSONValue] {
         var parts = parts
         if case .object(var notification) = parts["ios"] {
-            // The pages have one name for the badge, the iOS SDK reads another.
+            // The documentation has one name for the badge, the iOS SDK reads another.
             let names = ["applicationBadgeNumber", "applicationIconBadgeNumber"]
             if let badge = names.lazy.compactMap({ notification[$0] }).first {
                 for name in names { notification[name] = badge }
             }
             parts["ios"] = .object(notification)
         }
-        // The FCM SDK reads a key that no page names.
+        // The FCM SDK reads an undocumented key.
         if kind == .androidFCM, parts["androidFcm"] == nil { parts["androidFcm"] = parts["android"] }
         return parts
     }

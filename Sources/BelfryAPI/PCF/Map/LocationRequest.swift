@@ -22,7 +22,7 @@ extension PCFv1 {
             return request
         }
 
-        /// - Parameter old: has what is missing; nil when nothing may be.
+        /// - Parameter old: supplies missing values; nil when none may be missing.
         func place(over old: Place?) throws(InvalidInput) -> Place {
             try Place(
                 name: (name ?? old?.name).given(as: "name"),
@@ -51,7 +51,7 @@ extension PCFv1 {
             return request
         }
 
-        /// - Parameter old: has what is missing; of a new group only the name may not be.
+        /// - Parameter old: supplies missing values; a new group requires only a name.
         func plan(over old: LocationGroupPlan?) throws(InvalidInput) -> LocationGroupPlan {
             try LocationGroupPlan(
                 name: (name ?? old?.name).given(as: "name"), summary: summary ?? old?.summary ?? "",
@@ -61,7 +61,7 @@ extension PCFv1 {
 }
 
 extension Optional {
-    /// The value of a field that has to be there.
+    /// The value of a required field.
     func given(as field: String) throws(InvalidInput) -> Wrapped {
         guard let self else { throw InvalidInput(field: field, "is missing") }
         return self

@@ -2,7 +2,7 @@ import BelfryCore
 import Hummingbird
 
 extension PCFv1 {
-    /// What back ends ask for at `/v1/locations` and `/v1/location_groups`.
+    /// Handlers of `/v1/locations` and `/v1/location_groups`.
     struct Locations: Sendable {
         let store: any LocationStore
         let options: Options
@@ -111,7 +111,7 @@ extension JSONWriter {
         }
     }
 
-    /// The locations of a group, and they alone, have their times under other names.
+    /// Only the locations of a group have their times under other names.
     fileprivate mutating func group(_ group: LocationGroup) {
         object { json in
             json.integer("id", group.key.rawValue)

@@ -2,7 +2,7 @@ import BelfryCore
 import Hummingbird
 
 extension MapQuery {
-    /// `page`, `size`, `timestamp` and `q` of a list; what is missing or empty counts as not given.
+    /// `page`, `size`, `timestamp` and `q` of a list; a missing or empty one counts as not given.
     init(_ request: Request) throws(InvalidInput) {
         let query = request.uri.queryParameters
         let page = try query.integer("page", from: 1) ?? 1
@@ -26,7 +26,7 @@ extension Parameters {
 }
 
 extension JSONWriter {
-    /// One page of a list, under the names that the pages of each list have.
+    /// One page of a list, under the names that each list has.
     mutating func listing<Item: Sendable>(
         _ listing: Listing<Item>, _ query: MapQuery, key: StaticString, total: StaticString,
         _ write: (inout JSONWriter, Item) -> Void
