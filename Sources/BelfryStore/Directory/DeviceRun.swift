@@ -6,11 +6,11 @@ struct DeviceRun<Connection: SQLConnection> {
 
     private static var chunkSize: Int { 1_024 }
 
-    init(_ list: PostingList, on platforms: [Platform], after: Key<Device>?, now: Instant, _ db: Connection) throws {
-        slices = try platforms.map { platform in
+    init(_ list: PostingList, on platforms: [Platform], after: Key<Device>?, now: Instant, _ db: Connection) {
+        slices = platforms.map { platform in
             Slice(
                 list: list, after: after?.rawValue ?? 0,
-                postings: try db.postings(of: platform.key, application: platform.applicationKey, now: now))
+                postings: db.postings(of: platform.key, application: platform.applicationKey, now: now))
         }
     }
 
@@ -42,15 +42,9 @@ struct DeviceRun<Connection: SQLConnection> {
     private struct Slice {
         let list: PostingList
         var after: Int64
-        let postings: Connection.Postings
-        private var chunk: ArraySlice<Int64> = []
-        private var isAtEnd = false
-
-        init(list: PostingList, after: Int64, postings: Connection.Postings) {
-            self.list = list
-            self.after = after
-            self.postings = postings
-        }
+        let postings: DevicePostings<Connection>
+        var chunk: ArraySlice<Int64> = []
+        var isAtEnd = false
 
         mutating func first() throws -> Int64? {
             if chunk.isEmpty, !isAtEnd {

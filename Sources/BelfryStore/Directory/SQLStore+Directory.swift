@@ -70,7 +70,7 @@ private struct DeviceDirectory<Connection: SQLConnection> {
         let total = try count()
         guard limit > 0, skip < total else { return Listing([], total: total) }
         let start = search.topic == nil ? try db.device(of: platforms.map(\.key), skipping: skip) : nil
-        var run = try run(after: start?.device)
+        var run = run(after: start?.device)
         try run.skip(skip - (start?.skipped ?? 0), within: budget)
         return Listing(try devices(run.next(limit)), total: total)
     }
@@ -82,7 +82,7 @@ private struct DeviceDirectory<Connection: SQLConnection> {
     private func keys(behind after: Key<Device>?, limit: Int) throws -> [Key<Device>] {
         guard limit > 0 else { return [] }
         guard let text = try textSearch() else {
-            var run = try run(after: after)
+            var run = run(after: after)
             return try run.next(limit)
         }
         var found: [Key<Device>] = []
@@ -106,9 +106,9 @@ private struct DeviceDirectory<Connection: SQLConnection> {
         return try platforms.reduce(0) { try $0 + postings(of: $1).count(ofTopic: topic) }
     }
 
-    private func run(after: Key<Device>?) throws -> DeviceRun<Connection> {
+    private func run(after: Key<Device>?) -> DeviceRun<Connection> {
         let list = search.topic.map { PostingList.topic($0) } ?? .registered
-        return try DeviceRun(list, on: platforms, after: after, now: now, db)
+        return DeviceRun(list, on: platforms, after: after, now: now, db)
     }
 
     /// nil when the search has no text.
@@ -125,8 +125,8 @@ private struct DeviceDirectory<Connection: SQLConnection> {
             budget: budget)
     }
 
-    private func postings(of platform: Platform) throws -> Connection.Postings {
-        try db.postings(of: platform.key, application: platform.applicationKey, now: now)
+    private func postings(of platform: Platform) -> DevicePostings<Connection> {
+        db.postings(of: platform.key, application: platform.applicationKey, now: now)
     }
 
     private func devices(_ keys: [Key<Device>]) throws -> [Device] { try rows(keys).compactMap(\.value) }

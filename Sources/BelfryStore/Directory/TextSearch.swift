@@ -63,7 +63,7 @@ struct TextSearch<Connection: SQLConnection> {
     }
 
     private func passOver(after: Int64, _ body: (Key<Device>) throws -> Bool) throws {
-        var run = try DeviceRun(.registered, on: platforms, after: Key(after), now: now, db)
+        var run = DeviceRun(.registered, on: platforms, after: Key(after), now: now, db)
         while case let devices = try run.next(Self.rowsAtOnce), !devices.isEmpty {
             guard try lookUp(devices.map(\.rawValue), body) else { return }
         }

@@ -17,7 +17,7 @@ extension SQLStore {
         return try await read { db in
             let platform = try db.prepared(PlatformStatements.byKey).first(fanOut.platformKey, as: Platform.init)
             guard let platform else { return [] }
-            let postings = try db.postings(of: platform.key, application: platform.applicationKey, now: now)
+            let postings = db.postings(of: platform.key, application: platform.applicationKey, now: now)
             return try AudienceScan(fanOut.audience, reader: postings).devices(after: after, limit: limit)
         }
     }

@@ -81,7 +81,7 @@ extension WriteSession {
     /// Saves two transactions between the acceptance of an urgent push and its first message.
     private func begin(_ push: NewPush, as key: Key<Push>, on platform: Key<Platform>) throws {
         if push.lane == .urgent {
-            let postings = try db.postings(of: platform, application: push.applicationKey, now: now)
+            let postings = db.postings(of: platform, application: push.applicationKey, now: now)
             let devices = try AudienceScan(push.audience, reader: postings)
                 .devices(after: nil, limit: Batch.devicesMax + 1)
             if devices.count <= Batch.devicesMax {

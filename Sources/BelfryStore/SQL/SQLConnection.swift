@@ -8,16 +8,18 @@ import PostgreSQL
 /// and its rows.
 protocol SQLConnection: SendableMetatype {
     associatedtype Statement: SQLStatement
-    associatedtype Postings: SQLPostings
 
     /// The statement, prepared once for each connection.
     func prepared(_ sql: SQLText) throws -> Statement
 
-    /// The posting lists of a platform. Expired topics have none.
-    func postings(of platform: Key<Platform>, application: Key<Application>, now: Instant) throws -> Postings
+    /// The progress of the posting lists of topics.
+    func postingMark() throws -> PostingMark
 
-    /// The last device whose topics are in the posting lists.
-    func subscriptionMark() throws -> Int64
+    /// Up to `limit` devices of a posting list that are greater than `after`, ascending; those that are merged into it.
+    func merged(_ list: SubscriptionList, after: Int64, limit: Int) throws -> [Int64]
+
+    /// Up to `limit` of the keys that are devices of the platform and greater than `after`. The keys ascend.
+    func devices(_ keys: [Key<Device>], on platform: Key<Platform>, after: Int64, limit: Int) throws -> [Int64]
 
     /// The names that have a topic which has not expired.
     func livingTopics(_ names: Set<String>, of application: Key<Application>, at now: Instant) throws -> Set<String>
@@ -58,12 +60,20 @@ protocol SQLStatement: SendableMetatype {
     ) throws -> [Result]
 }
 
-/// The posting lists of one platform, as the database holds them.
-protocol SQLPostings: PostingReader {
-    /// The number of devices that are subscribed to the topic.
-    func count(ofTopic name: String) throws -> Int
-    /// nil when there is no topic of the name, or it has expired.
-    func topicID(_ name: String) throws -> Int64?
+extension SQLStatement {
+    /// The number in the first column of the first row; nil when there is no row.
+    func number<each Value: SQLValue>(_ values: repeat each Value) throws -> Int64? {
+        try first(repeat each values) { $0.integer(0) }
+    }
+
+    /// As `number`, of a statement that counts.
+    func count<each Value: SQLValue>(_ values: repeat each Value) throws -> Int {
+        try Int(number(repeat each values) ?? 0)
+    }
+
+    func hasRow<each Value: SQLValue>(_ values: repeat each Value) throws -> Bool {
+        try first(repeat each values) { _ in true } ?? false
+    }
 }
 
 /// The types of parameters.

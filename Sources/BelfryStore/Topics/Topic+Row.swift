@@ -6,10 +6,10 @@ extension Topic {
         self.init(key: Key(row.integer(0)), name: row.text(1), expiresAt: row.instantIfAny(2))
     }
 
-    func isLiving(at now: Instant) -> Bool {
-        guard let expiresAt else { return true }
-        return expiresAt > now
-    }
+    func isLiving(at now: Instant) -> Bool { expiresAt.map { $0 > now } ?? true }
+
+    /// nil when its time has come.
+    func living(at now: Instant) -> Topic? { isLiving(at: now) ? self : nil }
 }
 
 extension SQLConnection {

@@ -28,20 +28,20 @@ import Testing
         Plan(PostgresDeviceStatements.count, "bigint", "Index Only Scan using device_reach"),
         Plan(PostgresDeviceStatements.delete, "bigint, bigint[], bigint[]", "using device_pkey"),
         Plan(
-            PostgresPostingStatements.active, "bigint, bigint, bigint", "Index Only Scan using device_reach",
+            PostingStatements.active, "bigint, bigint, bigint", "Index Only Scan using device_reach",
             sorts: true),
-        Plan(PostgresPostingStatements.interactive, "bigint, bigint, bigint", "Index Only Scan using device_reach"),
+        Plan(PostingStatements.interactive, "bigint, bigint, bigint", "Index Only Scan using device_reach"),
         Plan(
-            PostgresPostingStatements.registered, "bigint, bigint, bigint", "Index Only Scan using device_reach",
+            PostingStatements.registered, "bigint, bigint, bigint", "Index Only Scan using device_reach",
             sorts: true),
-        Plan(PostgresPostingStatements.customUser, "bigint, text, bigint, bigint", "using device_custom_user"),
+        Plan(PostingStatements.customUser, "bigint, text, bigint, bigint", "using device_custom_user"),
         Plan(
             PostgresPostingStatements.topic, "bigint, bigint, bigint, bigint", "Index Only Scan using subscription_pkey"
         ),
-        Plan(PostgresPostingStatements.topicCount, "bigint, bigint", "Index Only Scan using subscription_pkey"),
-        Plan(PostgresPostingStatements.topicCount, "bigint, bigint", "using subscription_block_pkey"),
+        Plan(PostingStatements.topicCount, "bigint, bigint", "Index Only Scan using subscription_pkey"),
+        Plan(PostingStatements.topicCount, "bigint, bigint", "using subscription_block_pkey"),
         Plan(PostgresPostingStatements.blocks, "bigint, bigint, bigint, bigint", "using subscription_block_pkey"),
-        Plan(PostgresPostingStatements.unmerged, "bigint, bigint", "using device_pkey"),
+        Plan(PostingStatements.unmerged, "bigint, bigint", "using device_pkey"),
         Plan(PostgresSubscriptionStatements.unmerged, "bigint, bigint, bigint", "using device_pkey"),
         Plan(
             PostgresPostingBlockStatements.holding, "bigint[], bigint[], bigint[]",

@@ -61,7 +61,7 @@ import Testing
             try changing.prepared("COMMIT").run()
             try await merged
             try await fixture.expectListsLikeRows()
-            #expect(try await store.read { try $0.subscriptionMark() } == device.key.rawValue)
+            #expect(try await store.read { try $0.postingMark().device } == device.key.rawValue)
             #expect(try await store.read { try $0.lists() }.isEmpty)
         }
     }
@@ -81,7 +81,7 @@ extension PostgresStore {
         _ = try await settled()
         return try await write { session in
             try PostgresSubscriptionMerge(session: session, handful: 1).step()
-            return try session.db.subscriptionMark()
+            return try session.db.postingMark().device
         }
     }
 
@@ -119,7 +119,7 @@ extension TestStore {
                 return try row.withBlob(1) { try TopicList.decode($0) }.map { [$0, device] }
             }
             let names = try db.prepared("SELECT id, name FROM topic").all { ($0.integer(0), $0.text(1)) }
-            let (mark, lists) = (try db.subscriptionMark(), try db.lists())
+            let (mark, lists) = (try db.postingMark().device, try db.lists())
             let merged = rows.joined().filter { $0[1] <= mark }
             #expect(Set(lists) == Set(merged) && lists.count == merged.count)
             return (Set(rows.joined()), names)
@@ -128,7 +128,7 @@ extension TestStore {
         for (topic, name) in names {
             let devices = rows.filter { $0[0] == topic }.map { $0[1] }.sorted()
             let found = try await store.read { db in
-                let postings = PostgresPostings(
+                let postings = DevicePostings(
                     db, platform: platform.key, application: platform.applicationKey, now: .zero)
                 let batches = try ([0] + devices).map { try postings.postings(.topic(name), after: $0, limit: 3) }
                 return (batches, try postings.count(ofTopic: name))

@@ -135,7 +135,7 @@ extension TestStore {
         for place in 0...devices.count {
             let after = place == 0 ? 0 : devices[place - 1]
             let found = try await store.read { db in
-                let postings = try SQLitePostings(
+                let postings = DevicePostings(
                     db, platform: platform.key, application: platform.applicationKey, now: .zero)
                 return try postings.postings(.topic(try db.name(ofTopic: topic)), after: after, limit: 3)
             }

@@ -4,10 +4,6 @@ import PostgreSQL
 extension Connection: SQLConnection {
     func prepared(_ sql: SQLText) -> Statement { prepared(sql.postgres) }
 
-    func postings(of platform: Key<Platform>, application: Key<Application>, now: Instant) -> PostgresPostings {
-        PostgresPostings(self, platform: platform, application: application, now: now)
-    }
-
     /// Counts rows, however many there are.
     func deviceCount(on platforms: [Key<Platform>]) throws -> Int {
         let count = prepared(PostgresDeviceStatements.count)

@@ -51,11 +51,11 @@ extension PostgresWriteSession {
     /// Writes the postings of devices past the mark, ascending, and moves the mark. Deleted topics are left out; the
     /// others cannot be deleted until the transaction ends.
     func merge(_ devices: [NewSubscriber], until mark: Int64) throws {
-        var lists: [PostingListKey: [Key<Device>]] = [:]
+        var lists: [SubscriptionList: [Key<Device>]] = [:]
         let living = try holdTopics(Set(devices.lazy.flatMap(\.topics)))
         for device in devices where device.isActive {
             for topic in device.topics where living.contains(topic) {
-                lists[PostingListKey(topic: topic, platform: device.platform), default: []].append(device.device)
+                lists[SubscriptionList(topic: topic, platform: device.platform), default: []].append(device.device)
             }
         }
         var blocks: [PostingBlockRow] = []
@@ -70,9 +70,9 @@ extension PostgresWriteSession {
     }
 
     /// The last device whose topics are in the lists. It does not change until the transaction ends.
-    func heldSubscriptionMark() throws -> Int64 {
+    func heldPostingMark() throws -> Int64 {
         try awaitMerge()
-        return try db.subscriptionMark()
+        return try db.postingMark().device
     }
 
     /// Blocks merges until the transaction ends; the next statement sees what the last merge wrote.
@@ -80,8 +80,8 @@ extension PostgresWriteSession {
 }
 
 extension Connection {
-    func subscriptionMark() throws -> Int64 {
-        try prepared(PostgresSubscriptionStatements.mark).first { $0.integer(0) } ?? 0
+    func postingMark() throws -> PostingMark {
+        PostingMark(device: try prepared(PostgresSubscriptionStatements.mark).number() ?? 0, merge: nil)
     }
 }
 

@@ -1,14 +1,6 @@
 import BelfryCore
 import PostgreSQL
 
-/// Identifies a posting list: that of a topic on a platform.
-struct PostingListKey: Hashable, Comparable {
-    let topic: Int64
-    let platform: Key<Platform>
-
-    static func < (left: Self, right: Self) -> Bool { (left.topic, left.platform) < (right.topic, right.platform) }
-}
-
 /// A row of `subscription_block`: the remaining devices of those that a merge added to a list together.
 struct PostingBlockRow {
     let id: ID
@@ -16,7 +8,7 @@ struct PostingBlockRow {
     var devices: [Key<Device>]
 
     struct ID: Hashable {
-        let list: PostingListKey
+        let list: SubscriptionList
         /// The first device when it was written, which may have left it.
         let first: Key<Device>
     }
@@ -24,7 +16,7 @@ struct PostingBlockRow {
     /// A merge splits here, so that a row stays on its page.
     static let countMax = 512
 
-    init(list: PostingListKey, devices: [Key<Device>]) {
+    init(list: SubscriptionList, devices: [Key<Device>]) {
         precondition(!devices.isEmpty, "a block begins with a device")
         id = ID(list: list, first: devices[0])
         self.devices = devices
@@ -55,7 +47,8 @@ extension PostgresWriteSession {
             PostgresArray(lost.map(\.device))
         ) { row in
             let id = PostingBlockRow.ID(
-                list: PostingListKey(topic: row.integer(0), platform: Key(row.integer(1))), first: Key(row.integer(2)))
+                list: SubscriptionList(topic: row.integer(0), platform: Key(row.integer(1))), first: Key(row.integer(2))
+            )
             var block = try blocks[id] ?? PostingBlockRow(id, row)
             block.devices.removeAll { $0.rawValue == row.integer(4) }
             blocks[id] = block

@@ -11,7 +11,7 @@ struct PostingChanges {
         guard old != new else { return }
         let (before, after) = (Set(old), Set(new))
         func postings(_ topics: Set<Int64>) -> [Posting] {
-            topics.map { Posting(list: PostingListKey(topic: $0, platform: platform), device: device) }
+            topics.map { Posting(list: SubscriptionList(topic: $0, platform: platform), device: device) }
         }
         lost += postings(before.subtracting(after))
         gained += postings(after.subtracting(before))
@@ -20,7 +20,7 @@ struct PostingChanges {
     /// Leaves out devices that are not merged yet: a merge will read their rows as they are by then.
     func write(in session: PostgresWriteSession) throws {
         guard !gained.isEmpty || !lost.isEmpty else { return }
-        let mark = try session.heldSubscriptionMark()
+        let mark = try session.heldPostingMark()
         let (lost, wanted) = (lost.merged(until: mark), gained.merged(until: mark))
         let living = try session.holdTopics(Set(wanted.map(\.list.topic)))
         let gained = wanted.filter { living.contains($0.list.topic) }
@@ -36,7 +36,7 @@ struct PostingChanges {
 
 /// The entry of a device in a list.
 struct Posting: Comparable {
-    let list: PostingListKey
+    let list: SubscriptionList
     let device: Key<Device>
 
     static func < (left: Self, right: Self) -> Bool { (left.list, left.device) < (right.list, right.device) }
