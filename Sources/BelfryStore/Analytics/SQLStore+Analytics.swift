@@ -187,30 +187,19 @@ enum CountStatements {
         """
 
     /// Scans the primary key.
-    static let forgetMarks: SQLText = """
-        DELETE FROM event_mark /* counts.forget_marks */
-         WHERE (day, hash) IN (SELECT day, hash FROM event_mark WHERE day < $1 LIMIT $2)
-        """
+    static let forgetMarks = SQLText.deleteSome(
+        "counts.forget_marks", from: "event_mark", key: "day, hash", where: "day < $1")
 
     /// Scans `platform_count_hour`.
-    static let forgetPlatforms: SQLText = """
-        DELETE FROM platform_count /* counts.forget_platforms */
-         WHERE (platform_id, hour, kind) IN (
-            SELECT platform_id, hour, kind FROM platform_count WHERE hour < $1 LIMIT $2)
-        """
+    static let forgetPlatforms = SQLText.deleteSome(
+        "counts.forget_platforms", from: "platform_count", key: "platform_id, hour, kind", where: "hour < $1")
 
     /// Scans `geofence_count_last`.
-    static let forgetGeofences: SQLText = """
-        DELETE FROM geofence_count /* counts.forget_geofences */
-         WHERE (application_id, geofence_id, location_id, platform_id) IN (
-            SELECT application_id, geofence_id, location_id, platform_id FROM geofence_count
-             WHERE last_at_ms < $1 LIMIT $2)
-        """
+    static let forgetGeofences = SQLText.deleteSome(
+        "counts.forget_geofences", from: "geofence_count",
+        key: "application_id, geofence_id, location_id, platform_id", where: "last_at_ms < $1")
 
     /// Scans `heartbeat_last`.
-    static let forgetHeartbeats: SQLText = """
-        DELETE FROM heartbeat /* counts.forget_heartbeats */
-         WHERE (platform_id, device_id) IN (
-            SELECT platform_id, device_id FROM heartbeat WHERE last_at_ms < $1 LIMIT $2)
-        """
+    static let forgetHeartbeats = SQLText.deleteSome(
+        "counts.forget_heartbeats", from: "heartbeat", key: "platform_id, device_id", where: "last_at_ms < $1")
 }

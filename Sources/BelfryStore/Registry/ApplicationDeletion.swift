@@ -5,13 +5,11 @@ extension SQLStore {
     /// an interrupted deletion.
     package func delete(_ application: Key<Application>, force: Bool) async throws {
         try await write { session in
-            guard try session.prepared(ApplicationStatements.seize).first(application, as: { _ in true }) != nil else {
+            guard try session.prepared(ApplicationStatements.seize).hasRow(application) else {
                 throw StoreError.unknown("application \(application)")
             }
-            let platforms = try session.prepared(ApplicationDeletionStatements.platformCount).first(application) {
-                $0.integer(0)
-            }
-            if let platforms, platforms > 0, !force {
+            let platforms = try session.prepared(ApplicationDeletionStatements.platformCount).count(application)
+            if platforms > 0, !force {
                 throw StoreError.notEmpty(
                     "the application has \(platforms) platforms, which only force deletes with it")
             }
@@ -31,10 +29,8 @@ struct ApplicationDeletion<Session: WriteSession> {
     private static var stride: Int { 200 }
 
     func resume() throws {
-        let application = try session.prepared(ApplicationDeletionStatements.beingDeleted).first {
-            Key<Application>($0.integer(0))
-        }
-        if let application { _ = try step(application) }
+        let application = try session.prepared(ApplicationDeletionStatements.beingDeleted).number()
+        if let application { _ = try step(Key(application)) }
     }
 
     /// Deletes some rows of the first kind that has any; false when nothing is left.
@@ -104,10 +100,8 @@ enum ApplicationDeletionStatements {
         OwnedTable("application_use", key: "application_id"),
     ]
 
-    private static let application: SQLText = """
-        DELETE FROM application /* application_deletion.application */
-         WHERE id IN (SELECT id FROM application WHERE id = $1 AND is_being_deleted LIMIT $2)
-        """
+    private static let application = SQLText.deleteSome(
+        "application_deletion.application", from: "application", key: "id", where: "id = $1 AND is_being_deleted")
 }
 
 /// A table with rows of applications.
@@ -123,16 +117,11 @@ struct OwnedTable: Sendable {
         (self.name, self.key, self.owner) = (name, key, (owner, column))
     }
 
-    /// Deletes some rows of an application, up to `$2`. Every table is described once, and this statement deletes from
-    /// each.
+    /// Deletes some rows of an application `$1`, up to `$2`.
     var clear: SQLText {
-        let places = key.map { "\(name).\($0)" }.joined(separator: ", ")
-        let source = owner.map { "\($0.table) JOIN \(name) ON \(name).\($0.column) = \($0.table).id" } ?? name
-        let application = "\(owner?.table ?? name).application_id"
-        return """
-            DELETE FROM \(name) /* deletion.\(name) */
-             WHERE (\(key.joined(separator: ", "))) IN (
-                SELECT \(places) FROM \(source) WHERE \(application) = $1 LIMIT $2)
-            """
+        SQLText.deleteSome(
+            "deletion.\(name)", from: name, key: key.map { "\(name).\($0)" }.joined(separator: ", "),
+            foundIn: owner.map { "\($0.table) JOIN \(name) ON \(name).\($0.column) = \($0.table).id" },
+            where: "\(owner?.table ?? name).application_id = $1")
     }
 }

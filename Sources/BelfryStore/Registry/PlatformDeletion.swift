@@ -5,17 +5,14 @@ extension SQLStore {
     /// interrupted deletion.
     package func delete(_ platform: Key<Platform>, force: Bool) async throws {
         try await write { session in
-            let seized = try session.prepared(PlatformStatements.seize).first(platform) {
-                Key<Application>($0.integer(0))
+            guard let application = try session.prepared(PlatformStatements.seize).number(platform) else {
+                throw StoreError.unknown("platform \(platform)")
             }
-            guard let application = seized else { throw StoreError.unknown("platform \(platform)") }
-            let isInUse =
-                try session.prepared(PlatformDeletionStatements.anyActive).first(platform) { _ in true } ?? false
-            guard force || !isInUse else {
+            guard try force || !session.prepared(PlatformDeletionStatements.anyActive).hasRow(platform) else {
                 throw StoreError.notEmpty("the platform has active devices, which only force deletes with it")
             }
             try session.prepared(PlatformDeletionStatements.markDeleted).run(platform)
-            if !Session.countsDeleted { session.quotaCounts.forget(QuotaAccount(.devices, of: application)) }
+            if !Session.countsDeleted { session.quotaCounts.forget(QuotaAccount(.devices, of: Key(application))) }
             session.registryChanged()
         }
         while try await write({ try PlatformDeletion(session: $0).step(platform) }) {}
@@ -33,8 +30,8 @@ struct PlatformDeletion<Session: WriteSession> {
     private static var batchesAtOnce: Int { 50 }
 
     func resume() throws {
-        let platform = try session.prepared(PlatformDeletionStatements.deleted).first { Key<Platform>($0.integer(0)) }
-        if let platform { _ = try step(platform) }
+        let platform = try session.prepared(PlatformDeletionStatements.deleted).number()
+        if let platform { _ = try step(Key(platform)) }
     }
 
     /// Ends or deletes some rows of the first kind that has any; false when nothing is left. Fan-outs come before the
@@ -42,7 +39,7 @@ struct PlatformDeletion<Session: WriteSession> {
     func step(_ platform: Key<Platform>) throws -> Bool {
         try session.awaitMerge()
         for lane in Lane.allCases where try endFanOuts(on: platform, in: lane) { return true }
-        for lane in Lane.allCases where try answerPages(on: platform, in: lane) { return true }
+        for lane in Lane.allCases where try answerBatches(on: platform, in: lane) { return true }
         if try deleteDevices(of: platform) { return true }
         for sql in Session.clearedWithPlatform + PlatformDeletionStatements.inOrder {
             if try session.prepared(sql).run(platform, Self.stride) > 0 { return true }
@@ -68,7 +65,7 @@ struct PlatformDeletion<Session: WriteSession> {
         return !pushes.isEmpty
     }
 
-    private func answerPages(on platform: Key<Platform>, in lane: Lane) throws -> Bool {
+    private func answerBatches(on platform: Key<Platform>, in lane: Lane) throws -> Bool {
         // The claim invalidates the settlement of a delivery worker that may be sending it.
         let batches = try session.leaseBatches(
             in: lane, on: platform, dueBy: .distantFuture, atMost: Self.batchesAtOnce, until: session.now, waiting: true
@@ -108,26 +105,22 @@ enum PlatformDeletionStatements {
         RETURNING (SELECT application_id FROM platform WHERE platform.id = $1)
         """
 
-    static let eventCounts: SQLText = """
-        DELETE FROM platform_count /* platform_deletion.event_counts */
-         WHERE (platform_id, hour, kind) IN (
-            SELECT platform_id, hour, kind FROM platform_count WHERE platform_id = $1 LIMIT $2)
-        """
+    static let eventCounts = SQLText.deleteSome(
+        "platform_deletion.event_counts", from: "platform_count", key: "platform_id, hour, kind",
+        where: "platform_id = $1")
 
-    static let heartbeats: SQLText = """
-        DELETE FROM heartbeat /* platform_deletion.heartbeats */
-         WHERE (platform_id, device_id) IN (
-            SELECT platform_id, device_id FROM heartbeat WHERE platform_id = $1 LIMIT $2)
-        """
+    static let heartbeats = SQLText.deleteSome(
+        "platform_deletion.heartbeats", from: "heartbeat", key: "platform_id, device_id", where: "platform_id = $1")
 
-    static let subscriptions: SQLText = """
-        DELETE FROM subscription /* platform_deletion.subscriptions */
-         WHERE (topic_id, platform_id, device_id) IN (
-            SELECT topic_id, platform_id, device_id
-              FROM topic JOIN subscription ON topic_id = topic.id AND platform_id = $1
-             WHERE application_id = (SELECT application_id FROM platform WHERE id = $1)
-             LIMIT $2)
-        """
+    static let subscriptions = lists("subscription", key: "topic_id, platform_id, device_id")
+
+    /// Clears posting lists, topic by topic of the application.
+    static func lists(_ table: String, key: String) -> SQLText {
+        SQLText.deleteSome(
+            "platform_deletion.\(table)", from: table, key: key,
+            foundIn: "topic JOIN \(table) ON topic_id = topic.id AND platform_id = $1",
+            where: "application_id = (SELECT application_id FROM platform WHERE id = $1)")
+    }
 
     static let platform: SQLText = """
         DELETE FROM platform /* platform_deletion.platform */

@@ -77,10 +77,8 @@ enum RetentionStatements {
         """
 
     /// Scans `batch_device`.
-    static let forgetBatches: SQLText = """
-        DELETE FROM batch /* retention.forget_batches */
-         WHERE id IN (SELECT id FROM batch WHERE push_id = $1 LIMIT $2)
-        """
+    static let forgetBatches = SQLText.deleteSome(
+        "retention.forget_batches", from: "batch", key: "id", where: "push_id = $1")
 
     static let noteNoAnswers: SQLText = """
         UPDATE push_progress /* retention.note_no_answers */ SET has_answers = false WHERE push_id = $1
@@ -104,8 +102,6 @@ enum RetentionStatements {
         """
 
     /// Scans `audit_at`.
-    static let forgetAudit: SQLText = """
-        DELETE FROM audit /* retention.forget_audit */
-         WHERE id IN (SELECT id FROM audit WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)
-        """
+    static let forgetAudit = SQLText.deleteSome(
+        "retention.forget_audit", from: "audit", key: "id", where: "at_ms < $1 ORDER BY at_ms")
 }

@@ -70,6 +70,24 @@ extension SQLText {
     static let position: SQLText = "\(sqlite: "instr", postgres: "strpos")"
 }
 
+extension SQLText {
+    /// Deletes some rows of a table, up to `$2`. All that is cleared away is cleared in such steps.
+    ///
+    /// - Parameters:
+    ///   - name: of the statement.
+    ///   - key: the columns by which the rows are named.
+    ///   - source: where they are found; nil for the table alone.
+    ///   - condition: which of them, by `$1`.
+    static func deleteSome(
+        _ name: String, from table: String, key: String, foundIn source: String? = nil, where condition: String
+    ) -> SQLText {
+        """
+        DELETE FROM \(table) /* \(name) */
+         WHERE (\(key)) IN (SELECT \(key) FROM \(source ?? table) WHERE \(condition) LIMIT $2)
+        """
+    }
+}
+
 /// The locks that a statement takes on the rows it reads, at its end. SQLite has one writer and needs none.
 /// Source: manual of PostgreSQL, 13.3.2.
 extension SQLText {

@@ -59,7 +59,7 @@ import Testing
         Plan(TopicListStatements.behind, "bigint, text, bigint, bigint", "using topic_name"),
         Plan(TopicDeletionStatements.expired, "bigint, bigint", "using topic_expiry"),
         Plan(TopicDeletionStatements.clear, "bigint, bigint", "using subscription_pkey"),
-        Plan(PostgresClearingStatements.ofTopic, "bigint, bigint", "using subscription_block_pkey"),
+        Plan(PostgresWriteSession.clearedWithTopic[0], "bigint, bigint", "using subscription_block_pkey"),
         Plan(TextSearchStatements.byKeys, "bigint[]", "using device_pkey"),
         Plan(TextSearchStatements.segments, "", "Index Only Scan using search_index_segment_pkey"),
         Plan(TextSearchStatements.postings, "bigint[]", "using search_index_posting_pkey"),
