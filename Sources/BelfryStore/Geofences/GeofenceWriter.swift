@@ -151,11 +151,9 @@ enum DeletionStatements {
         """
 
     /// Scans `geofence_deletion_expiry`.
-    static let forget: SQLText = """
-        DELETE FROM geofence_deletion /* geofence_deletions.forget */
-         WHERE (application_id, changed_at_ms) IN (
-            SELECT application_id, changed_at_ms FROM geofence_deletion WHERE expires_at_ms < $1 LIMIT $2)
-        """
+    static let forget = SQLText.deleteSome(
+        "geofence_deletions.forget", from: "geofence_deletion", key: "application_id, changed_at_ms",
+        where: "expires_at_ms < $1")
 }
 
 enum GeofenceUpdateStatements {
@@ -167,6 +165,20 @@ enum GeofenceUpdateStatements {
             ON CONFLICT (platform_id) DO UPDATE
            SET change_count = geofence_update.change_count + 1,
                due_at_ms = \(SQLText.least)(excluded.due_at_ms, geofence_update.first_change_at_ms + $5)
+        """
+
+    /// Due updates that no other node has reserved. Scans `geofence_update_due`.
+    static let claim: SQLText = """
+        WITH due /* geofence_updates.claim */ AS MATERIALIZED (
+            SELECT platform_id FROM geofence_update
+             WHERE due_at_ms <= $1 AND (holder IS NULL OR holder = $3 OR held_until_ms <= $1)
+             ORDER BY due_at_ms
+             LIMIT $2
+               \(SQLText.forUpdateSkipLocked))
+        UPDATE geofence_update SET holder = $3, held_until_ms = $4
+          FROM due
+         WHERE geofence_update.platform_id = due.platform_id
+        RETURNING geofence_update.platform_id, application_id, change_count, due_at_ms
         """
 
     static let settle: SQLText = """

@@ -84,6 +84,22 @@ extension SQLStore {
     /// Geofences advanced in one write.
     private static var turnStride: Int { 100 }
 
+    /// How long a node reserves an update.
+    private static var updateLease: Duration { .seconds(30) }
+
+    package func dueGeofenceUpdates(atMost limit: Int) async throws -> [GeofenceUpdate] {
+        try await write { [node] session in
+            try session.prepared(GeofenceUpdateStatements.claim).all(
+                session.now, limit, node, session.now + Self.updateLease
+            ) { row in
+                let update = GeofenceUpdate(
+                    platformKey: Key(row.integer(0)), applicationKey: Key(row.integer(1)),
+                    changeCount: row.integer(2))
+                return (dueAt: row.integer(3), update: update)
+            }.sorted { $0.dueAt < $1.dueAt }.map(\.update)
+        }
+    }
+
     package func settle(_ update: GeofenceUpdate) async throws {
         try await write { session in
             try session.prepared(GeofenceUpdateStatements.settle).send(update.platformKey, update.changeCount)

@@ -1,4 +1,5 @@
 import BelfryCore
+import FoundationEssentials
 
 /// The store over a database of either engine.
 ///
@@ -6,6 +7,8 @@ import BelfryCore
 protocol SQLStore: Sendable {
     associatedtype Session: WriteSession
 
+    /// The id of this process among those that share the database.
+    var node: UUID { get }
     /// The clock that due times use.
     var clock: any WallClock { get }
     var registryCache: RegistryCache { get }

@@ -71,13 +71,13 @@ extension SQLText {
 }
 
 extension SQLText {
-    /// Deletes some rows of a table, up to `$2`. All that is cleared away is cleared in such steps.
+    /// Deletes some rows of a table, up to `$2`: every large deletion is done in such steps.
     ///
     /// - Parameters:
-    ///   - name: of the statement.
-    ///   - key: the columns by which the rows are named.
-    ///   - source: where they are found; nil for the table alone.
-    ///   - condition: which of them, by `$1`.
+    ///   - name: the name of the statement.
+    ///   - key: the columns of the primary key.
+    ///   - source: the tables that the rows are selected from; nil for the table alone.
+    ///   - condition: selects the rows, by `$1`.
     static func deleteSome(
         _ name: String, from table: String, key: String, foundIn source: String? = nil, where condition: String
     ) -> SQLText {

@@ -1,4 +1,5 @@
 package import BelfryCore
+import FoundationEssentials
 import GRDB
 package import Logging
 import Synchronization
@@ -10,6 +11,8 @@ import Synchronization
 package final class SQLiteStore: SQLStore {
     let pool: DatabasePool
     let writer: Writer
+    /// One server at a time works through the file: what the last one held is its own.
+    let node = UUID(words: 0, 0)
     let registryCache: RegistryCache
     let clock: any WallClock
     let secrets: Secrets

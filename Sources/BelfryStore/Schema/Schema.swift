@@ -5,8 +5,8 @@ enum Schema {
     static let identifier = "0001 belfry"
 
     static let tables: [SQLText] = [
-        registry, topics, searchIndex, pushes, schedules, locations, geofences, counts, administration, idempotency,
-        node,
+        registry, topics, devices, searchIndex, pushes, schedules, locations, geofences, counts, administration,
+        idempotency, node,
     ]
 
     private static let registry: SQLText = """
@@ -78,6 +78,53 @@ enum Schema {
         ) \(.byID);
         CREATE UNIQUE INDEX topic_name ON topic (application_id, name);
         CREATE INDEX topic_expiry ON topic (expires_at_ms) WHERE expires_at_ms IS NOT NULL;
+        """
+
+    /// Small numbers are checked by their bounds: for a list of three, SQLite builds a table in memory at each insert,
+    /// which cost a sixth of a device's row.
+    private static let devices: SQLText = """
+        -- All of a device is in one row. The UUID is the id, encrypted by `DeviceNaming`. Ids ascend and are never reused.
+        -- `topics` are topic ids, ascending, coded as a batch's devices are. A token is found by a keyed hash. In SQLite it
+        -- has 8 bytes, since an index over 32 random bytes costs four times the log, and the token itself is compared too.
+        -- In PostgreSQL it has 16 bytes; the unique index makes concurrent nodes agree on the holder, and
+        -- `PostgresRegistrar` relies on it. There the platform is not a foreign key, because that would lock the
+        -- platform's row for each device: `PostgresRegistrar` locks it once for many.
+        CREATE TABLE device (
+            id \(.key),
+            platform_id \(.bigint) NOT NULL\(sqlite: " REFERENCES platform (id)"),
+            reach \(.bigint) NOT NULL CHECK (reach BETWEEN 0 AND 2),
+            registered_at_ms \(.bigint) NOT NULL,
+            token_hash \(sqlite: "INTEGER", postgres: "uuid"),
+            token \(.bytes),
+            topics \(.bytes) NOT NULL,
+            custom_user_id text \(postgres: "COLLATE \"C\""),
+            os text,
+            os_version text,
+            model text,
+            manufacturer text,
+            alias text,
+            CHECK ((token IS NULL) = (token_hash IS NULL)),
+            CHECK (token IS NOT NULL OR reach = 0)
+        ) \(.byID)\(postgres: "WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.05)");
+        CREATE INDEX device_reach ON device (platform_id, reach\(postgres: ", id"));
+        CREATE INDEX device_custom_user ON device (platform_id, custom_user_id\(postgres: ", id"))
+            WHERE custom_user_id IS NOT NULL AND reach > 0;
+
+        -- Deleted topics whose posting lists still contain devices; see `TopicDeletion`. `last_device_id` is the newest
+        -- device that may have subscribed, and 0 in PostgreSQL. Ids in the rows of devices stay until the device registers
+        -- again.
+        CREATE TABLE deleted_topic (
+            topic_id \(.bigint) PRIMARY KEY,
+            last_device_id \(.bigint) NOT NULL DEFAULT 0 CHECK (last_device_id >= 0)
+        ) \(.byID);
+
+        -- The bytes of content stored for an application, and in PostgreSQL the number of its devices; see `ContentUse` and
+        -- `SharedUse`. What is counted in other tables is not stored here.
+        CREATE TABLE application_use (
+            application_id \(.bigint) PRIMARY KEY,
+            \(postgres: "device_count bigint NOT NULL DEFAULT 0 CHECK (device_count >= 0),")
+            content_bytes \(.bigint) NOT NULL DEFAULT 0 CHECK (content_bytes >= 0)
+        ) \(.byID)\(.roomy);
         """
 
     private static let searchIndex: SQLText = """
@@ -320,12 +367,10 @@ enum Schema {
             application_id \(.bigint) NOT NULL REFERENCES application (id),
             change_count \(.bigint) NOT NULL CHECK (change_count > 0),
             first_change_at_ms \(.bigint) NOT NULL,
-            due_at_ms \(.bigint) NOT NULL\(postgres: """
-            ,
-                holder uuid,
-                held_until_ms bigint,
-                CHECK ((holder IS NULL) = (held_until_ms IS NULL))
-            """)
+            due_at_ms \(.bigint) NOT NULL,
+            \(uuid: "holder"),
+            held_until_ms \(.bigint),
+            CHECK ((holder IS NULL) = (held_until_ms IS NULL))
         ) \(.byID);
         CREATE INDEX geofence_update_due ON geofence_update (due_at_ms);
         CREATE INDEX geofence_update_application ON geofence_update (application_id);

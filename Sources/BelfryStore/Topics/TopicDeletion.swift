@@ -36,7 +36,7 @@ struct TopicDeletion<Session: WriteSession> {
             if try session.prepared(sql).run(deletedTopics.topic, Self.stride) > 0 { return }
         }
         // A device that has not been merged yet may still be added to the list.
-        guard try session.db.subscriptionMark() >= deletedTopics.lastDevice else { return }
+        guard try session.db.postingMark().device >= deletedTopics.lastDevice else { return }
         try session.prepared(TopicDeletionStatements.forget).send(deletedTopics.topic)
     }
 }
@@ -57,16 +57,12 @@ enum TopicDeletionStatements {
         """
 
     static let next: SQLText = """
-        SELECT topic_id, \(sqlite: "last_device_id", postgres: "0") /* topic_deletion.next */ FROM deleted_topic
-         ORDER BY topic_id LIMIT 1
+        SELECT topic_id, last_device_id /* topic_deletion.next */ FROM deleted_topic ORDER BY topic_id LIMIT 1
         """
 
     /// Scans the primary key.
-    static let clear: SQLText = """
-        DELETE FROM subscription /* topic_deletion.clear */
-         WHERE (topic_id, platform_id, device_id) IN (
-            SELECT topic_id, platform_id, device_id FROM subscription WHERE topic_id = $1 LIMIT $2)
-        """
+    static let clear = SQLText.deleteSome(
+        "topic_deletion.clear", from: "subscription", key: "topic_id, platform_id, device_id", where: "topic_id = $1")
 
     static let forget: SQLText = "DELETE FROM deleted_topic /* topic_deletion.forget */ WHERE topic_id = $1"
 }

@@ -1,33 +1,7 @@
 /// The parts of the schema that only SQLite has, or stores differently.
 enum SQLiteTables {
-    /// Small numbers are checked by their bounds: for a list of three, SQLite builds a table in memory at each insert,
-    /// which cost a sixth of a device's row.
     static let script = """
-        -- All of a device is in one row. The UUID is the id, encrypted by `DeviceNaming`. Ids ascend and are never
-        -- reused. `topics` are topic ids, coded as a batch's devices are.
-        CREATE TABLE device (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            platform_id INTEGER NOT NULL REFERENCES platform (id),
-            reach INTEGER NOT NULL CHECK (reach BETWEEN 0 AND 2),
-            registered_at_ms INTEGER NOT NULL,
-            token_hash INTEGER,
-            token BLOB,
-            topics BLOB NOT NULL,
-            custom_user_id TEXT,
-            os TEXT,
-            os_version TEXT,
-            model TEXT,
-            manufacturer TEXT,
-            alias TEXT,
-            CHECK ((token IS NULL) = (token_hash IS NULL)),
-            CHECK (token IS NOT NULL OR reach = 0)
-        ) STRICT;
-        CREATE INDEX device_reach ON device (platform_id, reach);
-        CREATE INDEX device_custom_user ON device (platform_id, custom_user_id)
-            WHERE custom_user_id IS NOT NULL AND reach > 0;
-
-        -- A token is found by a keyed hash of 8 bytes, since an index over 32 random bytes costs four times the log;
-        -- the token itself is compared too. Only `TokenIndex` adds rows; the two triggers delete the rows of tokens
+        -- Devices by the hashes of their tokens. Only `TokenIndex` adds rows; the two triggers delete the rows of tokens
         -- that a device has lost.
         CREATE TABLE device_token (
             token_hash INTEGER NOT NULL,
@@ -79,13 +53,6 @@ enum SQLiteTables {
         ) STRICT;
         INSERT INTO subscription_mark (id, device_id) VALUES (1, 0);
 
-        -- Deleted topics whose posting lists still contain devices; see `TopicDeletion`. `last_device_id` is the newest
-        -- device that may have subscribed. Ids in the rows of devices stay until the device registers again.
-        CREATE TABLE deleted_topic (
-            topic_id INTEGER PRIMARY KEY,
-            last_device_id INTEGER NOT NULL CHECK (last_device_id >= 0)
-        ) STRICT;
-
         -- The number of devices of a platform in a segment, by the last device of the segment.
         CREATE TABLE search_index_count (
             platform_id INTEGER NOT NULL,
@@ -93,12 +60,6 @@ enum SQLiteTables {
             device_count INTEGER NOT NULL CHECK (device_count > 0),
             PRIMARY KEY (platform_id, last_device_id)
         ) STRICT, WITHOUT ROWID;
-
-        -- The bytes of content stored for an application; see `ContentUse`.
-        CREATE TABLE application_use (
-            application_id INTEGER PRIMARY KEY,
-            content_bytes INTEGER NOT NULL CHECK (content_bytes >= 0)
-        ) STRICT;
 
         CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
             BEGIN SELECT RAISE(ABORT, 'the audit log is only added to'); END;
