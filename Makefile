@@ -1,6 +1,6 @@
 # One entry to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run install deb docs quick test check format lint bench soak simulate fuzz contract tsan clean
+.PHONY: help run install uninstall deb docs quick test check format lint bench soak simulate fuzz contract tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
@@ -24,6 +24,9 @@ install: ## Build and put belfry into PREFIX/bin, /usr/local by default; its deb
 	swift build $(RELEASE) --product belfry
 	Scripts/install-stripped .build-release/release/belfry $(DESTDIR)$(PREFIX)/bin/belfry \
 		$(DESTDIR)/usr/lib/debug$(PREFIX)/bin/belfry.debug
+
+uninstall: ## Remove what `make install` put into PREFIX; data and keys stay: docs/Uninstalling.md
+	rm -f $(DESTDIR)$(PREFIX)/bin/belfry $(DESTDIR)/usr/lib/debug$(PREFIX)/bin/belfry.debug
 
 deb: ## Build a Debian package, and try it in a clean Debian where the machine can
 	@Scripts/setup deb

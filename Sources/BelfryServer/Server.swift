@@ -1,6 +1,7 @@
 import BelfryAPI
 import BelfryCore
 import BelfryProviders
+import Glibc
 import Hummingbird
 import HummingbirdCore
 package import Logging
@@ -139,13 +140,14 @@ package struct Server: Sendable {
             responder: responder, connectionLimiter: connectionLimiter, certificate: certificate, timeouts: timeouts,
             heads: heads,
             buffered: BufferedBytes(listener: name, outboundMax: configuration.connections.unreadBytesMax))
-        return listener.server(
+        let server = listener.server(
             configuration: .init(address: .hostname(address.host, port: address.port)),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? 0
                 listeners.opened(name, "\(certificate == nil ? "http" : "https")://\(address.host):\(port)")
             },
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet)
+        return NamedListener(name: name, address: address, server: server)
     }
 
     /// The libraries' own messages are useless to an operator below a warning, unless everything is requested.
@@ -162,5 +164,29 @@ private struct StopSignal: Service {
 
     func run() async {
         for await _ in stop.cancelOnGracefulShutdown() { return }
+    }
+}
+
+/// A listener whose failure to open names its address and settings.
+private struct NamedListener: Service {
+    let name: String
+    let address: ListenerConfiguration
+    let server: any Service
+
+    func run() async throws {
+        do {
+            try await server.run()
+        } catch let error as IOError {
+            let reason =
+                error.errnoCode == EADDRINUSE
+                ? "the port is in use already" : String(cString: strerror(error.errnoCode))
+            throw ConfigurationFaults(lines: [
+                "cannot listen on \(address.host):\(address.port) (\(name).host, \(name).port): \(reason)"
+            ])
+        } catch let error as SocketAddressError {
+            throw ConfigurationFaults(lines: [
+                "\(name).host: \(address.host) is not an address of this machine: \(error)"
+            ])
+        }
     }
 }

@@ -65,22 +65,9 @@ package struct ServerResources: Sendable {
     /// Every fault that would keep a server from starting with this configuration; changes nothing.
     package static func faults(_ configuration: ServerConfiguration) async -> [String] {
         let storage = configuration.storage
-        let files = FileManager.default
         var faults: [String] = []
-        if files.fileExists(atPath: storage.directory) {
-            if !files.isWritableFile(atPath: storage.directory) {
-                faults.append("data.directory \(storage.directory) cannot be written")
-            }
-        } else if !files.isWritableFile(atPath: storage.directory.parentDirectory) {
-            faults.append("data.directory \(storage.directory) does not exist and cannot be made")
-        }
-        if files.fileExists(atPath: storage.keyRingFile) || files.fileExists(atPath: storage.databaseFile) {
-            do {
-                _ = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: false)
-            } catch {
-                faults.append("key.ring.file: \(error)")
-            }
-        }
+        if let fault = storage.directoryFault { faults.append("data.directory: \(fault)") }
+        if let fault = await keyRingFault(storage) { faults.append("key.ring.file: \(fault)") }
         if let fault = await schemaFault(storage) {
             faults.append("the database \(storage.databaseName) cannot be used: \(fault)")
         }
@@ -99,6 +86,18 @@ package struct ServerResources: Sendable {
     package static func changesDatabase(_ storage: StorageConfiguration) async throws -> Bool {
         if try await storage.isNew { return true }
         return try await schemaDistance(storage).lacks
+    }
+
+    /// A ring that is there has to be readable, and a database that is there needs its ring.
+    private static func keyRingFault(_ storage: StorageConfiguration) async -> String? {
+        let isNew = (try? await storage.isNew) ?? true
+        guard !isNew || FileManager.default.fileExists(atPath: storage.keyRingFile) else { return nil }
+        do {
+            _ = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: false)
+            return nil
+        } catch {
+            return "\(error)"
+        }
     }
 
     private static func schemaFault(_ storage: StorageConfiguration) async -> String? {
@@ -151,9 +150,16 @@ extension StorageConfiguration {
     }
 }
 
-extension String {
-    fileprivate var parentDirectory: String {
-        let parent = (self as NSString).deletingLastPathComponent
-        return parent.isEmpty ? "." : parent
+extension StorageConfiguration {
+    /// Why the data directory cannot be used or made; nil when it can.
+    fileprivate var directoryFault: String? {
+        let files = FileManager.default
+        var path = FilePath(directory)
+        var isDirectory: ObjCBool = false
+        while !files.fileExists(atPath: path.string, isDirectory: &isDirectory), path.removeLastComponent() {}
+        guard isDirectory.boolValue else { return "\(path) is not a directory" }
+        if files.isWritableFile(atPath: path.string) { return nil }
+        return path.string == directory
+            ? "\(directory) cannot be written" : "\(directory) cannot be made, since \(path) cannot be written"
     }
 }

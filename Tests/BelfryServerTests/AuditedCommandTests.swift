@@ -47,7 +47,7 @@ extension ServerTests.AuditedCommandTests {
         try await fanOut.run("platform resume", web, leaves: "platform.resume")
         try await channels(fanOut)
         let push: [String: String] = try await fanOut.run(
-            "push", "--app", app.app_uuid, "--body", "Hello", "--json", leaves: "push.create"
+            "push", "--app", app.app_uuid, "--everyone", "--yes", "--body", "Hello", "--json", leaves: "push.create"
         ).decoded()
         try await fanOut.run("write-off", try #require(push["receipt_id"]), leaves: "push.write_off")
         let key: [String: String] = try await fanOut.run("admin create", "--json", leaves: "key.create").decoded()

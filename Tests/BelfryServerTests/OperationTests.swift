@@ -132,7 +132,7 @@ extension ServerTests.OperationTests {
             defer { server.endAtOnce() }
             let base = try await server.addresses().http
             async let followed = installation.run(
-                "push", "--app", installation.application, "--body", "Hello", "--follow", "--json")
+                "push", "--app", installation.application, "--everyone", "--yes", "--body", "Hello", "--follow", "--json")
             async let created = installation.run("app", "create", "--name", "Butcher", "--json")
             let (receipt, application) = try await (
                 TestInstallation.ReceiptDetails(followed), TestInstallation.Created(created)
@@ -188,7 +188,7 @@ extension ServerTests.OperationTests {
             #expect(ended.status == 1)
             for key in [
                 "http.port", "log.level", "database.migrate", "delivery.batches.max",
-                "BELFRY_HTP_HOST is no setting, the nearest is BELFRY_HTTP_HOST",
+                "BELFRY_HTP_HOST is not a setting of docs/Configuration.md; the nearest is BELFRY_HTTP_HOST",
                 "delivery.lease.seconds is 10",
             ] {
                 #expect(ended.err.contains(key), "\(key): \(ended.err)")
@@ -211,7 +211,7 @@ extension ServerTests.OperationTests {
     @Test func `a variable that is no setting is a warning for a command, and a fault for a server`() async throws {
         try await TestInstallation.with { installation in
             let environment = ["BELFRY_DATA_DIRECTORY": installation.data, "BELFRY_LOG_LEVL": "debug"]
-            let words = "BELFRY_LOG_LEVL is no setting, the nearest is BELFRY_LOG_LEVEL"
+            let words = "BELFRY_LOG_LEVL is not a setting of docs/Configuration.md; the nearest is BELFRY_LOG_LEVEL"
             for command in [["app", "list"], ["app", "create", "--name", "Dairy"], ["migrate"]] {
                 let ended = try await Program.run(command, environment, in: installation.scratch)
                 #expect(ended.status == 0 && ended.err.contains("warning: \(words)"), "\(command): \(ended.err)")
@@ -224,8 +224,11 @@ extension ServerTests.OperationTests {
         }
     }
 
-    @Test(arguments: ["app list", "receipt \(UUID().uuidString)", "keys list", "nodes", "admin list"])
-    func `a command that looks for something makes no database where there is none`(command: String) async throws {
+    @Test(arguments: [
+        "app list", "app create --name Dairy", "tenant create --name Dairy", "admin create",
+        "receipt \(UUID().uuidString)", "keys list", "nodes", "admin list",
+    ])
+    func `a command beside a server makes no database where there is none`(command: String) async throws {
         try await Scratch.with { scratch in
             let directory = scratch.file("mistyped")
             let ended = try await Program.run(

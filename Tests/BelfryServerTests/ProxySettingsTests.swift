@@ -111,7 +111,7 @@ import Tunnel
                     "proxy.hms.password.file is set, and there is no proxy at proxy.hms.url",
                     "proxy.wns.password.file cannot be used: \(scratch.file("missing")) cannot be read",
                     "proxy.adm.password.file is set, and there is no proxy at proxy.adm.url",
-                    "BELFRY_PROXY_BAIDU_URL is no setting, the nearest is BELFRY_PROXY_ADM_URL; docs/Configuration.md lists them",
+                    "BELFRY_PROXY_BAIDU_URL is not a setting of docs/Configuration.md; the nearest is BELFRY_PROXY_ADM_URL",
                 ])
             #expect(!faults.joined().contains("geheim"))
         }

@@ -1,34 +1,37 @@
-import BelfryCore
+package import BelfryCore
 import FoundationEssentials
 
 extension Admin {
     /// The JSON object of a request. Unknown members are refused.
-    protocol Body {
+    package protocol Body {
         static var fields: [String] { get }
         init()
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput)
     }
 }
 
+extension Admin.Body {
+    package init(json bytes: [UInt8]) throws(InvalidInput) {
+        self.init()
+        var body = self
+        try JSONReader.document(bytes) { reader, field throws(InvalidInput) in
+            guard Self.fields.contains(field) else { throw InvalidInput.unknown(field, instead: Self.fields) }
+            try body.read(field, from: &reader)
+        }
+        self = body
+    }
+}
+
 extension Admin.Call {
     /// Reads the request's body.
     func body<Body: Admin.Body>(as type: Body.Type = Body.self) async throws -> Body {
-        try parse(type, try await request.bytes(atMost: bodyBytesMax))
+        try Body(json: try await request.bytes(atMost: bodyBytesMax))
     }
 
     /// Reads the request's body, which may be missing.
     func bodyIfAny<Body: Admin.Body>(as type: Body.Type = Body.self) async throws -> Body {
         let bytes = try await request.bytes(atMost: bodyBytesMax)
-        return bytes.isEmpty ? Body() : try parse(type, bytes)
-    }
-
-    private func parse<Body: Admin.Body>(_ type: Body.Type, _ bytes: [UInt8]) throws(InvalidInput) -> Body {
-        var body = Body()
-        try JSONReader.document(bytes) { reader, field throws(InvalidInput) in
-            guard Body.fields.contains(field) else { throw InvalidInput.unknown(field, instead: Body.fields) }
-            try body.read(field, from: &reader)
-        }
-        return body
+        return bytes.isEmpty ? Body() : try Body(json: bytes)
     }
 }
 

@@ -1,21 +1,23 @@
-import BelfryCore
-import FoundationEssentials
+package import BelfryCore
+package import FoundationEssentials
 
 extension Admin {
     /// The body of a push request: content, target and times.
-    struct PushBody: Body {
-        static let fields = ["message", "target", "send_at", "expires_at", "urgency", "at_most_once"]
+    package struct PushBody: Body {
+        package static let fields = ["message", "target", "send_at", "expires_at", "urgency", "at_most_once"]
         private var content: Push.Content?
         private var target: TargetBody?
         /// When to send it; nil, or a time that has passed, means at once.
-        private(set) var sendAt: Instant?
+        package private(set) var sendAt: Instant?
         private var expiresAt: Instant?
         private var urgency: Urgency?
         private var isAtMostOnce = false
 
         fileprivate enum Urgency: String, CaseIterable { case urgent, normal, bulk }
 
-        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+        package init() {}
+
+        package mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
             case "message": content = try Self.content(field, from: &reader)
             case "target": target = try TargetBody(field, from: &reader)
@@ -27,10 +29,10 @@ extension Admin {
         }
 
         /// The targeted broadcast channels; nil where devices are targeted.
-        var channels: [String]? { target?.channels }
+        package var channels: [String]? { target?.channels }
 
         /// - Parameter devices: the devices that stand for the channels.
-        func pushRequest(channels devices: [UUID]?) throws(InvalidInput) -> PushRequest {
+        package func pushRequest(channels devices: [UUID]?) throws(InvalidInput) -> PushRequest {
             guard let content else { throw InvalidInput.missing("message") }
             guard let target else { throw InvalidInput.missing("target") }
             return PushRequest(

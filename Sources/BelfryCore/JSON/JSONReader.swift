@@ -382,7 +382,15 @@ package struct JSONReader {
     // MARK: Faults
 
     private func malformed(_ problem: String) -> InvalidInput {
-        InvalidInput(field: "body", "is not valid JSON: \(problem) at byte \(position)")
+        InvalidInput(field: "body", "is not valid JSON: \(problem) at \(place)")
+    }
+
+    /// Where the reader stands: line and column, counted from 1, in a text of several lines, else the byte.
+    private var place: String {
+        let newline = UInt8(ascii: "\n")
+        let read = bytes[..<position]
+        guard let last = read.lastIndex(of: newline) else { return "byte \(position)" }
+        return "line \(read.count { $0 == newline } + 1), column \(position - last)"
     }
 
     /// The value at the reader has another type; or it is not a JSON value at all.

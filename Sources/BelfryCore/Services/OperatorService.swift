@@ -73,6 +73,12 @@ package struct OperatorService: Sendable {
         try await pushes.send(pushRequest, for: application, by: author)
     }
 
+    package func schedule(
+        _ pushRequest: PushRequest, at dueAt: Instant, for application: Application
+    ) async throws -> Schedule {
+        try await pushes.schedule(pushRequest, at: dueAt, for: application, by: author)
+    }
+
     package func writeOffDamage(of receipt: UUID) async throws -> WriteOff {
         let receipt = try await self.receipt(receipt)
         guard let application = try await store.application(receipt.push.applicationKey) else {

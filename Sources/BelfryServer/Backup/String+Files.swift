@@ -3,6 +3,9 @@ import SystemPackage
 
 /// Files that hold secrets, by their paths.
 extension String {
+    /// From the root, so that a message names one file wherever it is read.
+    var absolutePath: String { URL(fileURLWithPath: self).standardizedFileURL.path }
+
     func contents() throws -> Data {
         guard let data = FileManager.default.contents(atPath: self) else {
             throw BackupFault("\(self) is missing or cannot be read")

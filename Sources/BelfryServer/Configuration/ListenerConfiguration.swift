@@ -16,7 +16,7 @@ package struct ListenerConfiguration: Sendable {
         let certificate = settings.optionalString("\(prefix).tls.certificate")
         let key = settings.optionalString("\(prefix).tls.key")
         switch (certificate, key) {
-        case (let certificate?, let key?): tls = TLSFiles(certificate: certificate, key: key)
+        case (let certificate?, let key?): tls = TLSFiles(certificate: certificate.absolutePath, key: key.absolutePath)
         case (nil, nil): break
         default: settings.note("\(prefix).tls.certificate and \(prefix).tls.key go together, only one of them is set")
         }

@@ -5,7 +5,6 @@ package import BelfryProviders
 import Configuration
 import FoundationEssentials
 package import Logging
-import SystemPackage
 
 /// All settings, read once at start. docs/Configuration.md lists the keys with unit, range and default.
 package struct ServerConfiguration: Sendable {
@@ -34,7 +33,7 @@ package struct ServerConfiguration: Sendable {
     /// PCF settings that were given and have no meaning here.
     package let strayOldNames: [String]
 
-    /// How to treat a `BELFRY_*` variable that is not a setting.
+    /// How to treat a `BELFRY_*` variable, or a key of the file, that is not a setting.
     package enum UnknownVariables: Sendable {
         /// As a fault, for a server: it would run differently than the operator intended.
         case refused
@@ -51,8 +50,8 @@ package struct ServerConfiguration: Sendable {
         return names
     }()
 
-    /// Throws `ConfigurationFaults` with every fault found.
-    init(_ settings: Settings, environment: [String: String], unknownVariables: UnknownVariables) throws {
+    /// What is wrong with the settings is noted there; a fallback stands in their place.
+    private init(_ settings: Settings) {
         storage = StorageConfiguration(settings)
         http = ListenerConfiguration(settings, prefix: "http", port: 8080)
         management = ListenerConfiguration(settings, prefix: "management", port: 9090)
@@ -81,17 +80,10 @@ package struct ServerConfiguration: Sendable {
                 "delivery.lease.seconds is \(delivery.lease.components.seconds), it has to be more than the longest "
                     + "deadline of a provider, which is \(providers.deadlineMax.components.seconds)")
         }
-        for words in settings.unknownVariables(in: environment, besides: Self.ownVariables) {
-            switch unknownVariables {
-            case .refused: settings.note(words)
-            case .told(let tell): tell(words)
-            }
-        }
         strayOldNames = settings.strayOldNames
-        guard settings.faults.isEmpty else { throw ConfigurationFaults(lines: settings.faults) }
     }
 
-    /// Reads flags before environment before file.
+    /// Reads flags before environment before file. Throws `ConfigurationFaults` with every fault found.
     ///
     /// - Parameters:
     ///   - flags: values by key, such as `http.port`.
@@ -101,21 +93,43 @@ package struct ServerConfiguration: Sendable {
         environment: [String: String] = ProcessInfo.processInfo.environment,
         unknownVariables: UnknownVariables = .refused
     ) async throws -> ServerConfiguration {
-        let file = file ?? environment["BELFRY_CONFIG_FILE"]
-        let given = flags.map { (AbsoluteConfigKey(ConfigKey($0.key)), ConfigValue(stringLiteral: $0.value)) }
-        var providers: [any ConfigProvider] = [
-            InMemoryProvider(name: "flags", values: Dictionary(uniqueKeysWithValues: given)),
+        let (configuration, faults) = try inspect(
+            flags: flags, file: file, environment: environment, unknownVariables: unknownVariables)
+        guard faults.isEmpty else { throw ConfigurationFaults(lines: faults) }
+        return configuration
+    }
+
+    /// As `load`, with the faults of single settings beside what can be read; a fallback stands in the place of each.
+    package static func inspect(
+        flags: [String: String] = [:], file: String? = nil,
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        unknownVariables: UnknownVariables = .refused
+    ) throws -> (configuration: ServerConfiguration, faults: [String]) {
+        let file = try (file ?? environment["BELFRY_CONFIG_FILE"]).map(ConfigurationFile.init)
+        let providers: [any ConfigProvider] = [
+            provider("flags", flags),
             EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "belfry"),
+            provider("file", file?.values ?? [:]),
         ]
+        let settings = Settings(ConfigReader(providers: providers), environment: environment)
+        let configuration = ServerConfiguration(settings)
+        var unknown = settings.unknownVariables(in: environment, besides: ownVariables)
         if let file {
-            do {
-                providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(file)))
-            } catch {
-                throw ConfigurationFaults(lines: ["the configuration file \(file) cannot be used: \(error)"])
+            for fault in file.faults { settings.note(fault) }
+            unknown += settings.unknownKeys(in: file)
+        }
+        for words in unknown {
+            switch unknownVariables {
+            case .refused: settings.note(words)
+            case .told(let tell): tell(words)
             }
         }
-        let settings = Settings(ConfigReader(providers: providers), environment: environment)
-        return try ServerConfiguration(settings, environment: environment, unknownVariables: unknownVariables)
+        return (configuration, settings.faults)
+    }
+
+    private static func provider(_ name: String, _ values: [String: String]) -> InMemoryProvider {
+        let keys = values.map { (AbsoluteConfigKey(ConfigKey($0.key)), ConfigValue(stringLiteral: $0.value)) }
+        return InMemoryProvider(name: name, values: Dictionary(keys) { first, _ in first })
     }
 }
 
@@ -140,8 +154,8 @@ package struct StorageConfiguration: Sendable {
     package var databaseName: String { databaseURL == nil ? databaseFile : "that database.url names" }
 
     init(_ settings: Settings) {
-        directory = settings.string("data.directory", default: "belfry-data")
-        keyRingFile = settings.optionalString("key.ring.file") ?? directory + "/key-ring"
+        directory = settings.string("data.directory", default: "belfry-data").absolutePath
+        keyRingFile = settings.optionalString("key.ring.file")?.absolutePath ?? directory + "/key-ring"
         migrates = settings.bool("database.migrate", default: true)
         databaseURL = settings.optionalString("database.url")
         if let url = databaseURL, !url.hasPrefix("postgres://"), !url.hasPrefix("postgresql://") {

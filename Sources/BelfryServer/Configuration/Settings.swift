@@ -83,11 +83,19 @@ final class Settings {
     /// - Parameter others: variables that are read elsewhere.
     func unknownVariables(in environment: [String: String], besides others: [String]) -> [String] {
         let names = Set(known.map { "BELFRY_" + $0.uppercased().replacing(".", with: "_") } + others)
-        let strangers = environment.keys.filter { $0.hasPrefix("BELFRY_") && !names.contains($0) }
-        return strangers.sorted().map { stranger in
-            let nearest = names.sorted().min { $0.edits(to: stranger) < $1.edits(to: stranger) }
-            let advice = nearest.map { ", the nearest is \($0)" } ?? ""
-            return "\(stranger) is no setting\(advice); docs/Configuration.md lists them"
+        return Self.strangers(in: environment.keys.filter { $0.hasPrefix("BELFRY_") }, known: names)
+    }
+
+    /// Names each key of the file that no setting has, with the setting it is nearest to.
+    func unknownKeys(in file: ConfigurationFile) -> [String] {
+        Self.strangers(in: Array(file.values.keys), known: known).map { "\($0), in \(file.path)" }
+    }
+
+    private static func strangers(in names: [String], known: Set<String>) -> [String] {
+        names.filter { !known.contains($0) }.sorted().map { stranger in
+            let nearest = known.sorted().min { $0.edits(to: stranger) < $1.edits(to: stranger) }
+            let advice = nearest.map { "; the nearest is \($0)" } ?? ""
+            return "\(stranger) is not a setting of docs/Configuration.md\(advice)"
         }
     }
 
@@ -103,9 +111,7 @@ final class Settings {
         known.insert(key)
         if let oldName { know(oldNames: oldName) }
         let key = ConfigKey(key)
-        return reader.string(forKey: key) ?? reader.int(forKey: key).map(String.init)
-            ?? reader.bool(forKey: key).map(String.init) ?? reader.double(forKey: key).map { String($0) }
-            ?? oldName.flatMap { oldNames[$0] }
+        return reader.string(forKey: key) ?? oldName.flatMap { oldNames[$0] }
     }
 }
 

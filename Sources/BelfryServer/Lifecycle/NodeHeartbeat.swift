@@ -78,7 +78,10 @@ final class NodeHeartbeat: Service {
     }
 
     func look() async {
-        let faults = [await databaseFault(), hostChecks.keyRingFault(), hostChecks.diskFault()].compactMap(\.self)
+        let databaseFault = await databaseFault()
+        // A look that was called off has found nothing.
+        if Task.isCancelled { return }
+        let faults = [databaseFault, hostChecks.keyRingFault(), hostChecks.diskFault()].compactMap(\.self)
         let schedulesAreLate = await schedulesAreLate()
         let before = last.withLock { last in
             defer { last = Look(faults: faults, schedulesAreLate: schedulesAreLate) }

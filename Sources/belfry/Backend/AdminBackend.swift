@@ -22,7 +22,7 @@ protocol AdminBackend: Sendable {
     func channel(_ id: String, on platform: UUID) async throws -> Admin.ChannelReply
     func deleteChannel(_ id: String, on platform: UUID) async throws
 
-    func push(_ draft: PushDraft, of application: UUID) async throws -> Admin.CreatedPushReply
+    func push(_ draft: PushDraft, of application: UUID) async throws -> CreatedPush
     func receipt(_ id: UUID) async throws -> Admin.ReceiptReply
     func answer(of device: UUID, in receipt: UUID) async throws -> Admin.DeviceAnswerReply
     /// Gives up the batches of a push that cannot be read; how many devices were passed over thereby.
@@ -39,18 +39,11 @@ struct PlatformDraft: Sendable {
     let credentials: [String: JSONValue]
 }
 
-/// A push as the command line was told of it.
-struct PushDraft: Sendable {
-    let body: String?
-    /// `message.apns` of the admin API.
-    let apns: JSONValue?
-    let to: Recipients
+/// The members of a push request, as the admin API takes them.
+typealias PushDraft = [String: JSONValue]
 
-    enum Recipients: Sendable {
-        case everyone
-        case topics([String])
-        case devices([UUID])
-        /// Broadcast channels, by their ids.
-        case channels([String])
-    }
+/// What a push request made: a push, or a schedule where it waits for its time.
+struct CreatedPush: Codable, Sendable {
+    var receipt_id: String?
+    var schedule_id: String?
 }

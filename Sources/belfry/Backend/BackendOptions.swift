@@ -26,12 +26,12 @@ struct BackendOptions: ParsableArguments {
     }
 
     func withBackend<Value>(
-        makingDatabase: Bool = false, _ body: (any AdminBackend) async throws -> Value
+        _ body: (any AdminBackend) async throws -> Value
     ) async throws -> Value {
         let environment = ProcessInfo.processInfo.environment
         let named = common.dataDirectory == nil ? environment["BELFRY_SERVER"] : nil
         guard let server = server ?? named else {
-            return try await common.withOperatorService(makingDatabase: makingDatabase) {
+            return try await common.withOperatorService {
                 try await body(LocalBackend(service: $0))
             }
         }

@@ -103,22 +103,19 @@ struct LocalBackend: AdminBackend {
         try await service.deleteChannel(id, on: platform)
     }
 
-    func push(_ draft: PushDraft, of application: UUID) async throws -> Admin.CreatedPushReply {
+    func push(_ draft: PushDraft, of application: UUID) async throws -> CreatedPush {
         let application = try await service.application(application)
-        let content = Push.Content(body: draft.body, apple: try draft.apns.map { try ApplePush($0) })
-        let pushRequest = PushRequest(content: content, target: try await target(draft.to, of: application))
-        let push = try await service.send(pushRequest, for: application)
-        return Admin.CreatedPushReply(push)
-    }
-
-    private func target(_ recipients: PushDraft.Recipients, of application: Application) async throws -> Target {
-        switch recipients {
-        case .everyone: return .everyone
-        case .topics(let topics): return try Target(topics: topics)
-        case .devices(let devices): return try Target(devices: devices)
-        case .channels(let channels):
-            return try Target(devices: try await service.channels.devices(of: channels, of: application.key))
+        let body = try Admin.PushBody(json: JSONValue.object(draft).encoded)
+        var devices: [UUID]?
+        if let channels = body.channels {
+            devices = try await service.channels.devices(of: channels, of: application.key)
         }
+        let pushRequest = try body.pushRequest(channels: devices)
+        if let dueAt = body.sendAt, dueAt > SystemClock().now {
+            let schedule = try await service.schedule(pushRequest, at: dueAt, for: application)
+            return CreatedPush(schedule_id: schedule.key.id)
+        }
+        return CreatedPush(receipt_id: try await service.send(pushRequest, for: application).receiptID.lowercased)
     }
 
     func receipt(_ id: UUID) async throws -> Admin.ReceiptReply {

@@ -74,13 +74,8 @@ struct RemoteBackend: AdminBackend {
         try await client.perform("DELETE", "platforms/\(platform.lowercased)/channels/\(id.inPath)")
     }
 
-    func push(_ draft: PushDraft, of application: UUID) async throws -> Admin.CreatedPushReply {
-        var message: [String: JSONValue] = [:]
-        message["body"] = draft.body.map(JSONValue.string)
-        message["apns"] = draft.apns
-        return try await client.send(
-            "POST", "apps/\(application.lowercased)/pushes",
-            ["message": .object(message), "target": .object(draft.to.target)])
+    func push(_ draft: PushDraft, of application: UUID) async throws -> CreatedPush {
+        try await client.send("POST", "apps/\(application.lowercased)/pushes", draft)
     }
 
     func receipt(_ id: UUID) async throws -> Admin.ReceiptReply {
@@ -98,17 +93,6 @@ struct RemoteBackend: AdminBackend {
     func nodes() async throws -> [Admin.NodeReply] {
         let reply: Admin.NodesReply = try await client.send("GET", "nodes")
         return reply.nodes
-    }
-}
-
-extension PushDraft.Recipients {
-    fileprivate var target: [String: JSONValue] {
-        switch self {
-        case .everyone: ["everyone": .bool(true)]
-        case .topics(let topics): ["topics": .array(topics.map(JSONValue.string))]
-        case .devices(let devices): ["devices": .array(devices.map { .string($0.lowercased) })]
-        case .channels(let channels): ["channels": .array(channels.map(JSONValue.string))]
-        }
     }
 }
 

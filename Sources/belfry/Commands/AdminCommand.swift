@@ -24,7 +24,7 @@ struct AdminCommand: AsyncParsableCommand {
         func run() async throws {
             let scope = try AdminKey.Scope(argument: scope)
             guard tenant == nil || app == nil else { throw ValidationError("give --tenant or --app, not both") }
-            let created = try await common.withOperatorService(makingDatabase: true) { operatorService in
+            let created = try await common.withOperatorService { operatorService in
                 try await operatorService.createKey(
                     name: try Name(name), scope: scope, tenant: tenant, application: app)
             }

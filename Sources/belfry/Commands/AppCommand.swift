@@ -16,7 +16,7 @@ struct AppCommand: AsyncParsableCommand {
         @Option(help: "What people call it.") var name: String
 
         func run() async throws {
-            let created = try await backend.withBackend(makingDatabase: true) {
+            let created = try await backend.withBackend {
                 try await $0.createApplication(name: name)
             }
             if output.json { return try Output.json(created) }

@@ -45,29 +45,41 @@ struct CommonOptions: ParsableArguments {
             flags: flags.merging(more) { _, new in new }, file: config, unknownVariables: unknownVariables)
     }
 
+    /// Everything that keeps a server from starting with this configuration; and names of PCF that have no meaning here.
+    func faults() async -> (faults: [String], strayOldNames: [String]) {
+        do {
+            let (configuration, faults) = try ServerConfiguration.inspect(flags: flags, file: config)
+            return (faults + (await ServerResources.faults(configuration)), configuration.strayOldNames)
+        } catch let found as ConfigurationFaults {
+            return (found.lines, [])
+        } catch {
+            return (["\(error)"], [])
+        }
+    }
+
     /// Opens the database for one command beside a running server.
     func withOperatorService<Value>(
-        makingDatabase: Bool = false, migrates: Bool? = nil, _ body: (OperatorService) async throws -> Value
+        migrates: Bool? = nil, _ body: (OperatorService) async throws -> Value
     ) async throws -> Value {
-        try await withResources(makingDatabase: makingDatabase, migrates: migrates) {
+        try await withResources(migrates: migrates) {
             try await body($0.operatorService)
         }
     }
 
     /// Opens what the configuration names, for one command beside a running server.
     ///
-    /// - Parameters:
-    ///   - makingDatabase: whether a database is made where there is none. A command that looks for something in a new one
-    ///     would only hide that it was pointed at the wrong place.
-    ///   - migrates: whether the schema is brought up to date; nil leaves it to the setting.
+    /// No command makes a database but `serve`, `migrate` and `demo`: a new one would only hide that the command was pointed at
+    /// the wrong place.
+    ///
+    /// - Parameter migrates: whether the schema is brought up to date; nil leaves it to the setting.
     func withResources<Value>(
-        makingDatabase: Bool = false, migrates: Bool? = nil, _ body: (ServerResources) async throws -> Value
+        migrates: Bool? = nil, _ body: (ServerResources) async throws -> Value
     ) async throws -> Value {
         var configuration = try await configuration()
         if let migrates { configuration.storage.migrates = migrates }
         var logger = Logger(label: "belfry") { StreamLogHandler.lines(label: $0) }
         logger.logLevel = max(configuration.logging.level, .warning)
-        let resources = try await ServerResources(configuration, logger: logger, makesDatabase: makingDatabase)
+        let resources = try await ServerResources(configuration, logger: logger, makesDatabase: false)
         let result = await Swift.Result { try await body(resources) }
         try await resources.close()
         return try result.get()

@@ -1,69 +1,128 @@
 import ArgumentParser
 import BelfryAPI
 import BelfryCore
-import FoundationEssentials
+import Foundation
 
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "push", abstract: "Send a push.",
+        commandName: "push", abstract: "Send a push, now or at a set time.",
         discussion: """
-            --apns says what Apple's devices get, in Apple's own words: a push type and a payload, such as
-            '{"type": "background", "payload": {"order": 17}}', or @file. docs/AdminAPI.md, "Apple's devices", has them all.
+            Its recipients are named by exactly one of --everyone, --topic, --user, --device and --channel. docs/Pushing.md
+            leads through every kind of push.
+
+            --custom and --apns say what each platform's devices get, in the provider's own words:
+            '{"ios": {"alert": "Hi", "badge": 1}}', or '{"type": "background", "payload": {"order": 17}}' for --apns.
             """)
 
     @OptionGroup var backend: BackendOptions
     @OptionGroup var output: OutputOptions
     @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
-    @Option(help: "A topic; may be given several times. Without one the push goes to everyone.") var topic: [String] =
+
+    @Flag(help: "To all devices of the application.") var everyone = false
+    @Option(help: "To the devices of a topic; may be given several times.") var topic: [String] = []
+    @Option(help: "To the devices of a custom user id; may be given several times.") var user: [String] = []
+    @Option(help: "To a device, by its UUID; may be given several times.", transform: UUID.parse) var device: [UUID] =
         []
-    @Option(help: "A device's UUID; may be given several times.", transform: UUID.parse) var device: [UUID] = []
-    @Option(help: "A broadcast channel's id; may be given several times.") var channel: [String] = []
+    @Option(help: "To a broadcast channel, by its id; may be given several times.") var channel: [String] = []
+    @Flag(help: "Do not ask before a push to everyone; scripts need it.") var yes = false
+
     @Option(help: "The text.") var body: String?
+    @Option(help: ArgumentHelp("What the devices of each platform type get.", valueName: "json|@file"))
+    var custom: String?
     @Option(help: ArgumentHelp("What Apple's devices get.", valueName: "json|@file")) var apns: String?
+
+    @Option(help: ArgumentHelp("When to send it, such as 2027-01-31T09:00:00Z. [default: now]", valueName: "time"))
+    var sendAt: String?
+    @Option(help: ArgumentHelp("After this time no device is notified any more.", valueName: "time"))
+    var expiresAt: String?
+    @Option(help: "urgent, normal or bulk. [default: urgent for a few devices, else normal]") var urgency: String?
+    @Flag(help: "Never send a device a second copy after a crash, even if it may have missed the first.")
+    var atMostOnce = false
     @Flag(help: "Show the progress until every device has its answer.") var follow = false
 
     func validate() throws {
-        guard body != nil || apns != nil else { throw ValidationError("give --body or --apns, or both") }
-        guard [topic.isEmpty, device.isEmpty, channel.isEmpty].filter({ !$0 }).count <= 1 else {
-            throw ValidationError("give --topic, --device or --channel")
+        guard body != nil || custom != nil || apns != nil else {
+            throw ValidationError("give --body, --custom or --apns")
+        }
+        let names = [everyone, !topic.isEmpty, !user.isEmpty, !device.isEmpty, !channel.isEmpty]
+        guard names.count(where: { $0 }) == 1 else {
+            throw ValidationError("give exactly one of --everyone, --topic, --user, --device and --channel")
+        }
+        guard !follow || sendAt == nil else {
+            throw ValidationError("--follow follows a push that is sent now; --send-at makes a schedule")
         }
     }
 
     func run() async throws {
-        let draft = PushDraft(body: body, apns: try apnsRead(), to: recipients)
+        let draft = try draft()
         try await backend.withBackend { backend in
+            if everyone, !yes { try await confirm(backend) }
             let created = try await backend.push(draft, of: app)
-            guard follow, let id = UUID(uuidString: created.receipt_id) else { return try show(created) }
+            guard follow, let id = created.receipt_id.flatMap({ UUID(uuidString: $0) }) else {
+                return try show(created)
+            }
             try await Follower(backend: backend, isQuiet: output.json).follow(id).show(json: output.json)
         }
     }
 
-    private var recipients: PushDraft.Recipients {
-        if !device.isEmpty { return .devices(device) }
-        if !channel.isEmpty { return .channels(channel) }
-        return topic.isEmpty ? .everyone : .topics(topic)
+    /// The body of the admin API's request: `POST /admin/v1/apps/{app_uuid}/pushes`.
+    private func draft() throws -> PushDraft {
+        var message: [String: JSONValue] = [:]
+        message["body"] = body.map(JSONValue.string)
+        message["custom"] = try json(custom, "--custom")
+        message["apns"] = try json(apns, "--apns")
+        var draft: PushDraft = ["message": .object(message), "target": .object(target)]
+        draft["send_at"] = sendAt.map(JSONValue.string)
+        draft["expires_at"] = expiresAt.map(JSONValue.string)
+        draft["urgency"] = urgency.map(JSONValue.string)
+        if atMostOnce { draft["at_most_once"] = .bool(true) }
+        return draft
     }
 
-    private func apnsRead() throws -> JSONValue? {
-        guard let apns else { return nil }
-        var bytes = Data(apns.utf8)
-        if apns.hasPrefix("@") {
-            let path = String(apns.dropFirst())
+    private var target: [String: JSONValue] {
+        if everyone { return ["everyone": .bool(true)] }
+        if !topic.isEmpty { return ["topics": .array(topic.map(JSONValue.string))] }
+        if !user.isEmpty { return ["custom_user_ids": .array(user.map(JSONValue.string))] }
+        if !channel.isEmpty { return ["channels": .array(channel.map(JSONValue.string))] }
+        return ["devices": .array(device.map { .string($0.lowercased) })]
+    }
+
+    /// Asks at a terminal before the push reaches every device; elsewhere only `--yes` lets it through.
+    private func confirm(_ backend: any AdminBackend) async throws {
+        guard isatty(STDIN_FILENO) == 1 else {
+            throw ValidationError("--everyone asks before it sends; where it cannot ask, --yes says so beforehand")
+        }
+        let details = try await backend.application(app)
+        let devices = details.platforms.reduce(0) { $0 + $1.devices }
+        let question = "Send to all \(devices.grouped) devices of \(details.application.name)? [y/N] "
+        FileHandle.standardError.write(Data(question.utf8))
+        guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
+            throw ValidationError("nothing was sent")
+        }
+    }
+
+    private func json(_ given: String?, _ option: String) throws -> JSONValue? {
+        guard let given else { return nil }
+        var bytes = Data(given.utf8)
+        if given.hasPrefix("@") {
+            let path = String(given.dropFirst())
             guard let data = FileManager.default.contents(atPath: path) else {
                 throw ValidationError("\(path) cannot be read")
             }
             bytes = data
         }
         do {
-            return try JSONValue(json: bytes, field: "--apns")
+            return try JSONValue(json: bytes, field: option)
         } catch {
-            throw ValidationError("--apns cannot be read: \(error)")
+            throw ValidationError("\(option) cannot be read: \(error)")
         }
     }
 
-    private func show(_ created: Admin.CreatedPushReply) throws {
+    private func show(_ created: CreatedPush) throws {
         if output.json { return try Output.json(created) }
-        Output.fields([("receipt_id", created.receipt_id)])
+        Output.fields(
+            [created.receipt_id.map { ("receipt_id", $0) }, created.schedule_id.map { ("schedule_id", $0) }]
+                .compactMap { $0 })
     }
 }
 

@@ -17,7 +17,7 @@ struct TenantCommand: AsyncParsableCommand {
         @Option(help: "What people call it.") var name: String
 
         func run() async throws {
-            let tenant = try await common.withOperatorService(makingDatabase: true) {
+            let tenant = try await common.withOperatorService {
                 try await $0.createTenant(name: try Name(name))
             }
             if output.json { return try Output.json(Admin.TenantReply(tenant)) }

@@ -9,12 +9,21 @@ import Synchronization
 /// The main job, end to end, on one machine: server, providers, devices, pushes, and what became of them.
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show the main job end to end: a server, simulated providers, 10,000 devices and three pushes.")
+        abstract: "Show the main job end to end: a server, simulated providers, 10,000 devices and three pushes.",
+        discussion: """
+            It lives in a temporary directory of its own, and reads no configuration file and no BELFRY_* variable: it never
+            touches a database that it did not make.
+            """)
 
-    @OptionGroup var common: CommonOptions
     @Option(help: "The port to serve on. [default: 8080]") var port: Int?
     @Option(help: "The port for metrics and health. [default: 9090]") var managementPort: Int?
     @Option(help: "How many devices to register.") var devices = 10_000
+    @Option(
+        help: ArgumentHelp(
+            "A directory for its database, to be kept; it must not hold one yet. [default: a temporary one]",
+            valueName: "directory"))
+    var dataDirectory: String?
+    @Option(help: "trace, debug, info, notice, warning, error or critical.") var logLevel = "warning"
     @Flag(help: "End after the summary: exit 0, or 1 where a count is not what it must be.") var once = false
 
     func validate() throws {
@@ -24,11 +33,20 @@ struct Demo: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var flags = ["http.port": String(port ?? 8080), "management.port": String(managementPort ?? 9090)]
-        // Subscriptions and channels lead to this machine.
-        flags["providers.addresses.allow"] = "127.0.0.0/8, ::1"
-        flags["log.level"] = common.logLevel ?? "warning"
-        let configuration = try await common.configuration(adding: flags)
+        let directory = try DemoDirectory(kept: dataDirectory)
+        let result = await Result { try await run(in: directory.path) }
+        directory.remove()
+        try result.get()
+    }
+
+    private func run(in directory: String) async throws {
+        let flags = [
+            "http.port": String(port ?? 8080), "management.port": String(managementPort ?? 9090),
+            "data.directory": directory, "log.level": logLevel,
+            // Subscriptions and channels lead to this machine.
+            "providers.addresses.allow": "127.0.0.0/8, ::1",
+        ]
+        let configuration = try await ServerConfiguration.load(flags: flags, environment: [:])
         let providers = try await DemoProviders()
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)

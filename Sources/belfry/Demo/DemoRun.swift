@@ -15,7 +15,6 @@ struct DemoRun: Sendable {
     func play(devices count: Int, staysUp: Bool) async throws -> Bool {
         let names = providers.all.map(\.provider.name).joined(separator: ", ")
         print("Belfry serves on \(addresses.http), with simulated providers: \(names).\n")
-        try await clearEarlierDemos()
         let application = try await operatorService.createApplication(name: Self.name)
         var platforms: [PlatformKind: CreatedPlatform] = [:]
         for (provider, _) in providers.all {
@@ -73,11 +72,5 @@ struct DemoRun: Sendable {
     private func follow(_ receiptID: UUID) async throws -> Receipt {
         try await Follower(backend: LocalBackend(service: operatorService), isQuiet: false).follow(receiptID)
         return try await operatorService.receipt(receiptID)
-    }
-
-    private func clearEarlierDemos() async throws {
-        for application in try await operatorService.store.applications() where application.name == Self.name {
-            try await operatorService.deleteApplication(application.uuid, force: true)
-        }
     }
 }

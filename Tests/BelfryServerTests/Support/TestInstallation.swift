@@ -66,6 +66,7 @@ struct TestInstallation: Sendable {
         let data = storage(in: scratch, database)
         let p8 = try scratch.write(key.p8, to: "key.p8")
         let ca = try scratch.write(simulator.trustRootPEM, to: "ca.pem")
+        _ = try await Program.run(["migrate"] + data, in: scratch)
         let app = try Created(
             try await Program.run(["app", "create", "--name", "Bakery", "--json"] + data, in: scratch))
         let platform = try CreatedPlatform(

@@ -1,0 +1,160 @@
+import BelfryServer
+import Foundation
+import Testing
+
+/// What is wrong with a configuration is told whole, in words, by `check` and by `serve` alike.
+extension ServerTests {
+    @Suite struct ConfigurationTests {}
+}
+
+extension ServerTests.ConfigurationTests {
+    /// A configuration with faults, and words that tell each of them.
+    struct Faulty: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// Makes what it needs in a scratch directory, and returns a file of settings and the words.
+        let make: @Sendable (Scratch) async throws -> (file: String, words: [String])
+    }
+
+    private static let faulty = [
+        Faulty(testDescription: "unknown keys of the file") { _ in
+            (
+                #"{"management": {"prot": 9090}, "htttp": {"port": 8080}, "log": "json"}"#,
+                [
+                    "htttp.port is not a setting of docs/Configuration.md; the nearest is http.port",
+                    "log is not a setting of docs/Configuration.md; the nearest is ",
+                    "management.prot is not a setting of docs/Configuration.md; the nearest is management.port",
+                ]
+            )
+        },
+        Faulty(testDescription: "JSON that ends too early") { _ in
+            (
+                "{\n  \"http\": {\n    \"port\": 8080,\n  }\n}\n",
+                ["is not valid JSON: expected a key in quotes at line 4, column 3"]
+            )
+        },
+        Faulty(testDescription: "a list instead of an object") { _ in ("[]", ["holds an array, not an object"]) },
+        Faulty(testDescription: "a list of numbers") { _ in
+            (
+                #"{"http": {"trusted": {"proxies": [10, 11]}}}"#,
+                ["http.trusted.proxies is a list of something else than texts"]
+            )
+        },
+        Faulty(testDescription: "a data directory below a file") { scratch in
+            let file = try scratch.write("", to: "file")
+            return (#"{"data": {"directory": "\#(file)/data"}}"#, ["data.directory: \(file) is not a directory"])
+        },
+        Faulty(testDescription: "a key of another certificate, and all that is wrong beside it") { scratch in
+            let openssl = OpenSSL(scratch: scratch)
+            let (certificate, _) = try await openssl.pair("one")
+            let key = try await openssl.key("other", curve: "P-256")
+            return (
+                """
+                {"http": {"port": 70000, "tls": {"certificate": "\(certificate)", "key": "\(key)"}}, "log": {"level": "loud"},
+                 "delivery": {"lease": {"seconds": "soon"}}, "shutdown": {"delay": {"seconds": 40}}, "http.prot": 1}
+                """,
+                [
+                    "http.port is `70000`", "log.level is `loud`", "delivery.lease.seconds is `soon`",
+                    "shutdown.delay.seconds has to be less than shutdown.timeout.seconds", "http.prot is not a setting",
+                    "http.tls: ",
+                ]
+            )
+        },
+    ]
+
+    @Test(arguments: faulty)
+    func `check tells every fault at once, and serve refuses what check refuses`(_ faulty: Faulty) async throws {
+        try await Scratch.with { scratch in
+            let (text, words) = try await faulty.make(scratch)
+            let file = try scratch.write(text, to: "belfry.json")
+            let data = ["BELFRY_DATA_DIRECTORY": scratch.file("data")]
+            let environment = text.contains("directory") ? [:] : data
+            let check = try await Program.run(["check", "--config", file], environment, in: scratch)
+            #expect(check.status == 1)
+            for words in words { #expect(check.err.contains(words), "\(check.err)") }
+            #expect(check.err.split(separator: "\n").count == words.count, "nothing is told twice: \(check.err)")
+            let serve = try await Program.run(["serve", "--config", file], environment, in: scratch)
+            #expect(serve.status != 0)
+            #expect(!FileManager.default.fileExists(atPath: scratch.file("data/belfry.sqlite")))
+        }
+    }
+
+    @Test func `a file says the same with keys within one another and with dots, and lists are taken`() async throws {
+        try await Scratch.with { scratch in
+            let nested = try scratch.write(
+                #"{"http": {"port": 1234, "trusted": {"proxies": ["10.0.0.0/8", "::1"]}}, "database": {"migrate": false}}"#,
+                to: "nested.json")
+            let flat = try scratch.write(
+                #"{"http.port": 1234, "http.trusted.proxies": "10.0.0.0/8, ::1", "database.migrate": false}"#,
+                to: "flat.json")
+            for file in [nested, flat] {
+                let configuration = try await ServerConfiguration.load(file: file, environment: [:])
+                #expect(configuration.http.port == 1234)
+                #expect(!configuration.storage.migrates)
+            }
+        }
+    }
+
+    @Test func `a port that is taken is named with its settings, and nothing else is said`() async throws {
+        try await Scratch.with { scratch in
+            let first = try Program.start(
+                ["serve", "--data-directory", scratch.file("one")],
+                ["BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json"],
+                log: scratch.file("log"))
+            defer { first.endAtOnce() }
+            let port = try #require(URL(string: try await first.addresses().http)?.port)
+            let second = try await Program.run(
+                ["serve", "--data-directory", scratch.file("two"), "--port", "\(port)", "--management-port", "0"],
+                in: scratch)
+            #expect(second.status != 0)
+            #expect(
+                second.err.contains(
+                    "cannot listen on 127.0.0.1:\(port) (http.host, http.port): the port is in use already"),
+                "\(second.err)")
+            #expect(!second.err.contains("not ready") && !second.err.contains("bind("), "\(second.err)")
+            try await first.end(SIGTERM)
+        }
+    }
+}
+
+// MARK: - The demo
+
+extension ServerTests.ConfigurationTests {
+    @Test func `the demo reads no configuration and touches no database but its own`() async throws {
+        try await TestInstallation.with { installation in
+            let file = try installation.scratch.write(
+                #"{"data": {"directory": "\#(installation.data)"}}"#, to: "production.json")
+            let environment = [
+                "BELFRY_CONFIG_FILE": file, "BELFRY_DATA_DIRECTORY": installation.data,
+                "TMPDIR": installation.scratch.path,
+            ]
+            let before = try await installation.run("app", "list", "--json").out
+            let demo = ["demo", "--once", "--devices", "100", "--port", "0", "--management-port", "0"]
+            let ended = try await Program.run(demo, environment, in: installation.scratch)
+            #expect(ended.status == 0, "\(ended.err)")
+            #expect(try await installation.run("app", "list", "--json").out == before)
+            let left = try FileManager.default.contentsOfDirectory(atPath: installation.scratch.path)
+            #expect(!left.contains { $0.hasPrefix("belfry-demo") })
+            let refused = try await Program.run(
+                demo + ["--data-directory", installation.data], in: installation.scratch)
+            #expect(refused.status != 0)
+            #expect(refused.err.contains("holds a database already"), "\(refused.err)")
+        }
+    }
+
+    @Test func `a push names its recipients, and one to everyone is asked for twice`() async throws {
+        try await TestInstallation.with { installation in
+            let push = ["push", "--app", installation.application, "--body", "Hello"]
+            let unnamed = try await installation.run(push)
+            #expect(unnamed.status != 0 && unnamed.err.contains("give exactly one of --everyone"), "\(unnamed.err)")
+            let unasked = try await installation.run(push + ["--everyone"])
+            #expect(unasked.status != 0 && unasked.err.contains("--yes"), "\(unasked.err)")
+            let sent = try await installation.run(push + ["--everyone", "--yes"])
+            #expect(sent.status == 0 && sent.out.contains("receipt_id"), "\(sent.err)")
+            let later = try await installation.run(push + ["--topic", "town", "--send-at", "2199-01-31T09:00:00Z"])
+            #expect(later.status == 0 && later.out.contains("schedule_id"), "\(later.err)")
+            let custom = try await installation.run(
+                push + ["--user", "emma", "--custom", #"{"ios":{"badge":1}}"#, "--urgency", "loud"])
+            #expect(custom.status != 0 && custom.err.contains("urgency"), "\(custom.err)")
+        }
+    }
+}
