@@ -53,6 +53,43 @@ public final class APNsClient: Sendable {
         return await deliver(batch.requests, urgent, deadline) { batch.picking($0).requests }
     }
 
+    /// Sends batches of different messages together, in as few bursts of frames as their kinds allow: those that have the same
+    /// topic, push type and priority share one. Returns the answers of each batch in order.
+    ///
+    /// - Parameters: as those of ``send(_:urgent:deadline:)``.
+    public func send(
+        _ batches: [APNsBatch], urgent: Bool = false, deadline: Duration = .seconds(30)
+    ) async -> [[APNsAnswer]] {
+        let kinds = APNsBurst.kinds(of: batches)
+        guard kinds.count > 1 else { return await sendTogether(batches, urgent, deadline) }
+        return await withTaskGroup(of: ([Int], [[APNsAnswer]]).self) { group in
+            for kind in kinds {
+                group.addTask { (kind, await self.sendTogether(kind.map { batches[$0] }, urgent, deadline)) }
+            }
+            var answers = [[APNsAnswer]](repeating: [], count: batches.count)
+            for await (kind, answered) in group {
+                for (place, own) in zip(kind, answered) { answers[place] = own }
+            }
+            return answers
+        }
+    }
+
+    /// - Parameter batches: of one kind.
+    private func sendTogether(
+        _ batches: [APNsBatch], _ urgent: Bool, _ deadline: Duration
+    ) async -> [[APNsAnswer]] {
+        guard batches.count > 1 else {
+            guard let batch = batches.first else { return [] }
+            return [await send(batch, urgent: urgent, deadline: deadline)]
+        }
+        let burst = APNsBurst(batches)
+        var rest = await deliver(burst.requests, urgent, deadline) { burst.picking($0) }[...]
+        return batches.map { batch in
+            defer { rest = rest.dropFirst(batch.devices.count) }
+            return Array(rest.prefix(batch.devices.count))
+        }
+    }
+
     /// Sends a broadcast to all its channels and returns their answers in order.
     ///
     /// - Parameters: as those of ``send(_:urgent:deadline:)``.

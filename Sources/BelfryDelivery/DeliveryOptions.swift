@@ -2,7 +2,8 @@ package import BelfryCore
 
 /// The limits and times of the delivery.
 package struct DeliveryOptions: Sendable {
-    /// The most batches in flight at once; with `Batch.devicesMax` the bound on memory and on duplicates after a crash.
+    /// How many full batches, or bursts of small ones, are in flight at once: the bound on memory and on duplicates after a
+    /// crash.
     package var batchesInFlightMax: Int
     /// The same limit for the urgent lane's own pool.
     package var urgentBatchesInFlightMax: Int

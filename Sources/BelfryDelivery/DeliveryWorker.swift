@@ -1,7 +1,7 @@
 import BelfryCore
 import Logging
 
-/// Sends one batch of devices to their provider and stores the outcome of each.
+/// Sends a burst of batches to their provider and stores the outcome of each device.
 ///
 /// A claimed batch is a lease. When a worker dies, the lease lapses and another worker sends the batch again: a device
 /// may be notified twice, never not at all. Where the provider supports it, the repeated message replaces the first.
@@ -16,66 +16,134 @@ struct DeliveryWorker: Sendable {
     let pushObserver: any PushObserver
     let logger: Logger
 
-    /// Never throws: a batch whose settlement cannot be written lapses and is sent again.
-    func deliver(_ batch: Batch) async {
+    /// Never throws: a batch whose fate cannot be written down lapses and is sent again.
+    func deliver(_ burst: [Batch]) async {
+        var open = burst[...]
         do {
-            guard let load = try await load(batch) else { return }
-            let (delivered, outcomes) = try await send(batch, load)
-            let settlement = deadTokenBreakers.observe(delivered, on: load.platform, at: clock.now)
-            guard try await store.settle(settlement) else {
-                Metric.leaseLost()
-                logger.warning("batch was settled by another delivery worker", metadata: ["batch.key": "\(batch.key)"])
-                return
+            while !open.isEmpty {
+                let loads = try await load(Array(open))
+                try await deliver(
+                    zip(open, loads).compactMap { batch, load in load.map { Part(batch: batch, load: $0) } })
+                open = open.dropFirst(loads.count)
             }
-            report(settlement, of: load)
-            try await faults.report(outcomes, of: load.platform)
-            pushObserver.noticed(load.push.head)
         } catch is CancellationError {
             return
         } catch {
             Metric.fault()
             logger.error(
-                "batch was not settled and will be sent again",
-                metadata: ["batch.key": "\(batch.key)", "error": "\(error)"])
+                "batches were not settled and will be sent again",
+                metadata: ["batch.keys": "\(open.map(\.key))", "error": "\(error)"])
         }
     }
 
-    /// Loads the batch. On cancellation it hands the batch back at once, since no device was notified yet.
+    /// A batch made ready to be sent.
+    private struct Part {
+        let batch: Batch
+        let load: BatchLoad
+    }
+
+    /// What came of a part.
+    private struct Sent {
+        let part: Part
+        var settlement: Settlement
+        var outcomes: [Outcome] = []
+    }
+
+    /// What the batches need, as far as they fit into memory together. A delivery worker that is called off hands the batches
+    /// back at once, since no device was told yet.
     ///
-    /// A lapsed batch is left to lapse again: devices may already have been notified, and a clean hand-back would hide
-    /// that.
-    private func load(_ batch: Batch) async throws -> BatchLoad? {
+    /// A lapsed batch lapses again instead: a device may have been told before, and a lease that ended in order would
+    /// hide it.
+    private func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
         do {
-            return try await store.load(batch)
-        } catch let error as CancellationError where !batch.isLapsed {
-            _ = try await store.settle(Settlement(handingBack: batch, at: clock.now))
+            return try await store.load(batches)
+        } catch let error as CancellationError {
+            let fresh = batches.filter { !$0.isLapsed }
+            if !fresh.isEmpty {
+                _ = try await store.settle(fresh.map { Settlement(handingBack: $0, at: clock.now) })
+            }
             throw error
         }
     }
 
-    private func send(_ batch: Batch, _ load: BatchLoad) async throws -> (Settlement, [Outcome]) {
-        if batch.attempt == 1 { Metric.batchTaken(in: batch.lane, age: clock.now - load.push.acceptedAt) }
-        if batch.isLapsed, load.push.guarantee == .atMostOnce { return (Settlement(abandoned: batch), []) }
-        if policy.end(of: load.push) <= clock.now { return (Settlement(expired: batch), []) }
+    private func deliver(_ parts: [Part]) async throws {
+        guard let platform = parts.first?.load.platform else { return }
+        let sent = spare(try await send(parts, on: platform), on: platform)
+        let areSettled = try await store.settle(sent.map(\.settlement))
+        for (sent, isSettled) in zip(sent, areSettled) {
+            if isSettled { report(sent.settlement, of: sent.part.load) } else { reportLoss(of: sent.part.batch) }
+        }
+        let settled = zip(sent, areSettled).filter(\.1).map(\.0)
+        try await faults.report(settled.flatMap(\.outcomes), of: platform)
+        for sent in settled { pushObserver.noticed(sent.part.load.push.head) }
+    }
+
+    /// All batches that are to be sent leave together.
+    private func send(_ parts: [Part], on platform: Platform) async throws -> [Sent] {
+        var sent: [Sent] = []
+        var open: [Part] = []
+        for part in parts {
+            let batch = part.batch
+            if batch.attempt == 1 { Metric.batchTaken(in: batch.lane, age: clock.now - part.load.push.acceptedAt) }
+            if let settlement = ending(of: part) {
+                sent.append(Sent(part: part, settlement: settlement))
+            } else {
+                open.append(part)
+            }
+        }
+        guard !open.isEmpty else { return sent }
         do {
-            let provider = try await providers.provider(for: load.platform)
-            let outcomes = load.recipients.isEmpty ? [] : await send(load, by: provider)
-            let settlement = Settlement(
-                of: batch, sending: load, outcomes: outcomes, policy: policy, now: clock.now, jitter: random())
-            return (settlement, outcomes)
+            let outcomes = await tell(open, by: try await providers.provider(for: platform), on: platform.kind)
+            for (part, outcomes) in zip(open, outcomes) {
+                let settlement = Settlement(
+                    of: part.batch, sending: part.load, outcomes: outcomes, policy: policy, now: clock.now,
+                    jitter: random())
+                sent.append(Sent(part: part, settlement: settlement, outcomes: outcomes))
+            }
         } catch ProviderError.credentials(let words) {
             let parking = Parking(cause: .credentials, detail: words, since: clock.now)
-            return (
-                Settlement(handingBack: batch, at: clock.now, halt: Settlement.Halt(parking, of: load.platform)), []
-            )
+            let halt = Settlement.Halt(parking, of: platform)
+            sent += open.map {
+                Sent(part: $0, settlement: Settlement(handingBack: $0.batch, at: clock.now, halt: halt))
+            }
+        }
+        return sent
+    }
+
+    /// What becomes of a batch that is not to be sent any more; nil for one that is.
+    private func ending(of part: Part) -> Settlement? {
+        let push = part.load.push
+        if part.batch.isLapsed, push.guarantee == .atMostOnce { return Settlement(abandoned: part.batch) }
+        return policy.end(of: push) <= clock.now ? Settlement(expired: part.batch) : nil
+    }
+
+    private func tell(_ parts: [Part], by provider: any Provider, on kind: PlatformKind) async -> [[Outcome]] {
+        let told = parts.indices.filter { !parts[$0].load.recipients.isEmpty }
+        var outcomes = [[Outcome]](repeating: [], count: parts.count)
+        guard !told.isEmpty else { return outcomes }
+        let start = ContinuousClock.now
+        let answers = await provider.send(told.map { (parts[$0].load.push, parts[$0].load.recipients) })
+        Metric.sent(to: kind, in: start.duration(to: .now))
+        for (index, answered) in zip(told, answers) { outcomes[index] = answered }
+        return outcomes
+    }
+
+    /// Once the platform is parked for its dead tokens, no more of them is believed.
+    private func spare(_ sent: [Sent], on platform: Platform) -> [Sent] {
+        var halt: Settlement.Halt?
+        return sent.map { sent in
+            var sent = sent
+            sent.settlement =
+                halt.map(sent.settlement.sparing)
+                ?? deadTokenBreakers.observe(sent.settlement, on: platform, at: clock.now)
+            if let trouble = sent.settlement.halt, trouble.parking.cause == .deadTokens { halt = trouble }
+            return sent
         }
     }
 
-    private func send(_ load: BatchLoad, by provider: any Provider) async -> [Outcome] {
-        let start = ContinuousClock.now
-        let outcomes = await provider.send(load.push, to: load.recipients)
-        Metric.sent(to: load.platform.kind, in: start.duration(to: .now))
-        return outcomes
+    private func reportLoss(of batch: Batch) {
+        Metric.leaseLost()
+        logger.warning("batch was settled by another delivery worker", metadata: ["batch.key": "\(batch.key)"])
     }
 
     private func report(_ settlement: Settlement, of load: BatchLoad) {

@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// Claims as many batches as may be in flight, and starts a delivery worker for each.
+/// Claims as many bursts of batches as can be in flight, and has a delivery worker send each.
 ///
 /// Back pressure is claiming less: a provider without room, or with its share of batches in flight, gets no more.
 struct DeliveryWorkerPool: Sendable {
@@ -27,7 +27,7 @@ struct DeliveryWorkerPool: Sendable {
         self.loop = loop
         inFlight = InFlightLimiter(
             InFlightBudget(
-                batchesMax: batchesInFlightMax, batchesOfPlatformMax: options.batchesInFlightOfPlatformMax,
+                burstsMax: batchesInFlightMax, burstsOfPlatformMax: options.batchesInFlightOfPlatformMax,
                 slowAfter: options.slowAfter))
     }
 
@@ -39,9 +39,9 @@ struct DeliveryWorkerPool: Sendable {
                 var hasFound = false
                 for pace in InFlightBudget.Pace.allCases {
                     guard let claim = nextClaim(pace) else { continue }
-                    for batch in try await store.claimBatches(claim) {
-                        inFlight.take(batch)
-                        group.addTask { await deliver(batch) }
+                    for burst in claim.burst.runs(of: try await store.claimBatches(claim)) {
+                        inFlight.take(burst)
+                        group.addTask { await deliver(burst) }
                         hasFound = true
                     }
                 }
@@ -50,10 +50,10 @@ struct DeliveryWorkerPool: Sendable {
         }
     }
 
-    private func deliver(_ batch: Batch) async {
+    private func deliver(_ burst: [Batch]) async {
         let takenAt = worker.clock.now
-        await worker.deliver(batch)
-        inFlight.release(batch, after: worker.clock.now - takenAt)
+        await worker.deliver(burst)
+        inFlight.release(burst, after: worker.clock.now - takenAt)
         wakeSignal.raise()
     }
 
@@ -61,7 +61,7 @@ struct DeliveryWorkerPool: Sendable {
         guard var share = inFlight.share(of: pace) else { return nil }
         for (platform, devices) in providers.room() where devices <= 0 { share.room[platform] = 0 }
         return BatchClaim(
-            batchesMax: share.batchesMax, lanes: lanes, room: share.room, roomElsewhere: share.roomElsewhere,
+            burstsMax: share.burstsMax, lanes: lanes, room: share.room, roomElsewhere: share.roomElsewhere,
             lease: lease)
     }
 }

@@ -1,24 +1,36 @@
 import BelfryCore
 import Synchronization
 
-/// Counts the batches in flight, by platform.
+/// Counts what is in flight: bursts by platform, against the budget, and their batches.
 final class InFlightLimiter: Sendable {
-    private let budget: Mutex<InFlightBudget>
-
-    init(_ budget: InFlightBudget) { self.budget = Mutex(budget) }
-
-    /// The share that may be claimed now; nil for nothing.
-    func share(of pace: InFlightBudget.Pace) -> InFlightBudget.Share? { budget.withLock { $0.share(of: pace) } }
-
-    var batches: Int { budget.withLock { $0.batchesInFlight } }
-
-    func take(_ batch: Batch) {
-        budget.withLock { $0.take(batch.platformKey) }
-        Metric.batchTaken()
+    private struct State {
+        var budget: InFlightBudget
+        var batches = 0
     }
 
-    func release(_ batch: Batch, after stay: Duration) {
-        budget.withLock { $0.release(batch.platformKey, after: stay) }
-        Metric.batchLanded()
+    private let state: Mutex<State>
+
+    init(_ budget: InFlightBudget) { state = Mutex(State(budget: budget)) }
+
+    /// What may be claimed now; nil for nothing.
+    func share(of pace: InFlightBudget.Pace) -> InFlightBudget.Share? { state.withLock { $0.budget.share(of: pace) } }
+
+    var batches: Int { state.withLock { $0.batches } }
+
+    /// - Parameter burst: batches of one platform.
+    func take(_ burst: [Batch]) {
+        state.withLock { state in
+            state.budget.take(burst[0].platformKey)
+            state.batches += burst.count
+        }
+        Metric.batchesTaken(burst.count)
+    }
+
+    func release(_ burst: [Batch], after stay: Duration) {
+        state.withLock { state in
+            state.budget.release(burst[0].platformKey, after: stay)
+            state.batches -= burst.count
+        }
+        Metric.batchesTaken(-burst.count)
     }
 }

@@ -63,8 +63,7 @@ enum Metric {
     }
 
     static func fanOut(_ devices: Int) { devicesFannedOut.increment(by: devices) }
-    static func batchTaken() { batchesInFlight.increment() }
-    static func batchLanded() { batchesInFlight.decrement() }
+    static func batchesTaken(_ count: Int) { batchesInFlight.increment(by: Double(count)) }
     static func leaseLost() { leasesLost.increment() }
     static func fault() { faults.increment() }
     static func geofencesAnnounced() { geofenceUpdates.increment() }

@@ -62,16 +62,33 @@ public final class FCMClient: Sendable {
     ///   - deadline: for everything: the token, the quota, connecting, sending, the answers. Cancelling the task ends it
     ///     at once.
     public func send(_ batch: FCMBatch, urgent: Bool = false, deadline: Duration = .seconds(30)) async -> [FCMAnswer] {
-        guard !batch.tokens.isEmpty else { return [] }
-        let lapsesAt = ContinuousClock.now + deadline
-        if let wait = await quota.take(batch.tokens.count, within: deadline * 0.5) {
-            return batch.tokens.map { _ in .held(retryAfter: wait) }
+        await send([batch], urgent: urgent, deadline: deadline)[0]
+    }
+
+    /// Sends batches of different messages together, as one burst of frames. Returns the answers of each batch in order.
+    ///
+    /// - Parameters: as those of ``send(_:urgent:deadline:)``.
+    public func send(
+        _ batches: [FCMBatch], urgent: Bool = false, deadline: Duration = .seconds(30)
+    ) async -> [[FCMAnswer]] {
+        var rest = await deliver(FCMBurst(batches), urgent, deadline)[...]
+        return batches.map { batch in
+            defer { rest = rest.dropFirst(batch.tokens.count) }
+            return Array(rest.prefix(batch.tokens.count))
         }
-        var answers = await attempt(batch, urgent, until: lapsesAt)
+    }
+
+    private func deliver(_ burst: FCMBurst, _ urgent: Bool, _ deadline: Duration) async -> [FCMAnswer] {
+        guard burst.count > 0 else { return [] }
+        let lapsesAt = ContinuousClock.now + deadline
+        if let wait = await quota.take(burst.count, within: deadline * 0.5) {
+            return Array(repeating: .held(retryAfter: wait), count: burst.count)
+        }
+        var answers = await attempt(burst, urgent, until: lapsesAt)
         // A token may end, or be revoked, before its time. The attempt has seen to it that the next gets another.
         let refused = answers.indices.filter { answers[$0].isUnauthenticated }
         if !refused.isEmpty {
-            let again = await attempt(batch.picking(refused), urgent, until: lapsesAt)
+            let again = await attempt(burst.picking(refused), urgent, until: lapsesAt)
             for (index, answer) in zip(refused, again) { answers[index] = answer }
         }
         if let wait = FCMBackOff.pause(after: answers) { quota.pause(for: wait) }
@@ -84,11 +101,11 @@ public final class FCMClient: Sendable {
     }
 
     private func attempt(
-        _ batch: FCMBatch, _ urgent: Bool, until lapsesAt: ContinuousClock.Instant
+        _ burst: FCMBurst, _ urgent: Bool, until lapsesAt: ContinuousClock.Instant
     ) async -> [FCMAnswer] {
         do throws(AccessTokenError) {
             let (token, generation) = try await token.current()
-            var requests = batch.requests(project: project)
+            var requests = burst.requests(project: project)
             requests.headers.append(HTTP2Header("authorization", "Bearer \(token)"))
             let now = now()
             let answers = await pool.send(requests, urgent: urgent, deadline: lapsesAt - .now)
@@ -96,7 +113,7 @@ public final class FCMClient: Sendable {
             if answers.contains(where: \.isUnauthenticated) { self.token.reject(generation) }
             return answers
         } catch {
-            return batch.tokens.map { _ in .unauthorized(error) }
+            return Array(repeating: .unauthorized(error), count: burst.count)
         }
     }
 }

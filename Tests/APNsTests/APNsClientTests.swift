@@ -78,6 +78,28 @@ import Testing
         try await shut(client, simulator)
     }
 
+    @Test func `batches of different messages leave together, and each gets its answers`() async throws {
+        let simulator = try await simulator { $0.listening.ledgerDetail = .payloads }
+        let client = try client(simulator)
+        let batches = try (0..<60).map { number in
+            let type: APNsPushType = number.isMultiple(of: 5) ? .background : .alert
+            let message = try APNsMessage(
+                topic: try batch(0).message.topic, pushType: type, expiration: number.isMultiple(of: 2) ? 0 : nil,
+                collapseID: number.isMultiple(of: 3) ? nil : "c\(number)",
+                payload: Array(#"{"aps":{"content-available":1},"n":\#(number)}"#.utf8))
+            let token = Array(repeating: UInt8(number), count: 32)
+            return APNsBatch(message: message, devices: number == 7 ? [] : [try APNsDevice(token: token)])
+        }
+        let answers = await client.send(batches)
+        #expect(answers.map(\.count) == batches.map(\.devices.count))
+        #expect(reasons(answers.flatMap(\.self)) == ["accepted"])
+        for (number, batch) in batches.enumerated() where number != 7 {
+            let request = simulator.ledger.token(batch.devices[0].token)?.lastRequest
+            #expect(request?.payload == String(decoding: batch.message.payload.bytes, as: UTF8.self))
+        }
+        try await shut(client, simulator)
+    }
+
     @Test(arguments: APNsPushType.allCases)
     func `APNs takes every push type with its topic and usual priority`(type: APNsPushType) async throws {
         let simulator = try await simulator()

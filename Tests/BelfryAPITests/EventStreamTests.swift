@@ -314,7 +314,7 @@ private struct TestEventHub {
     }
 
     func claim() async throws -> [BelfryCore.Batch] {
-        try await store.claimBatches(BatchClaim(batchesMax: 4, roomElsewhere: 4, lease: .seconds(60)))
+        try await store.claimBatches(BatchClaim(burstsMax: 4, roomElsewhere: 4, lease: .seconds(60)))
     }
 
     func settle(_ batches: [BelfryCore.Batch], isHinted: Bool) async throws {

@@ -25,7 +25,7 @@ import Testing
         let order = fixture.ledger.order
         let place = try #require(order.firstIndex(of: urgent.key))
         let overtakers = Set(order[..<place]).subtracting(toldBefore)
-        #expect(overtakers.count <= 1, "batches in flight may end first, no other may leave")
+        #expect(overtakers.count <= 2, "the two batches of the burst in flight may end first, no other may leave")
         #expect(toldBefore.count < broadcasts.count)
     }
 
@@ -118,7 +118,8 @@ import Testing
     func `a graceful shutdown finishes the batches in flight and claims no more`(seed: UInt64) async throws {
         let fixture = TestDelivery(seed: seed, pace: FakeProvider.Pace(burst: 5, delay: .seconds(1)))
         try await fixture.open(devices: 10)
-        for number in 1...40 as ClosedRange<UInt64> { _ = try await fixture.push(number, guarantee: .atMostOnce) }
+        // More than the eight bursts of fifty that a platform may have in flight.
+        for number in 1...450 as ClosedRange<UInt64> { _ = try await fixture.push(number, guarantee: .atMostOnce) }
         fixture.start(options: DeliveryOptions())
         fixture.run(for: .milliseconds(1_500))
         fixture.stop()

@@ -13,7 +13,7 @@ import Testing
     @Test func `a delivery worker that is called off before it sends hands its batch back at once`() async throws {
         try await fanOutOneBatch()
         let batch = try #require(try await claim())
-        await worker.deliver(batch)
+        await worker.deliver([batch])
         let again = try #require(try await claim())
         #expect(again.key == batch.key && again.attempt == 2 && !again.isLapsed)
         #expect(store.violations().isEmpty)
@@ -25,7 +25,7 @@ import Testing
         clock.advance(by: .seconds(60))
         let lapsed = try #require(try await claim())
         #expect(lapsed.isLapsed)
-        await worker.deliver(lapsed)
+        await worker.deliver([lapsed])
         #expect(try await claim() == nil)
         clock.advance(by: .seconds(60))
         #expect(try await claim()?.isLapsed == true)
@@ -42,7 +42,7 @@ import Testing
     }
 
     private func claim() async throws -> Batch? {
-        try await store.claimBatches(BatchClaim(batchesMax: 1, roomElsewhere: 1, lease: .seconds(60))).first
+        try await store.claimBatches(BatchClaim(burstsMax: 1, roomElsewhere: 1, lease: .seconds(60))).first
     }
 
     private func fanOutOneBatch() async throws {
@@ -61,5 +61,5 @@ import Testing
 private struct CalledOffStore: WrappedStore {
     let base: any Store
 
-    func load(_ batch: Batch) async throws -> BatchLoad? { throw CancellationError() }
+    func load(_ batches: [Batch]) async throws -> [BatchLoad?] { throw CancellationError() }
 }

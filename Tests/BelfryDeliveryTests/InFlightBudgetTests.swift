@@ -7,22 +7,22 @@ import Testing
     private typealias Share = InFlightBudget.Share
     private let limit = Duration.seconds(5)
 
-    private func budget(batchesMax: Int = 64) -> InFlightBudget {
-        InFlightBudget(batchesMax: batchesMax, batchesOfPlatformMax: 8, slowAfter: limit)
+    private func budget(burstsMax: Int = 64) -> InFlightBudget {
+        InFlightBudget(burstsMax: burstsMax, burstsOfPlatformMax: 8, slowAfter: limit)
     }
 
     @Test func `an empty budget gives each platform its most, and half of itself at a time`() {
-        #expect(budget().share(of: .quick) == Share(batchesMax: 32, room: [:], roomElsewhere: 8))
+        #expect(budget().share(of: .quick) == Share(burstsMax: 32, room: [:], roomElsewhere: 8))
         #expect(budget().share(of: .slow) == nil)
     }
 
     @Test func `a single place is given to any platform`() {
-        var inFlight = budget(batchesMax: 1)
-        #expect(inFlight.share(of: .quick) == Share(batchesMax: 1, room: [:], roomElsewhere: 1))
+        var inFlight = budget(burstsMax: 1)
+        #expect(inFlight.share(of: .quick) == Share(burstsMax: 1, room: [:], roomElsewhere: 1))
         inFlight.take(Key(1))
         #expect(inFlight.share(of: .quick) == nil)
         inFlight.release(Key(1), after: limit * 2)
-        #expect(inFlight.share(of: .slow) == Share(batchesMax: 1, room: [Key(1): 1], roomElsewhere: 0))
+        #expect(inFlight.share(of: .slow) == Share(burstsMax: 1, room: [Key(1): 1], roomElsewhere: 0))
     }
 
     @Test(arguments: [1, 3, 7, 10])
@@ -33,7 +33,7 @@ import Testing
             for platform in 1...count {
                 guard let share = inFlight.share(of: .quick) else { continue }
                 let room = share.room[Key(platform)] ?? share.roomElsewhere
-                for _ in 0..<min(room, share.batchesMax) { inFlight.take(Key(platform)) }
+                for _ in 0..<min(room, share.burstsMax) { inFlight.take(Key(platform)) }
             }
         }
         let share = try #require(inFlight.share(of: .quick))
@@ -48,7 +48,7 @@ import Testing
             inFlight.release(Key(platform), after: limit * 6)
         }
         #expect(inFlight.share(of: .quick)?.room == Dictionary(uniqueKeysWithValues: (1...20).map { (Key($0), 0) }))
-        #expect(inFlight.share(of: .slow)?.batchesMax == 32)
+        #expect(inFlight.share(of: .slow)?.burstsMax == 32)
         for number in 0..<32 as Range<Int64> { inFlight.take(Key(number % 20 + 1)) }
         #expect(inFlight.share(of: .slow) == nil)
         #expect(try #require(inFlight.share(of: .quick)).roomElsewhere == 8)
@@ -62,6 +62,6 @@ import Testing
         inFlight.take(Key(1))
         inFlight.release(Key(1), after: limit / 2)
         #expect(inFlight.share(of: .slow) == nil)
-        #expect(inFlight.share(of: .quick) == Share(batchesMax: 32, room: [:], roomElsewhere: 8))
+        #expect(inFlight.share(of: .quick) == Share(burstsMax: 32, room: [:], roomElsewhere: 8))
     }
 }

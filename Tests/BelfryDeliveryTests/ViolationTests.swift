@@ -20,7 +20,7 @@ import Testing
         let devices = try await store.devices(in: fanOut, after: nil, limit: 10)
         #expect(try await store.advance(FanOutStep(fanOut: fanOut, batches: [devices], isLast: true)))
         let batch = try #require(
-            try await store.claimBatches(BatchClaim(batchesMax: 1, roomElsewhere: 1, lease: .seconds(60))).first)
+            try await store.claimBatches(BatchClaim(burstsMax: 1, roomElsewhere: 1, lease: .seconds(60))).first)
         #expect(
             try await store.settle(Settlement(batch: batch, answers: [.accepted, .gone, .pending], retryAt: clock.now)))
         try store.check()
@@ -89,7 +89,7 @@ import Testing
         let store = MemoryStore(clock: clock, contents: try await contents())
         clock.advance(by: .seconds(1))
         let batch = try #require(
-            try await store.claimBatches(BatchClaim(batchesMax: 1, roomElsewhere: 1, lease: .seconds(60))).first)
+            try await store.claimBatches(BatchClaim(burstsMax: 1, roomElsewhere: 1, lease: .seconds(60))).first)
         _ = try await store.settle(Settlement(batch: batch, answers: [.gone, .gone, .gone], retryAt: nil))
         #expect(throws: Violations.self) { try store.check() }
         #expect(store.violations().contains { $0.contains("had accepted, now gone") })

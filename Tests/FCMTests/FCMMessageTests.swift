@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct FCMMessageTests {
     private static func body(_ message: FCMMessage, _ token: String = "t") -> String {
-        let batch = FCMBatch(message: message, tokens: [Array(token.utf8)]).requests(project: "p")
+        let batch = FCMBurst([FCMBatch(message: message, tokens: [Array(token.utf8)])]).requests(project: "p")
         return String(decoding: batch.fields.bytes[batch.fields.range(of: 1)], as: UTF8.self)
     }
 
@@ -19,11 +19,27 @@ import Testing
                 == #"{"message":{"token":"tok:1","android":{"collapse_key":"k","notification":{"tag":"r"},"#
                 + #""priority":"HIGH","ttl":"60s"},"data":{"a":"1","b":"{\"c\":true}"},"#
                 + #""notification":{"body":"Hi \"you\""}}}"#)
-        let batch = FCMBatch(message: message, tokens: [Array("a".utf8), Array("b".utf8)]).requests(project: "p")
+        let tokens = [Array("a".utf8), Array("b".utf8)]
+        let batch = FCMBurst([FCMBatch(message: message, tokens: tokens)]).requests(project: "p")
         #expect(batch.count == 2)
         #expect(
             String(decoding: batch.fields.bytes[batch.fields.range(of: 2)], as: UTF8.self)
                 == "/v1/projects/p/messages:send")
+    }
+
+    @Test func `a burst has the message of each batch, and picks by place among all`() throws {
+        let batches = try ["x", "y", "z"].map { text in
+            FCMBatch(
+                message: try FCMMessage(data: ["k": text]), tokens: [Array("\(text)1".utf8), Array("\(text)2".utf8)])
+        }
+        let requests = FCMBurst(batches).picking([1, 4]).requests(project: "p")
+        let bodies = [1, 3].map {
+            String(decoding: requests.fields.bytes[requests.fields.range(of: $0)], as: UTF8.self)
+        }
+        #expect(
+            bodies == [
+                #"{"message":{"token":"x2","data":{"k":"x"}}}"#, #"{"message":{"token":"z1","data":{"k":"z"}}}"#,
+            ])
     }
 
     @Test func `an empty message is one, and may be only checked`() throws {

@@ -63,13 +63,18 @@ extension APNsBatch {
 }
 
 extension APNsMessage {
-    /// The headers all devices share.
-    var headers: [HTTP2Header] {
-        var headers = [
+    /// The headers that messages of one kind share.
+    var kindHeaders: [HTTP2Header] {
+        [
             HTTP2Header("apns-topic", topic),
             HTTP2Header("apns-push-type", pushType.rawValue),
             HTTP2Header("apns-priority", "\(priority.rawValue)"),
         ]
+    }
+
+    /// The headers all devices share.
+    var headers: [HTTP2Header] {
+        var headers = kindHeaders
         if let expiration { headers.append(HTTP2Header("apns-expiration", "\(expiration)", indexing: .never)) }
         if let collapseID { headers.append(HTTP2Header("apns-collapse-id", collapseID, indexing: .never)) }
         return headers

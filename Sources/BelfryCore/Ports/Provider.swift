@@ -5,6 +5,28 @@ package protocol Provider: Sendable {
     /// Sends the push to every recipient, and returns the outcomes in the same order. Never throws and never hangs:
     /// what cannot be sent within the provider's own deadline is `unanswered` or `failed`.
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome]
+    /// As `send(_:to:)`, for many pushes at once: the outcomes of each push in turn.
+    func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]]
+}
+
+extension Provider {
+    /// A provider that can put many pushes on a connection together does so itself.
+    package func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
+        await sendEach(pushes)
+    }
+
+    /// Sends each push by itself, all at the same time.
+    package func sendEach(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
+        if pushes.count == 1 { return [await send(pushes[0].push, to: pushes[0].recipients)] }
+        return await withTaskGroup(of: (Int, [Outcome]).self) { group in
+            for (index, part) in pushes.enumerated() {
+                group.addTask { (index, await send(part.push, to: part.recipients)) }
+            }
+            var outcomes = [[Outcome]](repeating: [], count: pushes.count)
+            for await (index, answered) in group { outcomes[index] = answered }
+            return outcomes
+        }
+    }
 }
 
 /// Makes providers from platforms, and keeps one for each until its credentials change.

@@ -121,16 +121,20 @@ package protocol DeliveryStore: Sendable {
     /// Returns false, and changes nothing, if the fan-out was claimed by another worker since.
     func advance(_ step: FanOutStep) async throws -> Bool
 
-    /// Leases due batches: the most urgent lane first, within a lane a fair share for each application.
+    /// Leases due batches: the most urgent lane first, within a lane a fair share for each application. Those of one burst
+    /// stand together.
     func claimBatches(_ claim: BatchClaim) async throws -> [Batch]
-    /// What a delivery worker needs to send a batch: its push and its recipients. Devices that are inactive or were
-    /// deleted are left out.
-    func load(_ batch: Batch) async throws -> BatchLoad?
-    /// Writes the settlement of a batch, all or nothing. A park request is ignored if the credentials were replaced
-    /// since.
+    /// What a delivery worker needs to send batches of one platform: their pushes, and whom to tell. Devices that are
+    /// inactive or gone are left out.
     ///
-    /// Returns false, and changes nothing, if the batch was claimed by another worker since.
-    func settle(_ settlement: Settlement) async throws -> Bool
+    /// Returns what it found for each batch, in order; nil for one that is not to be sent. It stops, after one at least,
+    /// when their pushes would take more memory than `Burst.contentBytesMax`.
+    func load(_ batches: [Batch]) async throws -> [BatchLoad?]
+    /// Writes what came of batches in one transaction, each whole or not at all. A halt of credentials that were replaced
+    /// since is void.
+    ///
+    /// Returns for each, in order, false when its batch was claimed by another since; nothing of it is changed then.
+    func settle(_ settlements: [Settlement]) async throws -> [Bool]
 
     /// The earliest time at which a fan-out or batch is due, parked platforms aside; nil if none is open.
     func nextDue() async throws -> Instant?
@@ -138,24 +142,32 @@ package protocol DeliveryStore: Sendable {
     func hints() -> AsyncStream<Void>
 }
 
-/// How many batches a delivery worker wants, and from which platforms.
+extension DeliveryStore {
+    package func load(_ batch: Batch) async throws -> BatchLoad? { try await load([batch])[0] }
+
+    package func settle(_ settlement: Settlement) async throws -> Bool { try await settle([settlement])[0] }
+}
+
+/// How many bursts a delivery worker wants, and from where.
 package struct BatchClaim: Sendable {
-    package let batchesMax: Int
+    package let burstsMax: Int
     package let lanes: [Lane]
-    /// How many batches each platform can take now. Platforms not named here take `roomElsewhere`.
+    /// How many bursts each platform can take now. Those not named here take `roomElsewhere`.
     package let room: [Key<Platform>: Int]
     package let roomElsewhere: Int
     package let lease: Duration
+    package let burst: Burst
 
     package init(
-        batchesMax: Int, lanes: [Lane] = Lane.allCases, room: [Key<Platform>: Int] = [:], roomElsewhere: Int,
-        lease: Duration
+        burstsMax: Int, lanes: [Lane] = Lane.allCases, room: [Key<Platform>: Int] = [:], roomElsewhere: Int,
+        lease: Duration, burst: Burst = Burst()
     ) {
-        self.batchesMax = batchesMax
+        self.burstsMax = burstsMax
         self.lanes = lanes
         self.room = room
         self.roomElsewhere = roomElsewhere
         self.lease = lease
+        self.burst = burst
     }
 
     package func room(on platform: Key<Platform>) -> Int { room[platform] ?? roomElsewhere }
@@ -175,12 +187,12 @@ package struct BatchLoad: Sendable {
     }
 }
 
-/// The result of loading a batch.
-package enum BatchLoading: Sendable {
-    case done(BatchLoad)
-    /// Its push or its platform was deleted.
+/// A push as a database has it.
+package enum PushLoading: Sendable {
+    case found(Push)
+    /// It is no more.
     case gone
-    /// Its push cannot be read.
+    /// It cannot be read.
     case damaged
 }
 

@@ -1,11 +1,12 @@
 /// Remembers a value for each key, and forgets the keys that were not used lately, so that any number of keys takes
 /// bounded memory.
 ///
-/// Two generations: a key that is used moves to the young one; when that is full it becomes the old one, and the
-/// previous old one is dropped. So the last `countMax / 2` keys used are always known.
+/// Two generations: what is touched moves to the young one; when that is full it becomes the old one, and what no reader
+/// touched since the last change is gone. So the last `countMax / 2` keys touched are always known, where each counts as one.
 package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]
+    private var youngWeight = 0
     private let youngMax: Int
 
     package init(countMax: Int) {
@@ -18,14 +19,17 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
     package func value(for key: Key) -> Value? { young[key] ?? old[key] }
 
-    package mutating func set(_ value: Value, for key: Key) {
+    /// - Parameter weight: for how many keys it counts, the same whenever it is set.
+    package mutating func set(_ value: Value, for key: Key, weight: Int = 1) {
         old[key] = nil
-        young[key] = value
-        guard young.count >= youngMax else { return }
+        if young.updateValue(value, forKey: key) == nil { youngWeight += weight }
+        guard youngWeight >= youngMax else { return }
         old = young
         young = [:]
+        youngWeight = 0
     }
 
+    /// What it weighed is forgotten with its generation.
     package mutating func remove(_ key: Key) {
         young[key] = nil
         old[key] = nil

@@ -38,10 +38,33 @@ struct APNsProvider: DrainableProvider {
         do {
             return outcomes(try await answers(to: push, recipients), sentAt: sentAt)
         } catch {
-            logger.error(
-                "push cannot be rendered for APNs", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
-            return recipients.map { _ in .refused(.other) }
+            return refusals(of: push, recipients, error)
         }
+    }
+
+    func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
+        guard use != .broadcast, pushes.count > 1 else { return await sendEach(pushes) }
+        let sentAt = clock.now
+        var outcomes = [[Outcome]](repeating: [], count: pushes.count)
+        var batches: [APNsBatch] = []
+        var places: [Int] = []
+        for (place, part) in pushes.enumerated() {
+            do {
+                batches.append(try makeBatch(part.push, part.recipients))
+                places.append(place)
+            } catch {
+                outcomes[place] = refusals(of: part.push, part.recipients, error)
+            }
+        }
+        let isUrgent = pushes.contains { $0.push.lane == .urgent }
+        let answers = await client.send(batches, urgent: isUrgent, deadline: options.deadline)
+        for (place, answers) in zip(places, answers) { outcomes[place] = self.outcomes(answers, sentAt: sentAt) }
+        return outcomes
+    }
+
+    private func refusals(of push: Push, _ recipients: [Recipient], _ error: any Error) -> [Outcome] {
+        logger.error("push cannot be rendered for APNs", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
+        return recipients.map { _ in .refused(.other) }
     }
 
     /// A token that no device has: APNs looks at the credentials before it looks for the device.

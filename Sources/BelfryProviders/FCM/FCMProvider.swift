@@ -29,19 +29,28 @@ struct FCMProvider: DrainableProvider {
 
     var room: Int { client.room }
 
-    func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
+    func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] { await send([(push, recipients)])[0] }
+
+    func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
         let now = clock.now
-        let message: FCMMessage
-        do {
-            message = try FCMMessage(push, on: kind, now: now)
-        } catch {
-            logger.error(
-                "push cannot be rendered for FCM", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
-            return recipients.map { _ in .refused(.other) }
+        var outcomes = [[Outcome]](repeating: [], count: pushes.count)
+        var batches: [FCMBatch] = []
+        var places: [Int] = []
+        for (place, part) in pushes.enumerated() {
+            do {
+                let message = try FCMMessage(part.push, on: kind, now: now)
+                batches.append(FCMBatch(message: message, tokens: part.recipients.map(\.token.bytes)))
+                places.append(place)
+            } catch {
+                logger.error(
+                    "push cannot be rendered for FCM", metadata: ["push.key": "\(part.push.key)", "error": "\(error)"])
+                outcomes[place] = part.recipients.map { _ in .refused(.other) }
+            }
         }
-        let batch = FCMBatch(message: message, tokens: recipients.map(\.token.bytes))
-        let answers = await client.send(batch, urgent: push.lane == .urgent, deadline: options.deadline)
-        return outcomes(answers, sentAt: now)
+        let isUrgent = pushes.contains { $0.push.lane == .urgent }
+        let answers = await client.send(batches, urgent: isUrgent, deadline: options.deadline)
+        for (place, answers) in zip(places, answers) { outcomes[place] = self.outcomes(answers, sentAt: now) }
+        return outcomes
     }
 
     private func outcomes(_ answers: [FCMAnswer], sentAt: Instant) -> [Outcome] {

@@ -6,9 +6,9 @@ struct Claims<Session: WriteSession> {
     let turn: Int
 
     /// - Parameters:
-    ///   - work: the kind of work to claim.
-    ///   - take: leases up to a number of a platform's items in a lane, and returns them. It skips what other nodes hold,
-    ///     so there may be fewer.
+    ///   - work: what is claimed.
+    ///   - take: leases up to so many of a platform in a lane, and returns them. What other nodes hold is passed over, so
+    ///     there may be fewer. A burst is one.
     func claim<Leased>(
         _ work: ClaimedWork, atMost limit: Int, lanes: [Lane], room: (Key<Platform>) -> Int,
         take: (Lane, Key<Platform>, Int) throws -> [Leased]
@@ -72,6 +72,9 @@ struct ClaimedBatch {
     let dueAt: Int64
     /// nil when it cannot be read.
     fileprivate let batch: Batch?
+
+    /// One that cannot be read ends a burst.
+    func weight(in burst: Burst) -> Int { batch.map(burst.weight) ?? burst.weightMax }
 
     init(_ row: some SQLRow, in lane: Lane, on platform: Key<Platform>, at now: Instant) throws {
         key = Key(row.integer(0))

@@ -4,37 +4,42 @@ import Synchronization
 
 /// The pushes used last. A push never changes once it is accepted, and its content is expensive to decode.
 final class PushCache: Sendable {
-    private struct State {
-        var pushes: [Key<Push>: Push] = [:]
-        /// In the order of their insertion; the oldest is dropped first.
-        var order: [Key<Push>] = []
-    }
+    private let pushes = Mutex(Generations<Key<Push>, Push>(countMax: bytesMax))
 
-    private let state = Mutex(State())
-
-    /// Each may be as large as its audience of 4,096 devices.
-    private static let countMax = 32
+    /// As they are stored: some ten thousand small pushes, or the last thirty that are as large as they may be.
+    private static let bytesMax = 8 << 20
 
     /// nil when there is no such push.
     func push(_ key: Key<Push>, in db: some SQLConnection) throws -> Push? {
-        if let push = state.withLock({ $0.pushes[key] }) {
+        if let push = pushes.withLock({ $0.value(for: key) }) {
             return try db.prepared(PushStatements.exists).first(key) { _ in push }
         }
-        guard let push = try db.prepared(PushStatements.byKey).first(key, as: Push.init) else { return nil }
-        keep(push)
-        return push
-    }
-
-    func keep(_ push: Push) {
-        state.withLock { state in
-            guard state.pushes.updateValue(push, forKey: push.key) == nil else { return }
-            state.order.append(push.key)
-            if state.order.count > Self.countMax { state.pushes[state.order.removeFirst()] = nil }
+        return try db.prepared(PushStatements.byKey).first(key) { row in
+            let push = try Push(row)
+            keep(push, bytes: row.pushBytes)
+            return push
         }
     }
 
-    /// Called where a push was rolled back and its key may be assigned to another.
-    func clear() { state.withLock { $0 = State() } }
+    /// The push of each batch, in order. It stops, after one at least, when those that it read have so many bytes that no
+    /// more are to be held at once.
+    func pushes(of batches: [Batch], in db: some SQLConnection) throws -> [PushLoading] {
+        let known = pushes.withLock { pushes in batches.map { pushes.value(for: $0.pushKey) } }
+        return try db.pushes(batches.map(\.pushKey), known: known) { keep($0, bytes: $1) }
+    }
+
+    /// - Parameter bytes: how long it is as it is stored.
+    func keep(_ push: Push, bytes: Int) {
+        pushes.withLock { $0.set(push, for: push.key, weight: bytes) }
+    }
+
+    /// To be called where a push was rolled back and its key may go to another.
+    func clear() { pushes.withLock { $0 = Generations(countMax: Self.bytesMax) } }
+}
+
+extension SQLRow {
+    /// How long a push is as it is stored, from the columns of `PushStatements.byKey`.
+    var pushBytes: Int { withBlob(7) { $0.count } + withBlob(8) { $0.count } }
 }
 
 extension Push {

@@ -5,31 +5,36 @@ extension SQLStore {
         let turn = nextTurn()
         return try await write { session in
             try Claims(session: session, turn: turn).claim(
-                .batches, atMost: claim.batchesMax, lanes: claim.lanes, room: claim.room(on:)
+                .batches, atMost: claim.burstsMax, lanes: claim.lanes, room: claim.room(on:)
             ) { lane, platform, share in
-                try session.leaseBatches(
-                    in: lane, on: platform, dueBy: session.now, atMost: share, until: session.now + claim.lease,
-                    waiting: false)
-            }
+                let batches = try session.leaseBatches(
+                    in: lane, on: platform, atMost: share, of: claim.burst, until: session.now + claim.lease)
+                return claim.burst.runs(of: batches)
+            }.flatMap(\.self)
         }
     }
 
-    package func load(_ batch: Batch) async throws -> BatchLoad? {
-        let loading = try await glance { [pushes] db -> BatchLoading in
-            guard let push = try readable({ try pushes.push(batch.pushKey, in: db) }) else { return .damaged }
-            guard
-                let push,
-                let platform = try db.prepared(PlatformStatements.byKey).first(batch.platformKey, as: Platform.init)
-            else { return .gone }
-            return .done(BatchLoad(push: push, platform: platform, recipients: try db.recipients(of: batch)))
+    package func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
+        guard let platformKey = batches.first?.platformKey else { return [] }
+        let (loads, damaged) = try await glance { [pushes] db -> ([BatchLoad?], [Batch]) in
+            let platform = try db.prepared(PlatformStatements.byKey).first(platformKey, as: Platform.init)
+            guard let platform else { return (batches.map { _ in nil }, []) }
+            let found = try pushes.pushes(of: batches, in: db)
+            let loaded = Array(batches.prefix(found.count))
+            var damaged: [Batch] = []
+            let loads = zip(zip(loaded, found), try db.recipients(of: loaded)).map { pair, recipients -> BatchLoad? in
+                switch pair.1 {
+                case .found(let push): return BatchLoad(push: push, platform: platform, recipients: recipients)
+                case .gone: return nil
+                case .damaged:
+                    damaged.append(pair.0)
+                    return nil
+                }
+            }
+            return (loads, damaged)
         }
-        switch loading {
-        case .done(let load): return load
-        case .gone: return nil
-        case .damaged:
-            try await write { try $0.setAside(batch) }
-            return nil
-        }
+        if !damaged.isEmpty { try await write { session in for batch in damaged { try session.setAside(batch) } } }
+        return loads
     }
 
     package func nextDue() async throws -> Instant? {
@@ -52,13 +57,24 @@ enum BatchStatements {
         """
 
     static let forSettling: SQLText = """
-        SELECT attempt, claim_count, is_open, answers /* batches.for_settling */ FROM batch WHERE id = $1 \(SQLText.forUpdate)
+        SELECT id, attempt, claim_count, answers /* batches.for_settling */ FROM batch
+         WHERE id \(among: "$1")
+         ORDER BY id
+           \(SQLText.forUpdate)
         """
 
     static let settle: SQLText = """
         UPDATE batch /* batches.settle */
-           SET answers = $1, due_at_ms = coalesce($2, due_at_ms), retry_at_ms = $2, is_open = $3, claim_count = 0
-         WHERE id = $4
+           SET \(sqlite: """
+                answers = $1, due_at_ms = coalesce($2, due_at_ms), retry_at_ms = $2, is_open = $3, claim_count = 0
+                WHERE id = $4
+                """,
+                postgres: """
+                answers = settled.answers, due_at_ms = coalesce(settled.retry_at_ms, due_at_ms),
+                retry_at_ms = settled.retry_at_ms, is_open = settled.is_open, claim_count = 0
+                  FROM unnest($1, $2, $3, $4) AS settled (answers, retry_at_ms, is_open, id)
+                 WHERE batch.id = settled.id
+                """)
         """
 
     /// Scans `batch_device` backwards to the only batch of the device's platform that can hold it.

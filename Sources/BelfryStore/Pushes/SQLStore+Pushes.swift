@@ -63,7 +63,7 @@ extension WriteSession {
             audience: push.audience, platforms: push.platforms, lane: push.lane, guarantee: push.guarantee,
             acceptedAt: now,
             expiresAt: push.expiresAt)
-        noteAccepted(accepted)
+        pushes.keep(accepted, bytes: content.utf8.count + audience.utf8.count)
         return accepted
     }
 

@@ -1,31 +1,36 @@
 import BelfryCore
 
 extension SQLStore {
-    package func settle(_ settlement: Settlement) async throws -> Bool {
-        // Without the settlement the batch would be sent again, and devices notified twice.
-        try await insist { session in try Settling(session: session, settlement: settlement).settle() }
+    package func settle(_ settlements: [Settlement]) async throws -> [Bool] {
+        // What the provider said would have to be asked again, and devices told twice.
+        try await insist { session in try Settling(session: session).settle(settlements) }
     }
 }
 
-/// Writes one settlement, within a write.
+/// Writes settlements down, within a write.
 ///
-/// Rows shared by several settlements are written in a fixed order, platforms before devices, to avoid deadlocks.
+/// What settlements write to the same row they write in the same order: platforms come before devices, as they do where
+/// devices register, and pushes ascend. None waits for one that waits for it.
 struct Settling<Session: WriteSession> {
     let session: Session
-    let settlement: Settlement
 
-    private var batch: Batch { settlement.batch }
-
-    func settle() throws -> Bool {
-        guard let lease = try lease() else { return false }
-        // Settled already: a caller that did not get the answer may repeat it.
-        guard lease.isHeld else { return true }
-        if let halt = settlement.halt { try park(halt) }
-        try session.delete(settlement.deadTokens, on: batch.platformKey)
-        try session.relocate(settlement.moves, on: batch.platformKey)
-        try write(over: lease.answers)
-        if settlement.retryAt != nil { session.effects.fallsDue = true }
-        return true
+    /// What came of each, in order: false for one whose batch was claimed by another since, or is gone.
+    func settle(_ settlements: [Settlement]) throws -> [Bool] {
+        let leases = try leases(of: settlements)
+        let held = settlements.compactMap { settlement in
+            leases[settlement.batch.key].flatMap { $0.isHeld ? ($0, settlement) : nil }
+        }
+        try park(held.map(\.1))
+        for (platform, settlements) in Dictionary(grouping: held.map(\.1), by: \.batch.platformKey).sorted(by: {
+            $0.key < $1.key
+        }) {
+            try session.delete(settlements.flatMap(\.deadTokens), on: platform)
+            try session.relocate(settlements.flatMap(\.moves), on: platform)
+        }
+        try write(held.map { ($0.answers, $1) })
+        if held.contains(where: { $1.retryAt != nil }) { session.effects.fallsDue = true }
+        // One that is settled already may be said again by a caller that did not hear so.
+        return settlements.map { leases[$0.batch.key] != nil }
     }
 
     private struct Lease {
@@ -33,36 +38,85 @@ struct Settling<Session: WriteSession> {
         let answers: [Answer]
     }
 
-    /// nil when the batch was claimed by another worker since, or was deleted.
-    private func lease() throws -> Lease? {
-        try session.prepared(BatchStatements.forSettling).first(batch.key) { row -> Lease? in
-            guard row.integer(0) == batch.attempt else { return nil }
+    /// Those of batches that nobody has claimed since.
+    private func leases(of settlements: [Settlement]) throws -> [Key<Batch>: Lease] {
+        let batches = Dictionary(
+            settlements.map { ($0.batch.key, $0.batch) }, uniquingKeysWith: { first, _ in first })
+        var leases: [Key<Batch>: Lease] = [:]
+        try session.prepared(BatchStatements.forSettling).each(SQLKeys(batches.keys.sorted())) { row in
+            let key = Key<Batch>(row.integer(0))
+            guard let batch = batches[key], row.integer(1) == batch.attempt else { return }
             let answers = try row.withBlob(3) { try [Answer](codes: $0, count: batch.devices.count) }
-            return Lease(isHeld: row.integer(1) > 0, answers: answers)
-        } ?? nil
+            leases[key] = Lease(isHeld: row.integer(2) > 0, answers: answers)
+        }
+        return leases
     }
 
-    /// Waits for no answer: all statements are sent with the commit.
-    private func write(over answers: [Answer]) throws {
+    /// Waits for no answer: all of it travels with the commit.
+    ///
+    /// - Parameter settlements: each with what its batch's row says.
+    private func write(_ settlements: [(before: [Answer], settlement: Settlement)]) throws {
+        var rows = SettledRows()
+        var pushes: [Key<Push>: SettledPush] = [:]
+        for (before, settlement) in settlements {
+            let (codes, counts) = settlement.codes(over: before)
+            let isOpen = counts[Int(Answer.pending.code)] > 0
+            rows.append(settlement, codes, isOpen)
+            pushes[settlement.batch.pushKey, default: SettledPush()].add(counts, closing: !isOpen)
+            try session.countSent(counts[Int(Answer.accepted.code)], of: settlement.batch)
+        }
+        try rows.write(in: session)
         let now = session.now
-        var (codes, counts) = settlement.codes(over: answers)
-        let pending = counts[Int(Answer.pending.code)]
-        counts[Int(Answer.pending.code)] = 0
-        let isOpen = pending > 0
-        try session.prepared(BatchStatements.settle).send(codes, settlement.retryAt, isOpen, batch.key)
-        let hasAnswers = counts.contains { $0 > 0 }
-        guard hasAnswers || !isOpen else { return }
-        try session.prepared(PushStatements.settle).send(
-            isOpen ? 0 : 1, hasAnswers ? now : nil, now, batch.pushKey)
-        let add = try session.prepared(TallyStatements.add)
-        for (code, count) in counts.enumerated() where count > 0 { try add.send(batch.pushKey, code, count) }
-        try session.countSent(counts[Int(Answer.accepted.code)], of: batch)
+        for (push, settled) in pushes.sorted(by: { $0.key < $1.key }) where settled.changes {
+            try session.prepared(PushStatements.settle).send(
+                settled.batchesClosed, settled.hasAnswers ? now : nil, now, push)
+            let add = try session.prepared(TallyStatements.add)
+            for (code, count) in settled.counts.enumerated() where count > 0 { try add.send(push, code, count) }
+        }
     }
 
-    private func park(_ halt: Settlement.Halt) throws {
-        let parking = halt.parking
-        let parked = try session.prepared(PlatformStatements.parkUnlessParked).run(
-            parking.cause.rawValue, parking.detail, parking.since, batch.platformKey, halt.credentialsVersion)
-        if parked > 0 { session.registryChanged() }
+    private func park(_ settlements: [Settlement]) throws {
+        for settlement in settlements {
+            guard let halt = settlement.halt else { continue }
+            let parking = halt.parking
+            let parked = try session.prepared(PlatformStatements.parkUnlessParked).run(
+                parking.cause.rawValue, parking.detail, parking.since, settlement.batch.platformKey,
+                halt.credentialsVersion)
+            if parked > 0 { session.registryChanged() }
+        }
+    }
+}
+
+/// What settlements make of the rows of their batches, column by column.
+private struct SettledRows {
+    private var answers: [[UInt8]] = []
+    private var retries: [Instant?] = []
+    private var areOpen: [Bool] = []
+    private var keys: [Key<Batch>] = []
+
+    mutating func append(_ settlement: Settlement, _ codes: [UInt8], _ isOpen: Bool) {
+        answers.append(codes)
+        retries.append(settlement.retryAt)
+        areOpen.append(isOpen)
+        keys.append(settlement.batch.key)
+    }
+
+    func write(in session: some WriteSession) throws {
+        try session.prepared(BatchStatements.settle).sendEach(answers, retries, areOpen, keys)
+    }
+}
+
+/// What settlements mean for the counters of a push.
+private struct SettledPush {
+    var batchesClosed = 0
+    /// By the code of the answer, without those that wait.
+    var counts = [Int](repeating: 0, count: 256)
+
+    var hasAnswers: Bool { counts.contains { $0 > 0 } }
+    var changes: Bool { batchesClosed > 0 || hasAnswers }
+
+    mutating func add(_ counts: [Int], closing: Bool) {
+        for (code, count) in counts.enumerated() where code != Answer.pending.code { self.counts[code] += count }
+        if closing { batchesClosed += 1 }
     }
 }

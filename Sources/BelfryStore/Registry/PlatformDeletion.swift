@@ -65,16 +65,14 @@ struct PlatformDeletion<Session: WriteSession> {
         return !pushes.isEmpty
     }
 
-    private func answerBatches(on platform: Key<Platform>, in lane: Lane) throws -> Bool {
-        // The claim invalidates the settlement of a delivery worker that may be sending it.
-        let batches = try session.leaseBatches(
-            in: lane, on: platform, dueBy: .distantFuture, atMost: Self.batchesAtOnce, until: session.now, waiting: true
-        )
-        for batch in batches {
-            let answers = batch.answers.map { $0 == .pending ? .skipped(.missing) : $0 }
-            let settlement = Settlement(batch: batch, answers: answers, retryAt: nil)
-            _ = try Settling(session: session, settlement: settlement).settle()
+    private func answerPages(on platform: Key<Platform>, in lane: Lane) throws -> Bool {
+        // The claim turns away the delivery worker that may be sending it.
+        let batches = try session.takeBatches(in: lane, on: platform, atMost: Self.batchesAtOnce)
+        let settlements = batches.map { batch in
+            Settlement(
+                batch: batch, answers: batch.answers.map { $0 == .pending ? .skipped(.missing) : $0 }, retryAt: nil)
         }
+        _ = try Settling(session: session).settle(settlements)
         return !batches.isEmpty
     }
 }

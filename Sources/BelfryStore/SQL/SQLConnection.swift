@@ -31,8 +31,14 @@ protocol SQLConnection: SendableMetatype {
     /// the list has to be counted from its beginning.
     func device(of platforms: [Key<Platform>], skipping count: Int) throws -> (device: Key<Device>, skipped: Int)?
 
-    /// The tokens of a batch's devices that are active and ready to be sent to.
-    func recipients(of batch: Batch) throws -> [Recipient]
+    /// The pushes of these keys, in order, where those that are known are only seen to be there. It stops, after one at
+    /// least, when those that it read have more than `Burst.contentBytesMax`.
+    ///
+    /// - Parameter keep: is told of each push that was read, and how long it is as it is stored.
+    func pushes(_ keys: [Key<Push>], known: [Push?], keep: (Push, Int) -> Void) throws -> [PushLoading]
+
+    /// For each batch the tokens of those of its devices that are to be told now, and are active.
+    func recipients(of batches: [Batch]) throws -> [[Recipient]]
 }
 
 /// A prepared statement.
@@ -42,7 +48,11 @@ protocol SQLStatement: SendableMetatype {
     /// Runs it without waiting for the answer where the engine can: an error is thrown by the next call that waits.
     func send<each Value: SQLValue>(_ values: repeat each Value) throws
 
-    /// Runs it; returns the number of rows it inserted, changed or deleted.
+    /// As `send`, for many rows: each array has a value of every row. SQLite runs the statement once for each, PostgreSQL once
+    /// with arrays for its parameters, which its text unnests.
+    func sendEach<each Value: SQLValue>(_ columns: repeat [each Value]) throws
+
+    /// Runs it; how many rows it inserted, changed or deleted.
     @discardableResult
     func run<each Value: SQLValue>(_ values: repeat each Value) throws -> Int
 

@@ -56,21 +56,19 @@ protocol WriteSession: AnyObject, SendableMetatype {
 
     // MARK: Delivery
 
-    /// Called for each accepted push.
-    func noteAccepted(_ push: Push)
-    /// The platforms with due work, lane by lane.
+    /// The platforms that have something due, lane by lane.
     func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid]
     /// Leases due fan-outs, the longest due first, and sets aside those whose push cannot be read.
     func leaseFanOuts(
         in lane: Lane, on platform: Key<Platform>, atMost limit: Int, until end: Instant
     ) throws -> [FanOut]
-    /// Leases batches, the longest due first, and sets unreadable ones aside.
-    ///
-    /// - Parameter waiting: whether to wait for batches that another node is claiming or settling, instead of skipping
-    ///   them.
+    /// Leases batches of up to so many bursts, the longest due first, and puts those out of the way that cannot be read.
     func leaseBatches(
-        in lane: Lane, on platform: Key<Platform>, dueBy: Instant, atMost limit: Int, until end: Instant, waiting: Bool
+        in lane: Lane, on platform: Key<Platform>, atMost count: Int, of burst: Burst, until end: Instant
     ) throws -> [Batch]
+    /// Leases up to so many batches, whether they are due or not, and ends the leases at once. It waits for those that
+    /// another node is claiming or settling.
+    func takeBatches(in lane: Lane, on platform: Key<Platform>, atMost limit: Int) throws -> [Batch]
     /// Deactivates devices that registered before the time of their verdict.
     func delete(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws
     /// Records the new tokens that a provider named for devices.

@@ -23,8 +23,8 @@ package struct FaultyStore: WrappedStore {
         switch planted {
         case .leasesNothing:
             let claim = BatchClaim(
-                batchesMax: claim.batchesMax, lanes: claim.lanes, room: claim.room, roomElsewhere: claim.roomElsewhere,
-                lease: .milliseconds(100))
+                burstsMax: claim.burstsMax, lanes: claim.lanes, room: claim.room, roomElsewhere: claim.roomElsewhere,
+                lease: .milliseconds(100), burst: claim.burst)
             return try await base.claimBatches(claim)
         case .forgetsLapses:
             return try await base.claimBatches(claim).map {
@@ -45,11 +45,14 @@ package struct FaultyStore: WrappedStore {
         }
     }
 
-    package func load(_ batch: Batch) async throws -> BatchLoad? {
-        guard let load = try await base.load(batch), planted == .skipsTheReachable else {
-            return try await base.load(batch)
+    package func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
+        let loads = try await base.load(batches)
+        guard planted == .skipsTheReachable else { return loads }
+        return loads.map { load in
+            load.map {
+                BatchLoad(push: $0.push, platform: $0.platform, recipients: Array($0.recipients.dropLast()))
+            }
         }
-        return BatchLoad(push: load.push, platform: load.platform, recipients: Array(load.recipients.dropLast()))
     }
 
     package func advance(_ step: FanOutStep) async throws -> Bool {
@@ -67,14 +70,18 @@ package struct FaultyStore: WrappedStore {
         }
     }
 
-    package func settle(_ settlement: Settlement) async throws -> Bool {
+    package func settle(_ settlements: [Settlement]) async throws -> [Bool] {
         switch planted {
-        case .settlesWithoutFence: try await base.settle(forged(settlement))
-        case .forgetsSettlements: true
-        case .believesEveryDeadToken: try await base.settle(deadly(settlement) { $0 == .gone })
+        case .settlesWithoutFence: try await base.settle(settlements.map(forged))
+        case .forgetsSettlements: settlements.map { _ in true }
+        case .believesEveryDeadToken:
+            try await base.settle(settlements.map { settlement in deadly(settlement) { $0 == .gone } })
         case .deactivatesOnRefusedCredentials:
-            try await base.settle(settlement.halt == nil ? settlement : deadly(settlement) { $0 == .pending })
-        default: try await base.settle(settlement)
+            try await base.settle(
+                settlements.map { settlement in
+                    settlement.halt == nil ? settlement : deadly(settlement) { $0 == .pending }
+                })
+        default: try await base.settle(settlements)
         }
     }
 

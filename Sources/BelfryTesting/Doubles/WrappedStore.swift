@@ -58,8 +58,8 @@ extension WrappedStore {
     }
     package func advance(_ step: FanOutStep) async throws -> Bool { try await base.advance(step) }
     package func claimBatches(_ claim: BatchClaim) async throws -> [Batch] { try await base.claimBatches(claim) }
-    package func load(_ batch: Batch) async throws -> BatchLoad? { try await base.load(batch) }
-    package func settle(_ settlement: Settlement) async throws -> Bool { try await base.settle(settlement) }
+    package func load(_ batches: [Batch]) async throws -> [BatchLoad?] { try await base.load(batches) }
+    package func settle(_ settlements: [Settlement]) async throws -> [Bool] { try await base.settle(settlements) }
     package func nextDue() async throws -> Instant? { try await base.nextDue() }
     package func hints() -> AsyncStream<Void> { base.hints() }
 

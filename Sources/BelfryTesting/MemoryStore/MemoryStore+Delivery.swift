@@ -31,21 +31,15 @@ extension MemoryStore {
         }
     }
 
-    package func load(_ batch: Batch) async throws -> BatchLoad? {
-        transaction { contents in
-            guard
-                let push = contents.pushes[batch.pushKey]?.push, let platform = contents.platforms[batch.platformKey]
-            else { return nil }
-            let recipients = batch.ready.compactMap { contents.recipient(batch.devices[$0]) }
-            return BatchLoad(push: push, platform: platform, recipients: recipients)
-        }
+    package func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
+        transaction { contents in batches.map { contents.load($0) } }
     }
 
-    package func settle(_ settlement: Settlement) async throws -> Bool {
+    package func settle(_ settlements: [Settlement]) async throws -> [Bool] {
         let now = clock.now
-        let isDone = transaction { $0.settle(settlement, now: now) }
-        if isDone { signals.fire() }
-        return isDone
+        let areDone = transaction { contents in settlements.map { contents.settle($0, now: now) } }
+        if areDone.contains(true) { signals.fire() }
+        return areDone
     }
 
     package func nextDue() async throws -> Instant? {
@@ -102,13 +96,21 @@ extension Contents {
 // MARK: Batches
 
 extension Contents {
+    fileprivate func load(_ batch: Batch) -> BatchLoad? {
+        guard let push = pushes[batch.pushKey]?.push, let platform = platforms[batch.platformKey] else { return nil }
+        return BatchLoad(
+            push: push, platform: platform, recipients: batch.ready.compactMap { recipient(batch.devices[$0]) })
+    }
+
     /// Lane by lane, a fair share for each application, never over a platform's room; the longest due first.
     fileprivate mutating func choose(_ claim: BatchClaim, now: Instant) -> [Key<Batch>] {
         turn += 1
         var room: [Key<Platform>: Int] = [:]
-        var chosen: [Key<Batch>] = []
+        var chosen: [[Key<Batch>]] = []
         for lane in Set(claim.lanes).sorted() {
-            let queues = dueBatches(lane, now: now)
+            let queues = dueBatches(lane, now: now).mapValues { rows in
+                claim.burst.runs(of: rows.map(\.batch)).map { $0.map(\.key) }
+            }
             let bidders = queues.keys.sorted().compactMap { platform in
                 platforms[platform].map { found in
                     FairShare.Bidder(
@@ -116,22 +118,21 @@ extension Contents {
                         room: min(room[platform] ?? claim.room(on: platform), queues[platform]?.count ?? 0))
                 }
             }
-            let shares = FairShare.divide(claim.batchesMax - chosen.count, among: bidders, turn: turn)
+            let shares = FairShare.divide(claim.burstsMax - chosen.count, among: bidders, turn: turn)
             for (platform, share) in shares.sorted(by: { $0.key < $1.key }) {
                 chosen += (queues[platform] ?? []).prefix(share)
                 room[platform] = (room[platform] ?? claim.room(on: platform)) - share
             }
         }
-        return chosen
+        return chosen.flatMap(\.self)
     }
 
-    private func dueBatches(_ lane: Lane, now: Instant) -> [Key<Platform>: [Key<Batch>]] {
+    private func dueBatches(_ lane: Lane, now: Instant) -> [Key<Platform>: [BatchRow]] {
         let due = batches.values.filter { row in
             row.batch.lane == lane && row.lease.isDue(at: now) && !isParked(row.batch.platformKey)
         }
         return Dictionary(grouping: due, by: \.batch.platformKey).mapValues { rows in
             rows.sorted { ($0.lease.dueAt ?? .zero, $0.batch.key) < ($1.lease.dueAt ?? .zero, $1.batch.key) }
-                .map(\.batch.key)
         }
     }
 

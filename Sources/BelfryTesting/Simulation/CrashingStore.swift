@@ -72,24 +72,29 @@ package final class CrashingStore: WrappedStore {
         return batches
     }
 
-    package func load(_ batch: Batch) async throws -> BatchLoad? {
+    /// Loads some of the batches at a time, as a store does whose pushes are long.
+    package func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
         var isStalled = try await pause()
-        let load = try await base.load(batch)
+        let loads = try await base.load(Array(batches.prefix(Self.loadedMax)))
         if try await pause() { isStalled = true }
-        if isStalled { onDoubt(batch) }
-        return load
+        if isStalled { batches.forEach(onDoubt) }
+        return loads
     }
 
-    package func settle(_ settlement: Settlement) async throws -> Bool {
+    private static let loadedMax = 3
+
+    package func settle(_ settlements: [Settlement]) async throws -> [Bool] {
         do {
-            if try await pause() { onDoubt(settlement.batch) }
-            let isDone = try await base.settle(settlement)
-            if isDone { onSettle(settlement) }
+            if try await pause() { settlements.map(\.batch).forEach(onDoubt) }
+            let areDone = try await base.settle(settlements)
+            for (settlement, isDone) in zip(settlements, areDone) where isDone { onSettle(settlement) }
             try await pause()
-            held.withLock { $0[settlement.batch.key] = nil }
-            return isDone
+            held.withLock { held in
+                for settlement in settlements { held[settlement.batch.key] = nil }
+            }
+            return areDone
         } catch {
-            if !lifetime.isOver { onDoubt(settlement.batch) }
+            if !lifetime.isOver { settlements.map(\.batch).forEach(onDoubt) }
             throw error
         }
     }

@@ -196,4 +196,52 @@ import Testing
             #expect(try await fixture.store.settle(Settlement(batch, all: .accepted)))
         }
     }
+
+    @Test(arguments: Engine.allCases)
+    func `small batches are claimed, loaded and settled together, each by its own fence`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let devices = try await fixture.registerMany(2)
+            var pushes: [Push] = []
+            for number in 1...40 { pushes.append(try await fixture.push(body: "hello \(number)")) }
+            try await fixture.fanOut()
+            let claim = BatchClaim(burstsMax: 1, roomElsewhere: 1, lease: .seconds(60))
+            let burst = try await store.claimBatches(claim)
+            #expect(Set(burst.map(\.pushKey)) == Set(pushes.map(\.key)))
+            #expect(try await store.claimBatches(claim).isEmpty)
+            let loads = try await store.load(burst)
+            #expect(loads.map { $0?.push.key } == burst.map(\.pushKey))
+            #expect(loads.allSatisfy { $0?.recipients.map(\.device) == devices })
+            #expect(Set(loads.compactMap { $0?.push.content.body }).count == 40)
+            // The lease of one lapses, and another delivery worker has it.
+            #expect(try await store.settle(Settlement(handingBack: burst[7], at: fixture.clock.now)))
+            let again = try #require(try await store.claimBatches(claim).first)
+            #expect(again.key == burst[7].key)
+            let areSettled = try await store.settle(burst.map { Settlement($0, all: .accepted) })
+            #expect(areSettled == burst.map { $0.key != again.key })
+            #expect(try await store.settle([Settlement(again, all: .gone)]) == [true])
+            for push in pushes {
+                let expected: [Answer: Int] = push.key == again.pushKey ? [.gone: 2] : [.accepted: 2]
+                #expect(try await fixture.counts(of: push) == expected)
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases.filter { $0 != .memory })
+    func `no more content is loaded at once than is held for a burst`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            _ = try await fixture.registerMany(1)
+            let text = String(repeating: "x", count: 60_000)
+            for _ in 1...40 { _ = try await fixture.push(body: text) }
+            try await fixture.fanOut()
+            var open = try await fixture.store.claimBatches(
+                BatchClaim(burstsMax: 1, roomElsewhere: 1, lease: .seconds(60)))[...]
+            #expect(open.count == 40)
+            while !open.isEmpty {
+                let loads = try await fixture.store.load(Array(open))
+                #expect(!loads.isEmpty && loads.allSatisfy { $0?.push.content.body == text })
+                open = open.dropFirst(loads.count)
+            }
+        }
+    }
 }

@@ -20,7 +20,7 @@ import Testing
                         var batches: [Batch] = []
                         while true {
                             let more = try await node.claimBatches(
-                                BatchClaim(batchesMax: 3, roomElsewhere: .max, lease: .seconds(60)))
+                                BatchClaim(burstsMax: 3, roomElsewhere: .max, lease: .seconds(60)))
                             batches += more
                             if more.isEmpty { return batches }
                         }
@@ -115,7 +115,7 @@ import Testing
             _ = try await fixture.registerMany(3)
             let push = try await fixture.push()
             try await fixture.fanOut()
-            let claim = BatchClaim(batchesMax: 1, roomElsewhere: .max, lease: .seconds(10))
+            let claim = BatchClaim(burstsMax: 1, roomElsewhere: .max, lease: .seconds(10))
             let late = try #require(try await nodes[0].claimBatches(claim).first)
             fixture.clock.advance(by: .seconds(11))
             let batch = try #require(try await nodes[1].claimBatches(claim).first)

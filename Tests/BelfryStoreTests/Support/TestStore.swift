@@ -81,12 +81,15 @@ struct TestStore {
         }
     }
 
+    /// Claims batch by batch, however small they are.
     func claim(
         _ count: Int = 1, lanes: [Lane] = Lane.allCases, room: [Key<Platform>: Int] = [:], elsewhere: Int = .max,
         lease: Duration = .seconds(60)
     ) async throws -> [Batch] {
         try await store.claimBatches(
-            BatchClaim(batchesMax: count, lanes: lanes, room: room, roomElsewhere: elsewhere, lease: lease))
+            BatchClaim(
+                burstsMax: count, lanes: lanes, room: room, roomElsewhere: elsewhere, lease: lease,
+                burst: Burst(weightMax: 1)))
     }
 
     /// A batch of a push to all devices.

@@ -13,6 +13,10 @@ extension Connection: SQLConnection {
     func device(of platforms: [Key<Platform>], skipping count: Int) -> (device: Key<Device>, skipped: Int)? { nil }
 }
 
-extension Statement: SQLStatement {}
+extension Statement: SQLStatement {
+    func sendEach<each Value: SQLValue>(_ columns: repeat [each Value]) throws {
+        try send(repeat PostgresArray(each columns))
+    }
+}
 
 extension Row: SQLRow {}

@@ -37,8 +37,6 @@ final class PostgresWriteSession: WriteSession {
         Set(try prepared(PlatformStatements.hold).all(SQLKeys(platforms)) { Key($0.integer(0)) })
     }
 
-    func noteAccepted(_ push: Push) {}
-
     func unwrittenUse(_ account: QuotaAccount) -> Int? { sharedUse.unwrittenUse(account) }
 
     func countUse(_ account: QuotaAccount) throws -> Int { try db.quotaUse(account) }

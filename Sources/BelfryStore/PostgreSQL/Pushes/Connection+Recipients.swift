@@ -1,17 +1,60 @@
 import BelfryCore
 import PostgreSQL
 
+// What a burst needs, in a statement each.
+
 extension Connection {
-    func recipients(of batch: Batch) throws -> [Recipient] {
-        try prepared(PostgresTokenStatements.among).all(PostgresArray(batch.ready.map { batch.devices[$0] })) { row in
-            Recipient(device: Key(row.integer(0)), token: DeviceToken(bytes: row.blob(1)))
+    func pushes(_ keys: [Key<Push>], known: [Push?], keep: (Push, Int) -> Void) throws -> [PushLoading] {
+        let unread = zip(keys, known).filter { $0.1 == nil }.map(\.0)
+        var found: [PushLoading] = []
+        try prepared(PostgresBurstStatements.pushes).each(
+            PostgresArray(keys), PostgresArray(unread), Burst.contentBytesMax
+        ) { row in
+            found.append(try loading(row, known: known[found.count], keep))
+        }
+        return found
+    }
+
+    private func loading(_ row: Row, known: Push?, _ keep: (Push, Int) -> Void) throws -> PushLoading {
+        guard !row.isNull(0) else { return .gone }
+        if let known { return .found(known) }
+        guard let push = try readable({ try Push(row) }) else { return .damaged }
+        keep(push, row.pushBytes)
+        return .found(push)
+    }
+
+    func recipients(of batches: [Batch]) throws -> [[Recipient]] {
+        let ready = batches.map { batch in batch.ready.map { batch.devices[$0] } }
+        var tokens: [Key<Device>: DeviceToken] = [:]
+        try prepared(PostgresBurstStatements.tokens).each(PostgresArray(ready.joined())) { row in
+            tokens[Key(row.integer(0))] = DeviceToken(bytes: row.blob(1))
+        }
+        return ready.map { devices in
+            devices.compactMap { device in tokens[device].map { Recipient(device: device, token: $0) } }
         }
     }
 }
 
-enum PostgresTokenStatements {
+enum PostgresBurstStatements {
+    /// A row for each key, of NULLs where there is no such push. Of a push that is not among `$2` the content is left out;
+    /// no more rows come once so many bytes have.
+    static let pushes = """
+        SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms,
+               CASE WHEN is_read THEN content END, CASE WHEN is_read THEN audience END, platforms /* pushes.among */
+          FROM (SELECT push.id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content,
+                       audience, platforms, is_read, place, bytes, sum(bytes) OVER (ORDER BY place) AS total
+                  FROM (SELECT wanted.id, place, wanted.id = ANY ($2) AS is_read
+                          FROM unnest($1) WITH ORDINALITY AS wanted (id, place)) AS wanted
+                  LEFT JOIN push ON push.id = wanted.id
+                 CROSS JOIN LATERAL (
+                    SELECT CASE WHEN is_read THEN coalesce(octet_length(content) + octet_length(audience), 0) ELSE 0 END
+                           AS bytes) AS size) AS found
+         WHERE total - bytes < $3
+         ORDER BY place
+        """
+
     /// Looks each up in the primary key; see `PostgresDeviceStatements`.
-    static let among = """
+    static let tokens = """
         SELECT id, token /* tokens.among */ FROM device WHERE id = ANY ($1) AND reach + 0 > 0 ORDER BY id
         """
 }

@@ -19,14 +19,39 @@ extension PostgresWriteSession {
             .compactMap { try fanOut($0, on: platform) }
     }
 
+    /// The first statement leases as many as there would be if all were full. While they are small there is room for more,
+    /// and each further statement looks at eight times as many: what it looks at and has no room for is locked until the
+    /// commit.
     func leaseBatches(
-        in lane: Lane, on platform: Key<Platform>, dueBy: Instant, atMost limit: Int, until end: Instant, waiting: Bool
+        in lane: Lane, on platform: Key<Platform>, atMost count: Int, of burst: Burst, until end: Instant
     ) throws -> [Batch] {
-        let sql = waiting ? PostgresClaimStatements.allBatches : PostgresClaimStatements.batches
-        let claimed = try prepared(sql).all(lane.rawValue, platform, dueBy, limit, end) { row in
-            try ClaimedBatch(row, in: lane, on: platform, at: now)
+        var leased: [ClaimedBatch] = []
+        var (limit, room) = (count, count * burst.weightMax)
+        while room > 0 {
+            let more = try claim(
+                PostgresClaimStatements.batches, in: lane, on: platform, dueBy: now, limit, end, room, of: burst)
+            leased += more
+            room -= more.reduce(0) { $0 + $1.weight(in: burst) }
+            guard more.count == limit else { break }
+            limit *= 8
         }
-        return try claimed.sorted { ($0.dueAt, $0.key) < ($1.dueAt, $1.key) }.compactMap { try batch($0) }
+        return try leased.compactMap { try batch($0) }
+    }
+
+    func takeBatches(in lane: Lane, on platform: Key<Platform>, atMost limit: Int) throws -> [Batch] {
+        try claim(
+            PostgresClaimStatements.allBatches, in: lane, on: platform, dueBy: .distantFuture, limit, now, .max,
+            of: Burst()
+        ).compactMap { try batch($0) }
+    }
+
+    private func claim(
+        _ sql: String, in lane: Lane, on platform: Key<Platform>, dueBy: Instant, _ limit: Int, _ end: Instant,
+        _ room: Int, of burst: Burst
+    ) throws -> [ClaimedBatch] {
+        try prepared(sql).all(lane.rawValue, platform, dueBy, limit, end, room, burst.weightMax) { row in
+            try ClaimedBatch(row, in: lane, on: platform, at: now)
+        }.sorted { ($0.dueAt, $0.key) < ($1.dueAt, $1.key) }
     }
 }
 
@@ -68,37 +93,31 @@ enum PostgresClaimStatements {
          ORDER BY lane, platform_id
         """
 
-    /// Scans `batch_due`, and skips what another node is claiming.
-    static let batches = """
-        WITH due /* batches.claim */ AS MATERIALIZED (
-            SELECT id, due_at_ms FROM batch
-             WHERE is_open AND lane = $1 AND platform_id = $2 AND due_at_ms <= $3
-             ORDER BY due_at_ms, id
-             LIMIT $4
-               FOR UPDATE SKIP LOCKED)
-        UPDATE batch
-           SET due_at_ms = $5, attempt = attempt + 1, claim_count = claim_count + 1
-          FROM due
-         WHERE batch.id = due.id
-        RETURNING batch.id, push_id, attempt, claim_count, devices, answers, due.due_at_ms,
-                  coalesce(retry_at_ms, due.due_at_ms)
-        """
+    /// Scans `batch_due`, and passes over what another node is claiming.
+    static let batches = claim("/* batches.claim */", "FOR UPDATE SKIP LOCKED")
 
-    /// Like `batches`, but waits for those that are being claimed or settled, so that none is left out.
-    static let allBatches = """
-        WITH due /* platform_deletion.claim_batches */ AS MATERIALIZED (
-            SELECT id, due_at_ms FROM batch
+    /// As `batches`, but waits for those that are being claimed or settled: none is left behind.
+    static let allBatches = claim("/* platform_deletion.claim_batches */", "FOR UPDATE")
+
+    /// Leases of up to `$4` batches those for which there is room.
+    private static func claim(_ name: String, _ locking: String) -> String {
+        """
+        WITH candidate \(name) AS MATERIALIZED (
+            SELECT id, due_at_ms, least(greatest(length(answers), \(Burst.weightMin)), $7) AS weight FROM batch
              WHERE is_open AND lane = $1 AND platform_id = $2 AND due_at_ms <= $3
              ORDER BY due_at_ms, id
              LIMIT $4
-               FOR UPDATE)
+               \(locking)),
+        due AS MATERIALIZED (
+            SELECT id, due_at_ms, weight, sum(weight) OVER (ORDER BY due_at_ms, id) AS total FROM candidate)
         UPDATE batch
            SET due_at_ms = $5, attempt = attempt + 1, claim_count = claim_count + 1
           FROM due
-         WHERE batch.id = due.id
+         WHERE batch.id = due.id AND total - weight < $6
         RETURNING batch.id, push_id, attempt, claim_count, devices, answers, due.due_at_ms,
                   coalesce(retry_at_ms, due.due_at_ms)
         """
+    }
 
     /// Scans `fan_out_due`, and skips what another node is claiming.
     static let fanOuts = """

@@ -14,6 +14,12 @@ struct SQLiteStatement: SQLStatement {
 
     func send<each Value: SQLiteValue>(_ values: repeat each Value) throws { try run(repeat each values) }
 
+    func sendEach<each Value: SQLValue>(_ columns: repeat [each Value]) throws {
+        var count = 0
+        for column in repeat each columns { count = column.count }
+        for row in 0..<count { try run(repeat (each columns)[row]) }
+    }
+
     @discardableResult
     func run<each Value: SQLiteValue>(_ values: repeat each Value) throws -> Int {
         try bind(repeat each values)

@@ -118,8 +118,6 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
 
     func awaitMerge() { gains = nil }
 
-    func noteAccepted(_ push: Push) { pushes.keep(push) }
-
     func unwrittenUse(_ account: QuotaAccount) -> Int? {
         account.quota == .content ? account.application.map(contentUse.unwritten) : nil
     }

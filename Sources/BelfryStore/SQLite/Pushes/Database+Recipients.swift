@@ -5,9 +5,32 @@ extension Database {
     /// Finding a device costs about as much as skipping ten.
     private static let gapMax: Int64 = 8
 
-    /// The devices of a batch are close to one another when its push goes to most of a platform: then one range of the
-    /// table contains them, and reading a few others in between costs less than finding each.
-    func recipients(of batch: Batch) throws -> [Recipient] {
+    func pushes(_ keys: [Key<Push>], known: [Push?], keep: (Push, Int) -> Void) throws -> [PushLoading] {
+        let exists = try prepared(PushStatements.exists)
+        let read = try prepared(PushStatements.byKey)
+        var room = Burst.contentBytesMax
+        var found: [PushLoading] = []
+        for (key, known) in zip(keys, known) where room > 0 {
+            if let known {
+                found.append(try exists.first(key) { _ in .found(known) } ?? .gone)
+                continue
+            }
+            let loading = try read.first(key) { row -> PushLoading in
+                room -= row.pushBytes
+                guard let push = try readable({ try Push(row) }) else { return .damaged }
+                keep(push, row.pushBytes)
+                return .found(push)
+            }
+            found.append(loading ?? .gone)
+        }
+        return found
+    }
+
+    func recipients(of batches: [Batch]) throws -> [[Recipient]] { try batches.map { try recipients(of: $0) } }
+
+    /// Devices of a batch stand close to one another when its push goes to most of a platform: then one range of the
+    /// table holds them, and reading a few others in between costs less than finding each.
+    private func recipients(of batch: Batch) throws -> [Recipient] {
         let ready = batch.ready.map { batch.devices[$0] }
         guard let first = ready.first, let last = ready.last else { return [] }
         return last.rawValue - first.rawValue < Int64(ready.count) * Self.gapMax

@@ -34,14 +34,33 @@ extension SQLiteWriteSession {
         }
     }
 
-    /// Leases batches, the longest due first, and sets unreadable ones aside. There is no other node to wait for.
     func leaseBatches(
-        in lane: Lane, on platform: Key<Platform>, dueBy: Instant, atMost limit: Int, until end: Instant, waiting: Bool
+        in lane: Lane, on platform: Key<Platform>, atMost count: Int, of burst: Burst, until end: Instant
     ) throws -> [Batch] {
         let now = now
-        let due = try prepared(SQLiteClaimStatements.dueBatches).all(lane.rawValue, platform, dueBy, limit) { row in
-            try ClaimedBatch(row, in: lane, on: platform, at: now)
+        var due: [ClaimedBatch] = []
+        var room = count * burst.weightMax
+        try prepared(SQLiteClaimStatements.dueBatches).scan(lane.rawValue, platform, now) { row in
+            let claimed = try ClaimedBatch(row, in: lane, on: platform, at: now)
+            due.append(claimed)
+            room -= claimed.weight(in: burst)
+            return room > 0 ? .next : .stop
         }
+        return try lease(due, until: end)
+    }
+
+    /// There is no other node to wait for.
+    func takeBatches(in lane: Lane, on platform: Key<Platform>, atMost limit: Int) throws -> [Batch] {
+        let now = now
+        var due: [ClaimedBatch] = []
+        try prepared(SQLiteClaimStatements.dueBatches).scan(lane.rawValue, platform, Instant.distantFuture) { row in
+            due.append(try ClaimedBatch(row, in: lane, on: platform, at: now))
+            return due.count < limit ? .next : .stop
+        }
+        return try lease(due, until: now)
+    }
+
+    private func lease(_ due: [ClaimedBatch], until end: Instant) throws -> [Batch] {
         let lease = try prepared(SQLiteClaimStatements.leaseBatch)
         return try due.compactMap { claimed in
             try lease.run(end, claimed.key)
@@ -75,7 +94,6 @@ enum SQLiteClaimStatements {
           FROM batch
          WHERE is_open = true AND lane = ?1 AND platform_id = ?2 AND due_at_ms <= ?3
          ORDER BY due_at_ms, id
-         LIMIT ?4
         """
 
     static let leaseBatch = """

@@ -1,0 +1,54 @@
+import HTTP2Client
+import Outbound
+
+/// Batches of different messages as the requests of one HTTP/2 batch.
+struct FCMBurst {
+    private let messages: [FCMMessage]
+    private let requests: [Request]
+
+    private struct Request {
+        let message: Int
+        let token: [UInt8]
+    }
+
+    init(_ batches: [FCMBatch]) {
+        messages = batches.map(\.message)
+        requests = batches.enumerated().flatMap { message, batch in
+            batch.tokens.map { Request(message: message, token: $0) }
+        }
+    }
+
+    private init(messages: [FCMMessage], requests: [Request]) {
+        self.messages = messages
+        self.requests = requests
+    }
+
+    var count: Int { requests.count }
+
+    /// As requests that share all but their bodies.
+    func requests(project: String) -> HTTP2Batch {
+        var batch = HTTP2Batch(headers: [HTTP2Header("content-type", "application/json")], body: .own)
+        let path = "/v1/projects/\(project)/messages:send"
+        if let first = requests.first {
+            let message = messages[first.message]
+            let bodyBytes = message.head.count + first.token.count + 2 + message.tail.count
+            batch.reserve(requests: requests.count, bytesPerRequest: path.utf8.count + bodyBytes)
+        }
+        for request in requests {
+            batch.append { fields in
+                fields.write(path)
+                fields.end()
+                fields.write(messages[request.message].head)
+                fields.write(JSONText.quoted(request.token))
+                fields.write(messages[request.message].tail)
+                fields.end()
+            }
+        }
+        return batch
+    }
+
+    /// The requests at these places, to be sent again.
+    func picking(_ indices: [Int]) -> FCMBurst {
+        FCMBurst(messages: messages, requests: indices.map { requests[$0] })
+    }
+}
