@@ -33,6 +33,8 @@ package struct ProviderOptions: Sendable {
     package var fcm = FCMOptions()
     package var gcm = MulticastOptions()
     package var hms = MulticastOptions()
+    /// Whether Android apps find the receipt id in what they get through FCM or `gcm/send`.
+    package var sendsAndroidReceiptID = true
 
     package init() {}
 

@@ -41,6 +41,24 @@ import Testing
         #expect(beats.map(\.device) == [device.key] && beats.map(\.latency) == [.seconds(1)])
     }
 
+    /// Source: the iOS SDKs 1.3.3 and 1.4.0.
+    @Test func `old SDKs of iOS write types in capitals and have a name of their own for a trigger`() async throws {
+        let (server, device, push) = try await prepare()
+        let location = try await server.locate()
+        let geofence = try await server.fence([location], #","expiry_time":1600000000000"#)
+        let opened = event("x", device, push, at: "1500000001.250000")
+            .replacing("pcf_push_event_type_x", with: "PCF_PUSH_EVENT_TYPE_PUSH_NOTIFICATION_OPENED")
+        let triggered =
+            #"{"eventType":"PCF_PUSH_EVENT_TYPE_PUSH_GEOFENCE_LOCATION_TRIGGER","eventTime":"1500000002.5","#
+            + #""deviceUuid":"\#(device.uuid)","geofenceId":"\#(geofence)","locationId":"\#(location)"}"#
+        let beat = event("x", device, push, at: "1500000003.5")
+            .replacing("pcf_push_event_type_x", with: "PCF_PUSH_EVENT_TYPE_HEARTBEAT")
+        #expect(try await tell(server, opened, triggered, beat).status == 200)
+        #expect(try await server.store.counts(of: push.key) == [server.fcm.key: [.opened: 1, .heartbeat: 1]])
+        let triggers = try await server.store.geofenceTriggers(of: server.application.key, after: nil, limit: 9)
+        #expect(triggers.map(\.count) == [1])
+    }
+
     @Test func `a batch that is sent again counts once`() async throws {
         let (server, device, push) = try await prepare()
         let event = event("push_notification_received", device, push, at: "1500000000")

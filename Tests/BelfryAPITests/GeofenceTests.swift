@@ -61,8 +61,6 @@ import Testing
         (#"{"platform":"windows8"}"#, "platform is 'windows8', it has to be one of all, ios, android, android-fcm"),
         (#"{"data":"object"}"#, "data has to be an object, it is a string"),
         (#"{"data":{"android":"object"}}"#, "data.android has to be an object, it is a string"),
-        (#"{"data":{"android":{"a":{}}}}"#, "data.android.a has to be a string, it is an object"),
-        (#"{"data":{"androidFcm":{"a":[1]}}}"#, "data.androidFcm.a has to be a string, it is an array"),
         (#"{"data":{"ios":[]}}"#, "data.ios has to be an object, it is an array"),
         (#"{"data":{"ios":{"alertBody":1}}}"#, "data.ios.alertBody has to be a string, it is a number"),
         (#"{"data":{"ios":{"hasAction":"yes"}}}"#, "data.ios.hasAction has to be true or false, it is a string"),

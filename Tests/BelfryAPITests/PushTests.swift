@@ -70,7 +70,7 @@ import Testing
             ["i1", "a2"]
         ),
         (#"{"devices":["i1","i1","00000000-0000-0000-0000-000000000000","111-222-333444"]}"#, ["i1"]),
-        (#"{"devices":["i2"],"interactive-only":true}"#, []),
+        (#"{"devices":["i2"],"interactive-only":true}"#, ["i2"]),
         (#"{"devices":["other"]}"#, []),
         (#"{"devices":["dead"]}"#, ["dead"]),
         (#"{"platform":"all","unknown key":[{"a":1}]}"#, ["i1", "i2", "a1", "a2"]),
@@ -109,11 +109,26 @@ import Testing
         ]
     }
 
-    @Test func `android means GCM alone where there is a GCM platform`() async throws {
+    @Test(arguments: [
+        ("android", ["android", "android-fcm", "android-baidu"]), ("android-fcm", ["android-fcm"]),
+        ("android-baidu", ["android-baidu"]),
+    ])
+    func `android means the devices of every service that carries to them, and a service's name its own`(
+        name: String, expected: [String]
+    ) async throws {
         let server = try await TestServer()
         let gcm = try await server.store.create(NewPlatform.test(.android, of: server.application))
-        _ = try await server.push(#"{"message":{"body":"Hi"},"target":{"platforms":["android"]}}"#)
-        #expect(await server.store.pushes.first?.platformKeys == [gcm.key])
+        let baidu = try await server.store.create(NewPlatform.test(.androidBaidu, of: server.application))
+        let keys = ["android": gcm.key, "android-fcm": server.fcm.key, "android-baidu": baidu.key]
+        for (type, platform) in [("android", gcm), ("android-fcm", server.fcm), ("android-baidu", baidu)] {
+            let user = TestServer.User.raw(TestServer.User.basic(platform.uuid.uuidString, TestServer.secret))
+            _ = try await server.device("of \(type)".filter { $0 != " " }, on: user)
+        }
+        _ = try await server.push(#"{"message":{"body":"Hi"},"target":{"platforms":["\#(name)"]}}"#)
+        let push = try #require(await server.store.pushes.first)
+        #expect(Set(push.platformKeys) == Set(expected.compactMap { keys[$0] }))
+        let list = try await server.send(.get, "/v2/registrations?platform=\(name)", as: .sender)
+        #expect(list["totalRegistrations"] == .integer(Int64(expected.count)))
     }
 
     @Test func `a push to a few names goes before the broadcasts`() async throws {

@@ -1,3 +1,4 @@
+import BelfryAPI
 import BelfryCore
 import FoundationEssentials
 import HTTPTypes
@@ -58,6 +59,46 @@ import Testing
         #expect(try await topics(of: uuid, on: server) == ["c"])
         _ = try await server.device("t", on: .android)
         #expect(try await topics(of: uuid, on: server) == [])
+    }
+
+    /// As the iOS SDK sends it once its user has logged out: the app registers anew, and leaves out what is unset.
+    @Test func `a POST without a custom user id or an alias is of no user, and pushes to the last one pass by`()
+        async throws
+    {
+        var server = try await TestServer()
+        server.options.verifiesCustomUserIDs = false
+        let ada = #","custom_user_id":"Ada Lovelace","device_alias":"Ada's iPhone""#
+        let uuid = try await server.device(Self.token, on: .iPhone, ada)
+        #expect(try await server.send(.delete, "/v1/registration/\(uuid)", as: .iPhone).status == 204)
+        let reply = try await server.register(#"{"registration_token":"\#(Self.token)","os_version":"12.1"}"#)
+        #expect(reply["device_uuid"] == .string(uuid.uuidString.lowercased()))
+        #expect(reply["custom_user_id"] == .null)
+        #expect(reply["device_alias"] == .string(""))
+        _ = try await server.push(#"{"message":{"body":"Hi Ada"},"target":{"custom_user_ids":["Ada Lovelace"]}}"#)
+        let push = try #require(await server.store.pushes.last)
+        #expect(try await server.store.reached(by: push).isEmpty)
+    }
+
+    @Test func `a PUT without a custom user id or an alias leaves both as they are`() async throws {
+        var server = try await TestServer()
+        server.options.verifiesCustomUserIDs = false
+        let ada = #","custom_user_id":"Ada Lovelace","device_alias":"Ada's iPhone""#
+        let uuid = try await server.device(Self.token, on: .iPhone, ada)
+        let reply = try await server.send(
+            .put, "/v1/registration/\(uuid)", as: .iPhone, #"{"registration_token":"\#(Self.token)"}"#)
+        #expect(reply["custom_user_id"] == .string("Ada Lovelace"))
+        #expect(reply["device_alias"] == .string("Ada's iPhone"))
+    }
+
+    @Test func `a PUT without a token is for the token that the device has`() async throws {
+        let server = try await TestServer()
+        let uuid = try await server.device("t", on: .android, #","tags":["keep"]"#)
+        _ = try await server.send(.delete, "/v1/registration/\(uuid)", as: .android)
+        let reply = try await server.send(
+            .put, "/v1/registration/\(uuid)", as: .android, #"{"tags":{"subscribe":["new"]}}"#)
+        #expect(reply.status == 200)
+        #expect(reply["registration_token"] == .string("t") && reply["active"] == .bool(true))
+        #expect(try await topics(of: uuid, on: server) == ["keep", "new"])
     }
 
     @Test(arguments: [

@@ -54,17 +54,48 @@ import Testing
     @Test func `where there are other nodes, a guesser has this one's part of the tries`() async throws {
         let server = try await server([:], clock: ManualClock())
         server.requestLimiter?.take(NodeShare(nodes: 5))
-        let wrong: HTTPFields = [.authorization: TestServer.User.basic(server.ios.uuid.uuidString, "wrong")]
-        // Callers are known by their address, which takes a connection.
-        let statuses = try await server.app().test(.live) { client in
+        let wrong = TestServer.User.basic(server.ios.uuid.uuidString, "wrong")
+        #expect(try await Self.statuses(of: server, registering: [wrong, wrong, wrong]) == [401, 401, 429])
+    }
+
+    @Test func `a right platform secret passes beside a guesser at its address, who goes on waiting`() async throws {
+        let server = try await server([:], clock: ManualClock())
+        let wrong = TestServer.User.basic(server.ios.uuid.uuidString, "wrong")
+        let guesses = Array(repeating: wrong, count: 7)
+        let statuses = try await Self.statuses(
+            of: server, registering: guesses + [TestServer.User.iPhone.header(on: server)] + guesses)
+        #expect(statuses.prefix(7) == [401, 401, 401, 401, 401, 401, 429])
+        #expect(statuses[7] == 400)
+        #expect(statuses.last == 429)
+    }
+
+    @Test func `a right API key waits beside a guesser at its address, since it may be less than random`() async throws
+    {
+        let server = try await server([:], clock: ManualClock())
+        let wrong = TestServer.User.basic(server.application.uuid.uuidString, "wrong")
+        let right = TestServer.User.sender.header(on: server)
+        let headers = Array(repeating: wrong, count: 6) + [right]
+        let statuses = try await Self.statuses(of: server, headers, at: "/v1/push")
+        #expect(statuses == [401, 401, 401, 401, 401, 401, 429])
+    }
+
+    private static func statuses(of server: TestServer, registering headers: [String]) async throws -> [Int] {
+        try await statuses(of: server, headers, at: "/v1/registration")
+    }
+
+    /// The answers to empty requests. Callers are known by their address, which takes a connection.
+    private static func statuses(
+        of server: TestServer, _ headers: [String], at path: String
+    ) async throws -> [Int] {
+        try await server.app().test(.live) { client in
             var statuses: [Int] = []
-            for _ in 0..<3 {
-                let response = try await client.execute(uri: "/v1/registration", method: .post, headers: wrong)
+            for header in headers {
+                let fields: HTTPFields = [.authorization: header]
+                let response = try await client.execute(uri: path, method: .post, headers: fields)
                 statuses.append(response.status.code)
             }
             return statuses
         }
-        #expect(statuses == [401, 401, 429])
     }
 
     @Test func `a wrong secret takes nothing of the share`() async throws {

@@ -14,7 +14,8 @@ import Testing
     private static func payload(
         _ text: String, body: String? = nil, for use: AppleTokenUse = .app, receiptID: UUID? = nil
     ) throws -> IOSPayload {
-        try IOSPayload(Push.Content(body: body, apple: try push(text)), for: use, receiptID: receiptID)
+        try IOSPayload(
+            Push.Content(body: body, apple: try push(text)), for: use, receiptID: receiptID, sentAt: .distantPast)
     }
 
     private static func decoded(_ payload: IOSPayload) throws -> JSONValue {
@@ -231,10 +232,12 @@ import Testing
                 ] : ["aps": .object(type == .alert ? ["badge": .integer(1)] : [:]), "x": text]
             return Push.Content(body: nil, apple: try ApplePush(type: type, payload: payload))
         }
-        let frame = try IOSPayload(try content(0), for: use, receiptID: nil).bytes.count
-        #expect(try IOSPayload(try content(limit - frame), for: use, receiptID: nil).bytes.count == limit)
+        let frame = try IOSPayload(try content(0), for: use, receiptID: nil, sentAt: .distantPast).bytes.count
+        #expect(
+            try IOSPayload(try content(limit - frame), for: use, receiptID: nil, sentAt: .distantPast).bytes.count
+                == limit)
         let error = #expect(throws: InvalidInput.self) {
-            try IOSPayload(try content(limit - frame + 1), for: use, receiptID: nil)
+            try IOSPayload(try content(limit - frame + 1), for: use, receiptID: nil, sentAt: .distantPast)
         }
         #expect(
             error?.description

@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `the push that tells devices is a background update with the key at its root`() throws {
-        let payload = try IOSPayload(.geofenceUpdate, receiptID: nil)
+        let payload = try IOSPayload(.geofenceUpdate, receiptID: nil, sentAt: .distantPast)
         #expect(payload.isBackground)
         let text = String(decoding: payload.bytes, as: UTF8.self)
         #expect(text == #"{"aps":{"content-available":1},"pivotal.push.geofence_update_available":true}"#)

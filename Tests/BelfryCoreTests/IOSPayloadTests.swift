@@ -4,17 +4,31 @@ import Testing
 
 /// Source: PCF Push API, "Custom Fields for iOS Pushes" and "Complete Examples".
 @Suite struct IOSPayloadTests {
+    private static let sentAt = Instant(milliseconds: 1_500_000_000_000)
+
     private static func json(_ text: String) throws -> JSONValue {
         try JSONValue(json: text.utf8)
     }
 
     private static func payload(_ ios: String?, body: String? = nil, receiptID: UUID? = nil) throws -> IOSPayload {
         let custom = try ios.map { ["ios": try json($0)] } ?? [:]
-        return try IOSPayload(Push.Content(body: body, custom: custom), receiptID: receiptID)
+        return try IOSPayload(Push.Content(body: body, custom: custom), receiptID: receiptID, sentAt: Self.sentAt)
     }
 
     private static func decoded(_ payload: IOSPayload) throws -> JSONValue {
         try json(String(decoding: payload.bytes, as: UTF8.self))
+    }
+
+    @Test func `a heartbeat learns when it left, and shows nothing`() throws {
+        let payload = try Self.payload(
+            #"{"content-available":true,"extra":{"pcf.push.heartbeat.sentAt":1499999999999}}"#)
+        #expect(
+            try Self.decoded(payload)
+                == Self.json(
+                    #"{"aps":{"content-available":1},"pcf.push.heartbeat.sentAt":1499999999999,"#
+                        + #""pcf.push.heartbeat.sentToDeviceAt":"1500000000000"}"#))
+        #expect(payload.isBackground)
+        #expect(try IOSPayload(.heartbeat(sentAt: .zero), receiptID: nil, sentAt: Self.sentAt).isBackground)
     }
 
     // MARK: What goes where
@@ -64,7 +78,9 @@ import Testing
 
     @Test func `another platform's words are none of iOS's business`() throws {
         let content = Push.Content(body: "hello", custom: ["android": .string("whatever")])
-        #expect(try Self.decoded(IOSPayload(content, receiptID: nil)) == Self.json(#"{"aps":{"alert":"hello"}}"#))
+        #expect(
+            try Self.decoded(IOSPayload(content, receiptID: nil, sentAt: Self.sentAt))
+                == Self.json(#"{"aps":{"alert":"hello"}}"#))
     }
 
     @Test func `the same push makes the same bytes, and slashes stay as they are`() throws {
@@ -174,7 +190,7 @@ import Testing
         var custom: [String: JSONValue] = [:]
         if case .object(let members)? = message["custom"] { custom = members }
         let payload = try IOSPayload(
-            Push.Content(body: message["body"]?.stringValue, custom: custom), receiptID: nil)
+            Push.Content(body: message["body"]?.stringValue, custom: custom), receiptID: nil, sentAt: Self.sentAt)
         #expect(try Self.decoded(payload) == Self.json(expected))
     }
 }

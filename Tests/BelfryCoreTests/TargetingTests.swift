@@ -50,7 +50,7 @@ import Testing
 
     @Test func `a silent push shows nothing and goes as a background update`() throws {
         let payload = try IOSPayload(
-            .silent(["pivotal.push.geofence_update_available": .string("true")]), receiptID: nil)
+            .silent(["pivotal.push.geofence_update_available": .string("true")]), receiptID: nil, sentAt: .distantPast)
         #expect(payload.isBackground)
         #expect(
             String(decoding: payload.bytes, as: UTF8.self)

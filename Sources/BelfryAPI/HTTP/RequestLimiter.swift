@@ -44,13 +44,17 @@ package final class RequestLimiter: Sendable {
     /// Checks a caller's credentials, unless too many failed before; then throws a 429 without checking them.
     ///
     /// - Parameters:
-    ///   - name: the user that the caller claims to be; nil when that cannot be read.
-    ///   - check: returns nil when the credentials are wrong.
+    ///   - name: whom the caller takes itself for; nil when that cannot be read.
+    ///   - letsRightPass: whether right credentials are taken even while others wait at the address, so that only wrong
+    ///     ones get a 429. For secrets that nobody can guess, of callers who may share an address with a guesser.
+    ///   - check: nil when the credentials are wrong.
     package func judge<Name: Hashable, Known>(
-        _ name: Name?, of request: Request, _ context: APIContext, check: () async throws -> Known?
+        _ name: Name?, of request: Request, _ context: APIContext, letsRightPass: Bool = false,
+        check: () async throws -> Known?
     ) async throws -> Known? {
-        if isWatching.load(ordering: .relaxed) { try refuse(name, whileWaitingAt: address(of: request, context)) }
+        if !letsRightPass { try refuseWhileWaiting(name, request, context) }
         guard let known = try await check() else {
+            if letsRightPass { try refuseWhileWaiting(name, request, context) }
             note(name, failedAt: address(of: request, context))
             return nil
         }
@@ -85,6 +89,13 @@ package final class RequestLimiter: Sendable {
         let caller = options.proxies.caller(from: peer, request.headers)
         if caller == peer, request.headers[.xForwardedFor] != nil { reportStrayProxy(context) }
         return caller
+    }
+
+    private func refuseWhileWaiting(
+        _ name: (some Hashable)?, _ request: Request, _ context: APIContext
+    ) throws(APIError) {
+        guard isWatching.load(ordering: .relaxed) else { return }
+        try refuse(name, whileWaitingAt: address(of: request, context))
     }
 
     private func refuse(_ name: (some Hashable)?, whileWaitingAt address: NetworkAddress?) throws(APIError) {

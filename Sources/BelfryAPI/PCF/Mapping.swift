@@ -7,18 +7,15 @@ import NIOCore
 extension Registration {
     /// A body of the wire, validated.
     ///
-    /// - Parameter isNew: whether it came by POST, whose tags are the full set and whose `os` counts.
+    /// - Parameter isNew: whether it came by POST, whose tags and alias are all there is and whose `os` counts.
     init(
-        _ request: PCFv1.RegistrationRequest, isNew: Bool, customUserID: Change<String>, kind: PlatformKind
+        _ request: PCFv1.RegistrationRequest, isNew: Bool, token: DeviceToken, customUserID: Change<String>
     ) throws(InvalidInput) {
-        guard let token = request.registrationToken else {
-            throw InvalidInput(field: "registration_token", "is missing")
-        }
         var about = request.about
-        if !isNew { about.os = nil }
+        // An alias may be the user's name, which the iOS SDK leaves out after a logout.
+        if isNew { about.alias = about.alias ?? "" } else { about.os = nil }
         try self.init(
-            token: DeviceToken(token, for: kind), about: about, customUserID: customUserID,
-            topics: TopicChange(request.tags, isNew: isNew))
+            token: token, about: about, customUserID: customUserID, topics: TopicChange(request.tags, isNew: isNew))
     }
 }
 
@@ -71,7 +68,7 @@ extension Target {
             // A text that is not a UUID matches no device: it is ignored, and does not extend the push to everyone.
             devices: isByDevice ? target.devices.compactMap(UUID.init(uuidString:)) : nil, topics: target.topics,
             customUserIDs: target.customUserIDs, platforms: isByDevice ? nil : try target.kinds(),
-            isInteractiveOnly: target.isInteractiveOnly)
+            isInteractiveOnly: !isByDevice && target.isInteractiveOnly)
     }
 }
 

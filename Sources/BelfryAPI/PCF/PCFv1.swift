@@ -11,9 +11,9 @@ package enum PCFv1 {
         package var verifiesCustomUserIDs = true
         /// A push that is due sooner than this is sent at once instead of being scheduled.
         package var sendsImmediatelyWithin: Duration = .seconds(60)
-        /// The longest request body, in bytes.
-        package var bodyBytesMax = 1_048_576
-        /// An event that is reported later than this is not counted, since it may be a repeat.
+        /// The longest request body, in bytes: 4,096 custom user ids of 255 characters each fit beside the longest message.
+        package var bodyBytesMax = 1_310_720
+        /// An event of analytics that is told later than this is not counted, since it may be a repeat.
         package var eventsLateMax: Duration = .seconds(30 * 86_400)
         /// Shown to a person who is asked for a password.
         package var realm = "Belfry"

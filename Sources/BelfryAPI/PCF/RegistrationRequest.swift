@@ -6,8 +6,7 @@ extension PCFv1 {
         package private(set) var registrationToken: String?
         package private(set) var about = Device.About()
         package private(set) var tags: Tags?
-        /// As the app sent it: signed, unless the operator switched that off. `""` clears it, nil keeps the previous
-        /// one.
+        /// As the app sent it: signed, unless the operator switched that off. `""` clears; nil does so in a POST alone.
         package private(set) var customUserID: String?
 
         package enum Tags: Sendable, Hashable {

@@ -47,17 +47,32 @@ extension PCFv1 {
             _ request: Request, isNew: Bool, as uuid: UUID?, on platform: Platform
         ) async throws -> Response {
             let body = try RegistrationRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let customUserID = try await customUserID(body.customUserID, isNew: isNew, on: platform)
             let registration = try Registration(
-                body, isNew: isNew, customUserID: try await customUserID(body.customUserID, on: platform),
-                kind: platform.kind)
+                body, isNew: isNew, token: try await token(in: body, of: isNew ? nil : uuid, on: platform),
+                customUserID: customUserID)
             let device = try await store.register(registration, as: uuid, on: platform)
             registered.increment()
             return Response(json: device.json(kind: platform.kind))
         }
 
-        /// The custom user id, once its signature is verified. SDKs send `""` when there is none, signed or not.
-        private func customUserID(_ sent: String?, on platform: Platform) async throws -> Registration.Change<String> {
-            guard let sent else { return .keep }
+        /// The token that the body names. A PUT that names none is for the token its device has.
+        private func token(
+            in body: RegistrationRequest, of uuid: UUID?, on platform: Platform
+        ) async throws -> DeviceToken {
+            if let sent = body.registrationToken { return try DeviceToken(sent, for: platform.kind) }
+            guard let uuid, let token = try await store.device(uuid, on: platform.key)?.token else {
+                throw InvalidInput(field: "registration_token", "is missing")
+            }
+            return token
+        }
+
+        /// What the app wants to be known as, once its signature is checked. A body without an id means none in a POST: the
+        /// iOS SDK leaves it out when its user has logged out. In a PUT it leaves the id as it is.
+        private func customUserID(
+            _ sent: String?, isNew: Bool, on platform: Platform
+        ) async throws -> Registration.Change<String> {
+            guard let sent else { return isNew ? .clear : .keep }
             guard !sent.isEmpty else { return .clear }
             guard sent.utf16.count <= Registration.customUserIDCharactersMax else {
                 throw InvalidInput(

@@ -24,7 +24,13 @@ package enum JSONValue: Hashable, Sendable {
 
     package var isNull: Bool { self == .null }
 
-    /// The type's name in error messages.
+    /// As a string: a text as it is, anything else as it is written in JSON.
+    package var flat: String {
+        if case .string(let text) = self { return text }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    /// The name a caller knows the type by, for error messages.
     package var typeName: String {
         switch self {
         case .null: "null"

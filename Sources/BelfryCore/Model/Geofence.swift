@@ -116,12 +116,11 @@ package enum GeofencePlatform: String, Sendable, Hashable, CaseIterable {
     case all, ios, android
     case androidFCM = "android-fcm"
 
-    /// `android` means all Android devices, whichever service delivers to them.
     package func includes(_ kind: PlatformKind) -> Bool {
         switch self {
         case .all: true
         case .ios: kind == .ios
-        case .android: [.android, .androidFCM, .androidBaidu].contains(kind)
+        case .android: PlatformKind.android.meaning.contains(kind)
         case .androidFCM: kind == .androidFCM
         }
     }

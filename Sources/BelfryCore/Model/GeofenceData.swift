@@ -61,22 +61,14 @@ package struct GeofenceData: Sendable, Hashable {
         return value
     }
 
-    /// Android SDKs read a map of strings, and nothing else.
+    /// Android SDKs read a map of strings, and nothing else; so each value is written as one, as those of pushes are.
     private static func flat(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
         var flat: [String: JSONValue] = [:]
         for (key, value) in try members(of: value, field: field) {
             guard key != "PCF_GEOFENCE_ID" else {
                 throw InvalidInput(field: "\(field).\(key)", "is reserved: the SDK writes it")
             }
-            switch value {
-            case .null: break
-            case .string: flat[key] = value
-            case .bool(let bool): flat[key] = .string(bool ? "true" : "false")
-            case .integer(let integer): flat[key] = .string(String(integer))
-            case .number(let number): flat[key] = .string(String(number))
-            case .array, .object:
-                throw InvalidInput(field: "\(field).\(key)", "has to be a string, it is \(value.typeName)")
-            }
+            if !value.isNull { flat[key] = .string(value.flat) }
         }
         return .object(flat)
     }

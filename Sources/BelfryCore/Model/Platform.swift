@@ -70,6 +70,10 @@ package enum PlatformKind: Sendable, Hashable {
         self = kind
     }
 
+    /// The kinds that are meant by this name. `android` is all Android devices, whatever carries to them; the names of its
+    /// services mean these alone. Source: PCF Push API, "Push a message"; its newer pages have names for the services.
+    package var meaning: Set<PlatformKind> { self == .android ? [.android, .androidFCM, .androidBaidu] : [self] }
+
     package var isApple: Bool {
         if case .apple = self { true } else { false }
     }

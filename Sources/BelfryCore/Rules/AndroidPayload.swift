@@ -14,11 +14,8 @@ package struct AndroidPayload: Sendable, Hashable {
     /// Messages for the SDK and not for its user. Source: PCF Push client SDKs, which ignore these keys when there is a
     /// text for the user.
     private static let silentKeys: Set = [
-        heartbeat, "pivotal.push.geofence_update_available", "pivotal.push.geofence_update_json",
+        HeartbeatPush.sentAtKey, "pivotal.push.geofence_update_available", "pivotal.push.geofence_update_json",
     ]
-
-    private static let heartbeat = "pcf.push.heartbeat.sentAt"
-    private static let heartbeatToDevice = "pcf.push.heartbeat.sentToDeviceAt"
 
     /// - Parameters:
     ///   - receiptID: nil leaves it out; client SDKs look for it.
@@ -36,7 +33,7 @@ package struct AndroidPayload: Sendable, Hashable {
             data[key] = value.flat
         }
         if data["message"] == nil { data["message"] = content.body }
-        if data[Self.heartbeat] != nil { data[Self.heartbeatToDevice] = String(sentAt.milliseconds) }
+        if data[HeartbeatPush.sentAtKey] != nil { data[HeartbeatPush.sentToDeviceAtKey] = String(sentAt.milliseconds) }
         data["receiptId"] = receiptID?.lowercased
         self.data = data
         collapseKey = members["collapse_key"].flatMap { $0.isNull ? nil : $0.flat }
@@ -84,13 +81,5 @@ extension Push.Content {
             return ("message.custom.\(key)", members)
         }
         return ("message.custom.android", [:])
-    }
-}
-
-extension JSONValue {
-    /// The string form: a text as it is, anything else as JSON.
-    fileprivate var flat: String {
-        if case .string(let text) = self { return text }
-        return String(decoding: encoded, as: UTF8.self)
     }
 }

@@ -16,8 +16,11 @@ package struct IOSPayload: Sendable, Hashable {
     /// - Parameters:
     ///   - use: the use of the tokens that the payload is sent to.
     ///   - receiptID: goes to the root of the payload, where the client SDKs look for it; nil leaves it out.
-    /// - Throws: `InvalidInput` when a field has the wrong type, a key is reserved, or the whole exceeds APNs' limit.
-    package init(_ content: Push.Content, for use: AppleTokenUse = .app, receiptID: UUID?) throws(InvalidInput) {
+    ///   - sentAt: when the message leaves, which is told to devices that measure the way by heartbeats.
+    /// - Throws: `InvalidInput` when a field has the wrong type, a key is reserved, or the whole is over APNs' limit.
+    package init(
+        _ content: Push.Content, for use: AppleTokenUse = .app, receiptID: UUID?, sentAt: Instant
+    ) throws(InvalidInput) {
         if let apple = content.apple {
             type = apple.type
             bytes = try Self.root(of: apple, body: content.body, receiptID: receiptID).encoded
@@ -30,6 +33,9 @@ package struct IOSPayload: Sendable, Hashable {
         var root = try Self.extra(custom["extra"])
         root["aps"] = .object(aps)
         if let receiptID { root["receiptId"] = .string(receiptID.lowercased) }
+        if root[HeartbeatPush.sentAtKey] != nil {
+            root[HeartbeatPush.sentToDeviceAtKey] = .string(String(sentAt.milliseconds))
+        }
         bytes = JSONValue.object(root).encoded
         let isSilent = aps["alert"] == nil && aps["badge"] == nil && aps["sound"] == nil
         type = isSilent && aps["content-available"] == .integer(1) ? .background : .alert

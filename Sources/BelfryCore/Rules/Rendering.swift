@@ -16,7 +16,7 @@ extension Push.Content {
         if !kinds.contains(where: \.isApple) { try IOSPayload.checkTypes(of: self) }
         for kind in PlatformKind.allCases where kinds.contains(kind) {
             switch kind {
-            case .apple(let use): _ = try IOSPayload(self, for: use, receiptID: receiptID)
+            case .apple(let use): _ = try IOSPayload(self, for: use, receiptID: receiptID, sentAt: .distantFuture)
             case .android, .androidFCM, .androidBaidu, .huawei, .amazon:
                 _ = try AndroidPayload(self, kind: kind, receiptID: receiptID, sentAt: .distantFuture)
             case .windows8: _ = try Windows8Payload(self)

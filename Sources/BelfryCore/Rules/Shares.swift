@@ -36,7 +36,7 @@ package struct ShareLimit: Sendable, Hashable {
     package static let standard: [Share: ShareLimit] = [
         .streams: ShareLimit(each: 32, total: 256), .searches: ShareLimit(each: 2, total: 16),
         .exports: ShareLimit(each: 4, total: 32), .batches: ShareLimit(each: 4, total: 32),
-        .tests: ShareLimit(each: 4, total: 32), .uploads: ShareLimit(each: 16 << 10, total: 256 << 10),
+        .tests: ShareLimit(each: 4, total: 32), .uploads: ShareLimit(each: 20 << 10, total: 256 << 10),
     ]
 }
 

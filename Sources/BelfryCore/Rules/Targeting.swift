@@ -6,10 +6,7 @@ extension Target {
     /// The platforms the target selects.
     package func platforms(of all: [Platform]) -> [Platform] {
         guard let platforms else { return all }
-        var kinds = Set(platforms)
-        // Old senders know `android` only, and mean the application's Android devices whichever service delivers to
-        // them.
-        if kinds.contains(.android), !all.contains(where: { $0.kind == .android }) { kinds.insert(.androidFCM) }
+        let kinds = Set(platforms.flatMap(\.meaning))
         return all.filter { kinds.contains($0.kind) }
     }
 

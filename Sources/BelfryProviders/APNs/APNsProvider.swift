@@ -101,7 +101,8 @@ struct APNsProvider: DrainableProvider {
     }
 
     private func makeBatch(_ push: Push, _ recipients: [Recipient]) throws -> APNsBatch {
-        let payload = try IOSPayload(push.content, for: use, receiptID: options.sendsReceiptID ? push.receiptID : nil)
+        let payload = try IOSPayload(
+            push.content, for: use, receiptID: options.sendsReceiptID ? push.receiptID : nil, sentAt: clock.now)
         let apple = push.content.apple
         let message = try APNsMessage(
             topic: topic, pushType: APNsPushType(payload.type), priority: apple?.priority.map(APNsPriority.init),
@@ -117,7 +118,7 @@ struct APNsProvider: DrainableProvider {
 
     /// A channel that stores nothing takes no expiry, so a push that names none has none.
     private func makeBroadcast(_ push: Push, _ recipients: [Recipient]) throws -> APNsBroadcast {
-        let payload = try IOSPayload(push.content, for: use, receiptID: nil)
+        let payload = try IOSPayload(push.content, for: use, receiptID: nil, sentAt: clock.now)
         let apple = push.content.apple
         return try APNsBroadcast(
             bundleID: topic, priority: apple?.priority.map(APNsPriority.init) ?? .immediate,

@@ -9,11 +9,13 @@ struct FCMProvider: DrainableProvider {
     private let client: FCMClient
     private let kind: PlatformKind
     private let options: FCMOptions
+    private let sendsReceiptID: Bool
     private let clock: any WallClock
     private let logger: Logger
 
     init(_ platform: Platform, _ credentials: FCMPlatformCredentials, with dependencies: ProviderDependencies) throws {
         options = dependencies.options.fcm
+        sendsReceiptID = dependencies.options.sendsAndroidReceiptID
         kind = platform.kind
         clock = dependencies.clock
         logger = dependencies.logger
@@ -33,19 +35,13 @@ struct FCMProvider: DrainableProvider {
 
     func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
         let now = clock.now
-        var outcomes = [[Outcome]](repeating: [], count: pushes.count)
-        var batches: [FCMBatch] = []
-        var places: [Int] = []
-        for (place, part) in pushes.enumerated() {
-            do {
-                let message = try FCMMessage(part.push, on: kind, now: now)
-                batches.append(FCMBatch(message: message, tokens: part.recipients.map(\.token.bytes)))
-                places.append(place)
-            } catch {
-                logger.error(
-                    "push cannot be rendered for FCM", metadata: ["push.key": "\(part.push.key)", "error": "\(error)"])
-                outcomes[place] = part.recipients.map { _ in .refused(.other) }
-            }
+        let message: FCMMessage
+        do {
+            message = try FCMMessage(push, on: kind, now: now, sendsReceiptID: sendsReceiptID)
+        } catch {
+            logger.error(
+                "push cannot be rendered for FCM", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
+            return recipients.map { _ in .refused(.other) }
         }
         let isUrgent = pushes.contains { $0.push.lane == .urgent }
         let answers = await client.send(batches, urgent: isUrgent, deadline: options.deadline)
@@ -85,14 +81,18 @@ extension FCMAnswer {
 
 extension FCMMessage {
     /// What the system shows, and the data for the app; for what is no word to a user the data alone.
-    init(_ push: Push, on kind: PlatformKind, now: Instant) throws {
-        let payload = try AndroidPayload(push.content, kind: kind, receiptID: push.receiptID, sentAt: now)
+    ///
+    /// Apps of type `android` have an SDK of GCM's time, which is given its data only when there is nothing for the system to show.
+    init(_ push: Push, on kind: PlatformKind, now: Instant, sendsReceiptID: Bool) throws {
+        let payload = try AndroidPayload(
+            push.content, kind: kind, receiptID: sendsReceiptID ? push.receiptID : nil, sentAt: now)
+        let notice = kind == .android ? nil : payload.notice
         try self.init(
-            notification: payload.notice.map { FCMNotification(body: $0) }, data: payload.data,
+            notification: notice.map { FCMNotification(body: $0) }, data: payload.data,
             android: FCMAndroid(
                 collapseKey: payload.collapseKey, priority: payload.isSilent ? .normal : .high,
                 timeToLive: push.secondsToLive(at: now, max: Self.secondsMax),
                 // A second copy takes the place of the first. A collapse key would do so too, but FCM limits those.
-                tag: payload.notice.map { _ in push.receiptID.lowercased }))
+                tag: notice.map { _ in push.receiptID.lowercased }))
     }
 }

@@ -8,10 +8,12 @@ struct GCMProvider: PostingProvider {
     private let client: GCMClient
     private let kind: PlatformKind
     private let options: MulticastOptions
+    private let sendsReceiptID: Bool
     private let clock: any WallClock
 
     init(_ platform: Platform, _ credentials: GCMPlatformCredentials, with dependencies: ProviderDependencies) throws {
         options = dependencies.options.gcm
+        sendsReceiptID = dependencies.options.sendsAndroidReceiptID
         kind = platform.kind
         clock = dependencies.clock
         inFlight = InFlightDevices(devicesMax: options.devicesMax, logger: dependencies.logger)
@@ -23,7 +25,7 @@ struct GCMProvider: PostingProvider {
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
         let sentAt = clock.now
-        let message = try GCMMessage(push, on: kind, now: sentAt)
+        let message = try GCMMessage(push, on: kind, now: sentAt, sendsReceiptID: sendsReceiptID)
         let answers = await client.send(message, to: recipients.map(\.token.bytes), within: options.deadline)
         return answers.map { Outcome($0, kind: kind, sentAt: sentAt) }
     }
@@ -38,8 +40,9 @@ struct GCMProvider: PostingProvider {
 }
 
 extension GCMMessage {
-    init(_ push: Push, on kind: PlatformKind, now: Instant) throws {
-        let payload = try AndroidPayload(push.content, kind: kind, receiptID: push.receiptID, sentAt: now)
+    init(_ push: Push, on kind: PlatformKind, now: Instant, sendsReceiptID: Bool) throws {
+        let payload = try AndroidPayload(
+            push.content, kind: kind, receiptID: sendsReceiptID ? push.receiptID : nil, sentAt: now)
         try self.init(
             data: payload.data, collapseKey: payload.collapseKey,
             timeToLive: push.secondsToLive(at: now, max: Self.secondsMax), isHighPriority: !payload.isSilent)

@@ -8,6 +8,7 @@ package struct ListenerConfiguration: Sendable {
     /// `<prefix>.port`, 0...65535; 0 takes any free one.
     package var port: Int
     /// `<prefix>.tls.certificate` and `<prefix>.tls.key`, paths; without both the listener speaks plain HTTP.
+    /// `<prefix>.tls.version.max`, `1.2` or `1.3`, default `1.3`.
     package var tls: TLSFiles?
 
     init(_ settings: Settings, prefix: String, port fallback: Int) {
@@ -15,8 +16,10 @@ package struct ListenerConfiguration: Sendable {
         port = settings.int("\(prefix).port", default: fallback, in: 0...65_535)
         let certificate = settings.optionalString("\(prefix).tls.certificate")
         let key = settings.optionalString("\(prefix).tls.key")
+        let versionMax = settings.choice("\(prefix).tls.version.max", default: TLSFiles.VersionMax.tls13)
         switch (certificate, key) {
-        case (let certificate?, let key?): tls = TLSFiles(certificate: certificate.absolutePath, key: key.absolutePath)
+        case (let certificate?, let key?):
+            tls = TLSFiles(certificate: certificate, key: key, versionMax: versionMax)
         case (nil, nil): break
         default: settings.note("\(prefix).tls.certificate and \(prefix).tls.key go together, only one of them is set")
         }

@@ -154,9 +154,9 @@ package struct StorageConfiguration: Sendable {
     package var databaseName: String { databaseURL == nil ? databaseFile : "that database.url names" }
 
     init(_ settings: Settings) {
-        directory = settings.string("data.directory", default: "belfry-data").absolutePath
-        keyRingFile = settings.optionalString("key.ring.file")?.absolutePath ?? directory + "/key-ring"
-        migrates = settings.bool("database.migrate", default: true)
+        directory = settings.string("data.directory", default: "belfry-data")
+        keyRingFile = settings.optionalString("key.ring.file") ?? directory + "/key-ring"
+        migrates = settings.bool("database.migrate", default: true, oldName: "liquibase_runMigrations")
         databaseURL = settings.optionalString("database.url")
         if let url = databaseURL, !url.hasPrefix("postgres://"), !url.hasPrefix("postgresql://") {
             databaseURL = settings.fault("database.url", "has to begin with postgres://", nil)

@@ -80,6 +80,8 @@ extension ProviderOptions {
     init(_ settings: Settings) {
         self.init()
         proxies = ProxyPlan(settings)
+        sendsAndroidReceiptID = settings.bool(
+            "android.send.receipt", default: true, oldName: "push_gcm_sendReceipt")
         apns = APNsOptions(settings)
         posting = PostingOptions(settings)
         fcm = FCMOptions(settings)

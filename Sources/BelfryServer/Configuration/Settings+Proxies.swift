@@ -21,7 +21,8 @@ extension ProxyPlan {
         switch family {
         case .apns: [(.socks5, "push_apns_socksProxy")]
         case .gcm: [(.socks5, "push_gcm_socksProxy"), (.http, "push_gcm_httpProxy")]
-        case .fcm: [(.socks5, "push_fcm_socksProxy"), (.http, "push_fcm_httpProxy")]
+        // The older versions of PCF spoke to Google through these alone.
+        case .fcm: [(.socks5, "push_fcm_socksProxy"), (.http, "push_fcm_httpProxy")] + oldNames(of: .gcm)
         default: []
         }
     }

@@ -16,7 +16,7 @@ final class Settings {
 
     init(_ reader: ConfigReader, environment: [String: String]) {
         self.reader = reader
-        oldNames = environment.filter { $0.key.hasPrefix("push_") }
+        oldNames = environment.filter { OldNames.isOld($0.key) }
     }
 
     func string(_ key: String, default fallback: String, oldName: String? = nil) -> String {
@@ -99,8 +99,10 @@ final class Settings {
         }
     }
 
-    /// Adds a fault in a combination of settings that are valid individually.
-    func note(_ fault: String) { faults.append(fault) }
+    /// Notes what is wrong between settings that are each right; once, whoever finds it.
+    func note(_ fault: String) {
+        if !faults.contains(fault) { faults.append(fault) }
+    }
 
     func fault<Value>(_ key: String, _ problem: String, _ fallback: Value) -> Value {
         faults.append("\(key) \(problem)")

@@ -7,10 +7,18 @@ import NIOSSL
 package struct TLSFiles: Sendable, Hashable {
     package let certificate: String
     package let key: String
+    package let versionMax: VersionMax
 
-    package init(certificate: String, key: String) {
+    /// The highest version of TLS that the listener speaks.
+    package enum VersionMax: String, Sendable, Hashable, CaseIterable {
+        case tls12 = "1.2"
+        case tls13 = "1.3"
+    }
+
+    package init(certificate: String, key: String, versionMax: VersionMax = .tls13) {
         self.certificate = certificate
         self.key = key
+        self.versionMax = versionMax
     }
 
     /// Identifies the state of the files; it changes whenever they do.
@@ -43,6 +51,7 @@ package struct TLSFiles: Sendable, Hashable {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(privateKey))
         configuration.minimumTLSVersion = .tlsv12
+        configuration.maximumTLSVersion = versionMax == .tls12 ? .tlsv12 : .tlsv13
         configuration.applicationProtocols = ["http/1.1"]
         guard let context = try? NIOSSLContext(configuration: configuration) else {
             throw TLSFault.mismatch(self)

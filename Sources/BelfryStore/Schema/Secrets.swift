@@ -31,12 +31,13 @@ struct Secrets: Sendable {
         }
     }
 
-    /// The hash of a token in SQLite's index: the token itself is compared too.
-    func hash(ofToken bytes: [UInt8]) -> Int64 { Int64(bitPattern: tokenHash.hash(bytes)) }
+    /// What SQLite's index of tokens holds for a token: what it identifies is compared too.
+    func hash(of token: DeviceToken) -> Int64 { Int64(bitPattern: tokenHash.hash(token.identity)) }
 
-    /// The hash of a token in PostgreSQL's index: so long that two tokens never share it.
+    /// What PostgreSQL's index of tokens holds for a token: so long that two installations never share it.
     func hash(_ token: DeviceToken) -> UUID {
-        let halves = (tokenHash.hash(token.bytes).bigEndian, secondTokenHash.hash(token.bytes).bigEndian)
+        let identity = token.identity
+        let halves = (tokenHash.hash(identity).bigEndian, secondTokenHash.hash(identity).bigEndian)
         return withUnsafeBytes(of: halves) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 }

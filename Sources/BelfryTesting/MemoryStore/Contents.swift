@@ -46,7 +46,12 @@ package struct Contents: Sendable {
 
     package struct Address: Hashable, Sendable {
         package let platform: Key<Platform>
-        package let token: DeviceToken
+        private let identity: [UInt8]
+
+        package init(platform: Key<Platform>, token: DeviceToken) {
+            self.platform = platform
+            identity = token.identity
+        }
     }
 
     package struct PushRow: Sendable {

@@ -62,7 +62,8 @@ public struct FCMRejection: Sendable, Hashable {
     /// Whether FCM says that the token is none. It also says so where the whole message is wrong: no reason to prune.
     public var isAboutToken: Bool {
         code == .invalidArgument
-            && (fields.contains("message.token") || message.contains("not a valid FCM registration token"))
+            && (fields.contains("message.token") || fields.contains("message.fid")
+                || message.contains("not a valid FCM registration token"))
     }
 }
 

@@ -1,11 +1,57 @@
 /// One message and the devices it goes to.
 public struct FCMBatch: Sendable {
     public let message: FCMMessage
-    /// Registration tokens, as the apps gave them.
+    /// Registration tokens or Firebase Installation IDs, as the apps gave them.
     public let tokens: [[UInt8]]
 
     public init(message: FCMMessage, tokens: [[UInt8]]) {
         self.message = message
         self.tokens = tokens
+    }
+
+    /// The batch as requests that share all but the token in the body.
+    func requests(project: String) -> HTTP2Batch {
+        var batch = HTTP2Batch(
+            headers: [HTTP2Header("content-type", "application/json")], body: .own)
+        let path = "/v1/projects/\(project)/messages:send"
+        let tokenBytes = (tokens.first?.count ?? 0) + 2
+        batch.reserve(
+            requests: tokens.count,
+            bytesPerRequest: path.utf8.count + Self.tokenHead.count + tokenBytes + message.tail.count)
+        for token in tokens {
+            batch.append { fields in
+                fields.write(path)
+                fields.end()
+                fields.write(token.isFCMInstallationID ? Self.installationHead : Self.tokenHead)
+                fields.write(JSONText.quoted(token))
+                fields.write(message.tail)
+                fields.end()
+            }
+        }
+        return batch
+    }
+
+    /// What stands before an address of either kind.
+    private static let tokenHead = Array(#"{"message":{"token":"#.utf8)
+    private static let installationHead = Array(#"{"message":{"fid":"#.utf8)
+
+    func picking(_ indices: [Int]) -> FCMBatch {
+        FCMBatch(message: message, tokens: indices.map { tokens[$0] })
+    }
+}
+
+extension [UInt8] {
+    /// Whether this is a Firebase Installation ID: 17 bytes in base64url, the first of which begins with the bits 0111.
+    /// Tokens are longer.
+    ///
+    /// Source: the random FID generators of the Firebase Installations SDKs; firebase-admin-go#765 for `message.fid`.
+    var isFCMInstallationID: Bool {
+        guard count == 22, let first, UInt8(ascii: "c")...UInt8(ascii: "f") ~= first else { return false }
+        return allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
+            default: false
+            }
+        }
     }
 }

@@ -9,8 +9,7 @@ import FoundationEssentials
 ///
 /// Source: Firebase, REST reference, `projects.messages`; "About FCM messages" for sizes and reserved keys.
 public struct FCMMessage: Sendable, Hashable {
-    /// What stands before and after the token.
-    let head: [UInt8]
+    /// What stands after the token.
     let tail: [UInt8]
 
     /// Of all keys and values that a device gets.
@@ -30,7 +29,6 @@ public struct FCMMessage: Sendable, Hashable {
         if let seconds = android.timeToLive, !(0...Self.secondsMax ~= seconds) { throw .timeToLive(seconds) }
         let bytes = data.reduce(notification?.bytes ?? 0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
         guard bytes <= Self.bytesMax else { throw .tooLarge(bytes: bytes) }
-        head = Array(#"{"message":{"token":"#.utf8)
         let parts = Parts(
             notification: notification, data: data.isEmpty ? nil : data, android: android.isEmpty ? nil : android)
         let encoder = JSONEncoder()

@@ -25,14 +25,15 @@ struct SimulateAPNs: AsyncParsableCommand {
     @Option(help: "The port of the management of broadcast channels; 0 takes any free one.") var channelsPort: Int?
     @Option(help: ArgumentHelp("Write the CA certificate to trust here.", valueName: "ca.pem")) var caOut: String?
     @Option(help: ArgumentHelp("Write a signing key that is known here.", valueName: "key.p8")) var keyOut: String?
-    @Option(help: ArgumentHelp("Keep `tokens` or `everything` that arrives.", valueName: "detail")) var ledger =
-        "tokens"
+    @Option(help: ArgumentHelp("What to keep of each message: totals, tokens or payloads.", valueName: "detail"))
+    var ledger = Ledger.Detail.tokens
     @Option(help: "How long each answer takes, in milliseconds.") var latency = 0
 
     func run() async throws {
         var configuration = APNsSimulator.Configuration()
         configuration.listening.port = port
         configuration.listening.controlPort = controlPort
+        configuration.listening.ledgerDetail = ledger
         let key = APNsSimulator.IssuedKey()
         if keyOut != nil { configuration.authentication = .tokens([key.known]) }
         configuration.listening.authority = try CertificateAuthority()
@@ -58,4 +59,8 @@ struct SimulateAPNs: AsyncParsableCommand {
         if keyOut != nil { configuration.keys = [key.known] }
         return try await APNsChannelsSimulator.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
     }
+}
+
+extension Ledger.Detail: ExpressibleByArgument {
+    public static var allValueStrings: [String] { [totals, tokens, payloads].map(\.rawValue) }
 }

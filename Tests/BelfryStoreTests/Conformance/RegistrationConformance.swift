@@ -43,6 +43,36 @@ import Testing
         }
     }
 
+    private static let installation = "fEk9VyTYRuq8_J-Pz3Hl0a"
+
+    /// Source: pigeon#304: once a Firebase Installation ID is used, the token of that device no longer works.
+    @Test(arguments: Engine.allCases)
+    func `an installation that registers its ID keeps its device, which loses the token`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let token = "\(Self.installation):APA91bHun4MxP5egoKMwt2KZFBaFUH"
+            let old = try await fixture.register(token, topics: .replace(["t"]), user: .set("Kim"))
+            let other = try await fixture.register("\(Self.installation):else", topics: .replace(["t"]))
+            let new = try await fixture.register(Self.installation)
+            #expect(new.key == old.key && other.key != old.key)
+            #expect(new.token == DeviceToken(bytes: Array(Self.installation.utf8)))
+            #expect(new.customUserID == "Kim")
+            #expect(try await fixture.devices(.active) == [old.key, other.key].sorted())
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `an ID that another device registers takes that installation's token from its holder`(engine: Engine)
+        async throws
+    {
+        try await TestStore.play(on: engine) { fixture in
+            let named = try await fixture.register("a")
+            let holder = try await fixture.register("\(Self.installation):APA91bHun4MxP5egoKMwt2KZFBaFUH")
+            #expect(try await fixture.register(Self.installation, as: named.uuid).key == named.key)
+            let evicted = try #require(try await fixture.store.device(holder.uuid, on: fixture.platform.key))
+            #expect(evicted.token == nil && !evicted.isActive)
+        }
+    }
+
     @Test(arguments: Engine.allCases)
     func `a UUID takes the token from the device that had it`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in

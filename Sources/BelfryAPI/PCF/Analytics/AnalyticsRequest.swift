@@ -83,12 +83,15 @@ extension AnalyticsEvent {
 }
 
 extension AnalyticsKind {
+    /// iOS up to 1.4.0 writes types in capitals, and has a name of its own for the trigger.
     /// Source: the PCF SDKs, docs/compatibility/pcf.md.
     fileprivate init?(eventType: String) {
-        switch eventType {
+        switch eventType.lowercased() {
         case "pcf_push_event_type_push_notification_received": self = .received
         case "pcf_push_event_type_push_notification_opened": self = .opened
-        case "pcf_push_event_type_geofence_location_triggered": self = .geofenceTriggered
+        case "pcf_push_event_type_geofence_location_triggered",
+            "pcf_push_event_type_push_geofence_location_trigger":
+            self = .geofenceTriggered
         case "pcf_push_event_type_heartbeat": self = .heartbeat
         default: return nil
         }

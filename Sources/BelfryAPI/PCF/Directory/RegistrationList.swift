@@ -97,7 +97,7 @@ extension QueryItems {
                 let known = (["all"] + PlatformKind.allCases.map(\.rawValue)).joined(separator: ", ")
                 throw InvalidInput(field: "platform", "is '\(name)', it has to be one of \(known)")
             }
-            platforms.removeAll { $0.kind != kind }
+            platforms.removeAll { !kind.meaning.contains($0.kind) }
         }
         if let text = self["platformUuid"] {
             let uuid = UUID(uuidString: text)

@@ -30,7 +30,12 @@ struct PostgresRegistrar {
 
     private struct Holding: Hashable {
         let platform: Key<Platform>
-        let token: DeviceToken
+        let identity: [UInt8]
+
+        init(platform: Key<Platform>, token: DeviceToken) {
+            self.platform = platform
+            identity = token.identity
+        }
     }
 
     private struct Draft {

@@ -23,7 +23,7 @@ struct PostgresRelocation {
         var moved: [Key<Device>] = []
         for (move, hash) in zip(moves, hashes) {
             guard let row = rows[move.device] else { continue }
-            let holder = rows.values.first { $0.token == move.to }
+            let holder = rows.values.first { $0.token?.identity == move.to.identity }
             switch TokenMove(of: row.party, from: move.from, holder: holder?.party) {
             case .void: continue
             case .ceded:

@@ -33,7 +33,7 @@ extension Connection {
             let row = try holder.flatMap {
                 try prepared(DeviceStatements.byKey).first($0, platform, as: DeviceRow.init)
             }
-            return row?.token == token ? row : nil
+            return row?.token?.identity == token.identity ? row : nil
         }
     }
 }

@@ -34,7 +34,7 @@ extension Secrets {
     /// The token hash of a row of `BulkTable.device`.
     fileprivate func hash(of row: [BulkValue]) -> BulkValue {
         guard case .bytes(let token) = row[BulkTable.device.place(of: "token")] else { return .null }
-        return .integer(hash(ofToken: token))
+        return .integer(hash(of: DeviceToken(bytes: token)))
     }
 }
 

@@ -4,7 +4,7 @@ enum SQLiteDeviceStatements {
         SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
                os, os_version, model, manufacturer, alias, platform_id /* devices.by_token */
           FROM device_token JOIN device ON id = device_id
-         WHERE device_token.token_hash = ?2 AND platform_id = ?1 AND token = ?3
+         WHERE device_token.token_hash = ?2 AND platform_id = ?1
         """
 
     static let insert = """

@@ -9,7 +9,7 @@ struct SQLiteRelocation {
 
     func relocate() throws {
         guard let row = try readable({ try session.device(move.device, on: platform) }) ?? nil else { return }
-        let tokenHash = session.secrets.hash(ofToken: move.to.bytes)
+        let tokenHash = session.secrets.hash(of: move.to)
         let holder = try TokenIndex(session: session).holder(of: move.to, tokenHash, on: platform)
         switch TokenMove(of: row.party, from: move.from, holder: holder?.party) {
         case .void: return

@@ -14,17 +14,17 @@ struct TokenIndex {
     /// Unindexed tokens that trigger clearing a slice.
     static let freshMax = 65_536
 
-    /// The device of a token, which hashes to `hash`.
+    /// The device of a token, or of another token of the same installation. Both hash to `hash`.
     func holder(of token: DeviceToken, _ hash: Int64, on platform: Key<Platform>) throws -> DeviceRow? {
         try recall()
         let place = UnindexedTokens.Place(hash: hash, platform: platform)
         if let fresh = session.unindexedTokens?[place], let row = try session.device(fresh, on: platform),
-            row.token == token
+            row.token?.identity == token.identity
         {
             return row
         }
-        return try session.prepared(SQLiteDeviceStatements.byToken).first(
-            platform, hash, token.bytes, as: DeviceRow.init)
+        return try session.prepared(SQLiteDeviceStatements.byToken).all(platform, hash, as: DeviceRow.init)
+            .first { $0.token?.identity == token.identity }
     }
 
     /// Called for a device whose row has a new token.

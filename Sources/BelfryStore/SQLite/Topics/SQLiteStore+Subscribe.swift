@@ -32,7 +32,7 @@ extension SQLiteWriteSession {
         case .device(let device, let its):
             (row, platform) = (try self.device(device, on: its), its)
         case .token(let token, let its):
-            let hash = secrets.hash(ofToken: token.bytes)
+            let hash = secrets.hash(of: token)
             (row, platform) = (try TokenIndex(session: self).holder(of: token, hash, on: its), its)
         }
         guard let row else { return nil }
