@@ -12,6 +12,7 @@ enum Metric {
     private static let devicesDeactivated = Counter(label: "belfry_devices_deactivated_total")
 
     private static let schedulesLate = Timer(label: "belfry_schedule_late_seconds")
+    private static let heartbeatAges = byPlatform { Gauge(label: "belfry_heartbeat_age_seconds", dimensions: $0) }
     private static let geofenceUpdates = Counter(label: "belfry_geofence_updates_total")
 
     private static let deliveries = byLane { lane in
@@ -66,6 +67,9 @@ enum Metric {
     static func batchesTaken(_ count: Int) { batchesInFlight.increment(by: Double(count)) }
     static func leaseLost() { leasesLost.increment() }
     static func fault() { faults.increment() }
+    static func heartbeatAge(of kind: PlatformKind, _ age: Duration) {
+        heartbeatAges[kind]?.record(Double(age.milliseconds) / 1_000)
+    }
     static func geofencesAnnounced() { geofenceUpdates.increment() }
     static func forgotten(_ kind: Retention.Kind, _ rows: Int) { rowsForgotten[kind]?.increment(by: rows) }
 

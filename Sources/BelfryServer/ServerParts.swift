@@ -91,7 +91,8 @@ struct ServerParts: Sendable {
             store: resources.store, vault: resources.keyRing, clock: clock, credentials: credentials,
             requestLimiter: requestLimiter,
             shares: shares, events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
-            idempotencyHold: configuration.pcf.idempotencyHold
+            idempotencyHold: configuration.pcf.idempotencyHold,
+            verdictDeadline: max(.seconds(1), configuration.timeouts.request - .seconds(5))
         ).add(to: router)
         Contract().add(to: router)
         readiness.add(to: router)
@@ -100,10 +101,15 @@ struct ServerParts: Sendable {
 
     /// Background services: geofence updates, retention, and expiry of credentials.
     func housekeeping(_ configuration: ServerConfiguration) -> [any Service] {
-        [
+        let heartbeats = configuration.heartbeatPeriod.map { period in
+            HeartbeatMonitor(
+                store: resources.store, pushObserver: events, clock: clock, period: period, logger: logger)
+        }
+        let services: [any Service] = [
             GeofenceNotifier(store: resources.store, clock: clock, poll: configuration.delivery.poll, logger: logger),
             RetentionSweeper(store: resources.store, clock: clock, options: configuration.archive, logger: logger),
             CredentialsWatch(store: resources.store, credentials: credentials, clock: clock, logger: logger),
         ]
+        return services + [heartbeats].compactMap(\.self)
     }
 }

@@ -48,7 +48,7 @@ import Testing
         (#"{"locations":[]}"#, "trigger_type is missing"),
         (
             #"{"locations":[],"trigger_type":"enter","expiry_time":1,"data":{}}"#,
-            "locations is empty, it needs a location"
+            "locations is empty, it needs a location, or location_groups a group"
         ),
         (#"{"locations":[1],"trigger_type":"enter","data":{}}"#, "expiry_time is missing"),
         (#"{"locations":[1],"trigger_type":"enter","expiry_time":5}"#, "data is missing"),

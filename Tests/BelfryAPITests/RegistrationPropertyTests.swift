@@ -156,8 +156,9 @@ private struct Caller {
         #expect(devices[index].uuid == answered)
         devices[index].token = token
         devices[index].isActive = true
-        if let user = body.user { devices[index].user = user.isEmpty ? nil : user }
-        if let alias = body.alias { devices[index].alias = alias }
+        let isPost = uuid == nil
+        if body.user != nil || isPost { devices[index].user = body.user.flatMap { $0.isEmpty ? nil : $0 } }
+        if body.alias != nil || isPost { devices[index].alias = body.alias.flatMap { $0.isEmpty ? nil : $0 } }
         switch body.tags {
         case .none: if uuid == nil { devices[index].tags = [] }
         case .all(let tags): devices[index].tags = Set(tags.map { $0.lowercased() })

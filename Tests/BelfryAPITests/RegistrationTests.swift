@@ -73,7 +73,7 @@ import Testing
         let reply = try await server.register(#"{"registration_token":"\#(Self.token)","os_version":"12.1"}"#)
         #expect(reply["device_uuid"] == .string(uuid.uuidString.lowercased()))
         #expect(reply["custom_user_id"] == .null)
-        #expect(reply["device_alias"] == .string(""))
+        #expect(reply["device_alias"] == .null)
         _ = try await server.push(#"{"message":{"body":"Hi Ada"},"target":{"custom_user_ids":["Ada Lovelace"]}}"#)
         let push = try #require(await server.store.pushes.last)
         #expect(try await server.store.reached(by: push).isEmpty)

@@ -63,7 +63,7 @@ import Testing
         let wrong = TestServer.User.basic(server.ios.uuid.uuidString, "wrong")
         let guesses = Array(repeating: wrong, count: 7)
         let statuses = try await Self.statuses(
-            of: server, registering: guesses + [TestServer.User.iPhone.header(on: server)] + guesses)
+            of: server, registering: guesses + [try #require(TestServer.User.iPhone.header(server))] + guesses)
         #expect(statuses.prefix(7) == [401, 401, 401, 401, 401, 401, 429])
         #expect(statuses[7] == 400)
         #expect(statuses.last == 429)
@@ -73,7 +73,7 @@ import Testing
     {
         let server = try await server([:], clock: ManualClock())
         let wrong = TestServer.User.basic(server.application.uuid.uuidString, "wrong")
-        let right = TestServer.User.sender.header(on: server)
+        let right = try #require(TestServer.User.sender.header(server))
         let headers = Array(repeating: wrong, count: 6) + [right]
         let statuses = try await Self.statuses(of: server, headers, at: "/v1/push")
         #expect(statuses == [401, 401, 401, 401, 401, 401, 429])

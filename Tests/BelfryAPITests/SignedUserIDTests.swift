@@ -99,12 +99,17 @@ import Testing
         #expect(try await server.register(body)["custom_user_id"] == .string("Bond007"))
     }
 
-    @Test func `an empty id clears without a signature, and a missing or null one keeps`() async throws {
+    @Test func `an empty id clears without a signature, and a missing or null one keeps in a PUT alone`() async throws {
         let server = try await TestServer()
-        _ = try await server.register(#"{"registration_token":"ab","custom_user_id":"\#(Self.first.token)"}"#)
-        for kept in [#"{"registration_token":"ab"}"#, #"{"registration_token":"ab","custom_user_id":null}"#] {
-            #expect(try await server.register(kept)["custom_user_id"] == .string("bond007"))
+        let signed = #"{"registration_token":"ab","custom_user_id":"\#(Self.first.token)"}"#
+        let uuid = try await server.device("ab")
+        for absent in [#"{"registration_token":"ab"}"#, #"{"registration_token":"ab","custom_user_id":null}"#] {
+            _ = try await server.register(signed)
+            let kept = try await server.send(.put, "/v1/registration/\(uuid)", as: .iPhone, absent)
+            #expect(kept["custom_user_id"] == .string("bond007"))
+            #expect(try await server.register(absent)["custom_user_id"] == .null)
         }
+        _ = try await server.register(signed)
         #expect(
             try await server.register(#"{"registration_token":"ab","custom_user_id":""}"#)["custom_user_id"] == .null)
     }

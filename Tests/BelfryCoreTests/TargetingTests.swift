@@ -14,7 +14,8 @@ import Testing
     }
 
     private static let meant: [(named: [PlatformKind]?, expected: [PlatformKind])] = [
-        (nil, [.ios, .android, .androidFCM]), ([.ios], [.ios]), ([.android], [.android]), ([], []), ([.windows8], []),
+        (nil, [.ios, .android, .androidFCM]), ([.ios], [.ios]), ([.android], [.android, .androidFCM]), ([], []),
+        ([.windows8], []),
         ([.ios, .androidFCM], [.ios, .androidFCM]),
     ]
 
@@ -24,9 +25,10 @@ import Testing
         #expect(try Target(platforms: named).platforms(of: all).map(\.kind) == expected)
     }
 
-    @Test func `android means FCM where there is no GCM platform`() throws {
-        let all = Self.platforms(.ios, .androidFCM, .androidBaidu)
-        #expect(try Target(platforms: [.android]).platforms(of: all).map(\.kind) == [.androidFCM])
+    @Test func `android means the devices of every service that carries to Android`() throws {
+        let all = Self.platforms(.ios, .androidFCM, .androidBaidu, .huawei)
+        #expect(try Target(platforms: [.android]).platforms(of: all).map(\.kind) == [.androidFCM, .androidBaidu])
+        #expect(try Target(platforms: [.androidBaidu]).platforms(of: all).map(\.kind) == [.androidBaidu])
     }
 
     @Test func `devices are those and no others, and none of them is no device`() throws {

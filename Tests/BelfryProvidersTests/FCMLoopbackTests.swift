@@ -8,7 +8,8 @@ import Testing
 /// Every row of the table of FCM in docs/Providers.md, over TLS, against the simulator.
 @Suite struct FCMLoopbackTests {
     private static func with(
-        deadline: Duration = .seconds(20), simulate: (inout FCMConfiguration) -> Void = { _ in },
+        _ kind: PlatformKind = .androidFCM, deadline: Duration = .seconds(20),
+        simulate: (inout FCMConfiguration) -> Void = { _ in },
         account: (FCMSimulator) throws -> String = { $0.serviceAccountJSON },
         change: (inout ProviderOptions) -> Void = { _ in },
         _ body: (FCMSimulator, TestProvider) async throws -> Void
@@ -20,7 +21,7 @@ import Testing
         do {
             let credentials = FCMPlatformCredentials(
                 serviceAccount: try account(simulator), endpoint: simulator.url, trustRootsPEM: simulator.trustRootPEM)
-            try await TestProvider.with(.androidFCM, credentials, deadline: deadline, change: change) {
+            try await TestProvider.with(kind, credentials, deadline: deadline, change: change) {
                 try await body(simulator, $0)
             }
         } catch {
@@ -100,6 +101,34 @@ import Testing
             let payload = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
             #expect(!payload.contains("notification"))
             #expect(payload.contains(#""pivotal.push.geofence_update_available":"true""#))
+        }
+    }
+
+    /// The PCF SDKs of GCM's time get their `Bundle` only when there is nothing for the system to show.
+    @Test func `an app of type android gets everything as data alone`() async throws {
+        try await Self.with(.android) { simulator, fixture in
+            #expect(await fixture.send(["t"], content: Push.Content(body: "Fresh bread")) == [.accepted])
+            let payload = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
+            #expect(!payload.contains("notification") && payload.contains(#""priority":"HIGH""#))
+            #expect(payload.contains(#""message":"Fresh bread""#) && payload.contains(#""receiptId":"#))
+        }
+    }
+
+    @Test func `an installation is sent to by its ID, and a dead one is gone`() async throws {
+        try await Self.with { simulator, fixture in
+            let (alive, dead) = ("fEk9VyTYRuq8_J-Pz3Hl0a", "cEk9VyTYRuq8_J-Pz3Hl0b")
+            simulator.script.answer(ScriptedAnswer("UNREGISTERED"), for: [dead])
+            #expect(await fixture.send([alive, dead]) == [.accepted, .gone(since: Self.sentAt)])
+            let payload = try #require(simulator.ledger.token(Array(alive.utf8))?.lastRequest?.payload)
+            #expect(payload.hasPrefix(#"{"message":{"fid":"\#(alive)","#))
+        }
+    }
+
+    @Test func `an operator may leave the receipt id out`() async throws {
+        try await Self.with(change: { $0.sendsAndroidReceiptID = false }) { simulator, fixture in
+            #expect(await fixture.send(["t"]) == [.accepted])
+            let payload = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
+            #expect(!payload.contains("receiptId"))
         }
     }
 

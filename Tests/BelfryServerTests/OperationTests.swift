@@ -40,6 +40,14 @@ extension ServerTests.OperationTests {
 // MARK: - Ending and beginning again
 
 extension ServerTests.OperationTests {
+    @Test func `a simulator refuses a detail of its ledger that it has not, and names those it has`() async throws {
+        try await Scratch.with { scratch in
+            let ended = try await Program.run(["simulate", "apns", "--ledger", "everything"], in: scratch)
+            #expect(ended.status != 0)
+            #expect(["totals", "tokens", "payloads"].allSatisfy { ended.err.contains($0) }, "\(ended.err)")
+        }
+    }
+
     @Test func `a restart keeps applications, devices and receipts`() async throws {
         try await TestInstallation.with { installation in
             let first = try await installation.serve()

@@ -70,6 +70,10 @@ import Tunnel
         #expect(old[.fcm].map { "\($0)" } == "http://b.example:3128")
         #expect(old[.gcm].map { "\($0)" } == "socks5://c.example:1081")
         #expect(old[.webpush] == nil)
+        environment["push_fcm_httpProxyHost"] = nil
+        let older = try await plan(environment: environment)
+        #expect(older[.fcm].map { "\($0)" } == "socks5://c.example:1081", "before there were names of FCM")
+        environment["push_fcm_httpProxyHost"] = "b.example"
         environment["BELFRY_PROXY_DEFAULT_URL"] = "http://d.example:80"
         environment["BELFRY_PROXY_FCM_URL"] = "none"
         let new = try await plan(environment: environment)
@@ -86,6 +90,19 @@ import Tunnel
         ]
         let configuration = try await ServerConfiguration.load(environment: environment)
         #expect(configuration.strayOldNames == ["push_baidu_httpProxyHost", "push_security_trustAllCerts"])
+    }
+
+    @Test func `receipts on Android and migrations go by the names of PCF too`() async throws {
+        let standard = try await ServerConfiguration.load(environment: [:])
+        #expect(standard.providers.sendsAndroidReceiptID && standard.storage.migrates)
+        let environment = [
+            "push_gcm_sendReceipt": "false", "liquibase_runMigrations": "false",
+            "crypto_applicationKey": "0123456789abcdef",
+        ]
+        let old = try await ServerConfiguration.load(environment: environment)
+        #expect(!old.providers.sendsAndroidReceiptID && !old.storage.migrates)
+        #expect(old.strayOldNames == ["crypto_applicationKey"])
+        #expect(OldNames.reason(for: "crypto_applicationKey").contains("key ring"))
     }
 
     @Test func `all that is wrong is told at once, and no password with it`() async throws {

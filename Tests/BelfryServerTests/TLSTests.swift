@@ -119,6 +119,24 @@ extension ServerTests.TLSTests {
         }
     }
 
+    @Test func `an operator may set the highest version`() async throws {
+        try await Scratch.with { scratch in
+            let pair = try await OpenSSL(scratch: scratch).pair("pinned")
+            try await TestServer.open(configure: {
+                $0.http.tls = TLSFiles(certificate: pair.certificate, key: pair.key, versionMax: .tls12)
+            }) { server in
+                var newest = try Self.trust(pair)
+                newest.minimumTLSVersion = .tlsv13
+                #expect(
+                    try await RawConnection.exchange(Array(Self.get.utf8), with: server.addresses.http, tls: newest)
+                        .isEmpty)
+                #expect(try await Self.say(Self.get, to: server, trusting: pair).hasPrefix("HTTP/1.1 200 "))
+            }
+        }
+        let flags = ["http.tls.certificate": "c.pem", "http.tls.key": "k.pem", "http.tls.version.max": "1.2"]
+        #expect(try await ServerConfiguration.load(flags: flags, environment: [:]).http.tls?.versionMax == .tls12)
+    }
+
     @Test func `the management listener has a certificate of its own`() async throws {
         try await Scratch.with { scratch in
             let pair = try await OpenSSL(scratch: scratch).pair("management")

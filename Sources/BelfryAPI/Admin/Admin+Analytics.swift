@@ -10,6 +10,7 @@ extension Admin {
         var routes: [Route] {
             [
                 factory.platform(.get, "platforms/:platform_uuid/analytics", .read, platform),
+                factory.platform(.get, "platforms/:platform_uuid/heartbeats", .read, heartbeats),
                 factory.receipt(.get, "pushes/:receipt_id/analytics", .read, push),
                 factory.application(.get, "apps/:app_uuid/geofence-triggers", .read, triggers),
             ]
@@ -37,6 +38,17 @@ extension Admin {
                 AnalyticsReply(
                     by: (width == .hour ? Width.hour : .day).rawValue,
                     buckets: buckets.map { .init(start: $0.start.text, counts: $0.counts.named) }))
+        }
+
+        /// Of the last hour, unless another time is asked for.
+        private func heartbeats(
+            _ call: Call, _ platform: Platform, _ application: Application
+        ) async throws -> Response {
+            let since = try Query(call, ["since"]).instant("since") ?? factory.clock.now + .seconds(-3_600)
+            let summary = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.store.heartbeatSummary(on: platform.key, since: since)
+            }
+            return try Response(HeartbeatsReply(summary))
         }
 
         private func push(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {

@@ -67,20 +67,42 @@ extension Admin {
         private func testPush(
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) async throws -> Response {
-            let text = try await call.bodyIfAny(as: TestPush.self).text ?? "This is a test."
+            let deadline = ContinuousClock.now + factory.verdictDeadline
+            let body = try await call.bodyIfAny(as: TestPush.self)
+            let pushRequest = try body.pushRequest(to: device)
             return try await factory.shares.holding(.tests, for: ShareHolder(call.key, application)) {
-                try factory.accepted(
-                    try await factory.pushes.sendTest(text, to: device, of: application, by: call.author), call)
+                let push = try await factory.pushes.sendTest(
+                    pushRequest, to: device, of: application, by: call.author)
+                guard body.isWaiting else { return try factory.accepted(push, call) }
+                factory.note(push, call)
+                let answer = try await factory.pushes.verdict(on: device, of: push, by: deadline)
+                return try .created(TestedPushReply(push, answer))
             }
         }
     }
 
+    /// A push without a target: it goes to the device of the path.
     private struct TestPush: Body {
-        static let fields = ["body"]
-        private(set) var text: String?
+        static let fields = ["body", "message", "expires_at", "urgency", "at_most_once", "wait"]
+        private var text: String?
+        private var push = PushBody()
+        /// Whether the caller wants the provider's verdict.
+        private(set) var isWaiting = false
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
-            text = try reader.string(field)
+            switch field {
+            case "body": text = try reader.string(field)
+            case "wait": isWaiting = try reader.bool(field) ?? false
+            default: try push.read(field, from: &reader)
+            }
+        }
+
+        func pushRequest(to device: Device) throws(InvalidInput) -> PushRequest {
+            guard text == nil || push.content == nil else {
+                throw InvalidInput(field: "body", "and message exclude each other")
+            }
+            let content = push.content ?? Push.Content(body: text ?? "This is a test.")
+            return try push.pushRequest(content: content, target: Target(devices: [device.uuid]))
         }
     }
 }
@@ -96,7 +118,7 @@ extension JSONWriter {
         string("os_version", device.about.osVersion)
         string("device_model", device.about.model)
         string("device_manufacturer", device.about.manufacturer)
-        string("device_alias", device.about.alias)
+        string("device_alias", device.shownAlias)
         string("custom_user_id", device.customUserID)
         strings("topics", device.topics)
         string("registered_at", device.registeredAt.text)

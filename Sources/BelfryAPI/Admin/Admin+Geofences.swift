@@ -64,8 +64,11 @@ extension Admin {
     }
 
     private struct GeofenceBody: Body, Sendable {
-        static let fields = ["location_ids", "trigger", "platform", "topics", "data", "starts_at", "expires_at"]
+        static let fields = [
+            "location_ids", "location_group_ids", "trigger", "platform", "topics", "data", "starts_at", "expires_at",
+        ]
         private var locations: [Key<Location>]?
+        private var groups: [Key<LocationGroup>]?
         private var trigger: GeofencePlan.Trigger?
         private var platform: GeofencePlatform?
         private var topics: [String]?
@@ -76,6 +79,7 @@ extension Admin {
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
             case "location_ids": locations = try reader.keys(field)
+            case "location_group_ids": groups = try reader.keys(field)
             case "trigger": trigger = try reader.choice(field)
             case "platform": platform = try reader.choice(field)
             case "topics": topics = try reader.strings(field)
@@ -94,12 +98,13 @@ extension Admin {
             if data == nil, let old { plannedData = old.data }
             do {
                 return try GeofencePlan(
-                    locations: locations ?? old?.locations ?? [], trigger: trigger,
+                    locations: locations ?? old?.locations ?? [], groups: groups ?? old?.groups ?? [], trigger: trigger,
                     platform: platform ?? old?.platform ?? .all, tags: tags, data: plannedData,
                     startsAt: startsAt ?? old?.startsAt ?? .zero, expiresAt: expiresAt)
             } catch {
                 throw error.renamed([
-                    "locations": "location_ids", "tags": "topics", "start_time": "starts_at",
+                    "locations": "location_ids", "location_groups": "location_group_ids", "tags": "topics",
+                    "start_time": "starts_at",
                     "expiry_time": "expires_at",
                 ])
             }

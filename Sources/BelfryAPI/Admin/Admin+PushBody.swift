@@ -3,15 +3,15 @@ package import FoundationEssentials
 
 extension Admin {
     /// The body of a push request: content, target and times.
-    package struct PushBody: Body {
-        package static let fields = ["message", "target", "send_at", "expires_at", "urgency", "at_most_once"]
-        private var content: Push.Content?
+    struct PushBody: Body {
+        static let fields = ["message", "target", "send_at", "expires_at", "urgency", "at_most_once"]
+        private(set) var content: Push.Content?
         private var target: TargetBody?
         /// When to send it; nil, or a time that has passed, means at once.
         package private(set) var sendAt: Instant?
         private var expiresAt: Instant?
         private var urgency: Urgency?
-        private var isAtMostOnce = false
+        private var isAtMostOnce: Bool?
 
         fileprivate enum Urgency: String, CaseIterable { case urgent, normal, bulk }
 
@@ -24,7 +24,7 @@ extension Admin {
             case "send_at": sendAt = try reader.instant(field)
             case "expires_at": expiresAt = try reader.instant(field)
             case "urgency": urgency = try reader.choice(field)
-            default: isAtMostOnce = try reader.bool(field) ?? false
+            default: isAtMostOnce = try reader.bool(field)
             }
         }
 
@@ -35,10 +35,25 @@ extension Admin {
         package func pushRequest(channels devices: [UUID]?) throws(InvalidInput) -> PushRequest {
             guard let content else { throw InvalidInput.missing("message") }
             guard let target else { throw InvalidInput.missing("target") }
-            return PushRequest(
-                content: content, target: try target.checked(channels: devices), lane: urgency.map(Lane.init),
-                guarantee: isAtMostOnce ? .atMostOnce : .atLeastOnce, expiresAt: expiresAt)
+            return pushRequest(content: content, target: try target.checked(channels: devices))
         }
+
+        func pushRequest(content: Push.Content, target: Target) -> PushRequest {
+            PushRequest(
+                content: content, target: target, lane: urgency.map(Lane.init), guarantee: guarantee ?? .atLeastOnce,
+                expiresAt: expiresAt)
+        }
+
+        /// What a schedule is to be otherwise: what is not said stays as it is.
+        ///
+        /// - Parameter devices: those that the channels are.
+        func change(channels devices: [UUID]?) throws(InvalidInput) -> Schedule.Change {
+            Schedule.Change(
+                content: content, target: try target?.checked(channels: devices), dueAt: sendAt, expiresAt: expiresAt,
+                lane: urgency.map(Lane.init), guarantee: guarantee)
+        }
+
+        private var guarantee: Push.Guarantee? { isAtMostOnce.map { $0 ? .atMostOnce : .atLeastOnce } }
 
         private static func content(
             _ field: String, from reader: inout JSONReader

@@ -35,17 +35,12 @@ extension Admin {
             let body = try await call.body(as: PushBody.self)
             // Validated before a channel is registered, and once more with the devices that stand for the channels.
             _ = try body.pushRequest(channels: body.channels.map { _ in [] })
-            let pushRequest = try body.pushRequest(channels: try await devices(of: body.channels, application))
+            let pushRequest = try body.pushRequest(channels: try await factory.devices(of: body.channels, application))
             if let dueAt = body.sendAt, dueAt > factory.clock.now {
                 return try await schedule(pushRequest, at: dueAt, call, application)
             }
             return try factory.accepted(
                 try await factory.pushes.send(pushRequest, for: application, by: call.author), call)
-        }
-
-        private func devices(of channels: [String]?, _ application: Application) async throws -> [UUID]? {
-            guard let channels else { return nil }
-            return try await factory.channels.devices(of: channels, of: application.key)
         }
 
         private func schedule(

@@ -34,11 +34,13 @@ extension Admin {
         let clock: any WallClock
         let pushObserver: any PushObserver
         let shares: ShareLimiter
+        /// How long a test push waits for its provider when it is asked to.
+        let verdictDeadline: Duration
         private let acceptedPushes = AcceptedPushes()
 
         init(
             store: any Store, vault: any Vault, credentials: any ProviderCredentials, clock: any WallClock,
-            pushObserver: any PushObserver, shares: ShareLimiter
+            pushObserver: any PushObserver, shares: ShareLimiter, verdictDeadline: Duration
         ) {
             self.store = store
             admin = AdminService(
@@ -48,15 +50,24 @@ extension Admin {
             self.clock = clock
             self.pushObserver = pushObserver
             self.shares = shares
+            self.verdictDeadline = verdictDeadline
         }
 
         /// The response to an accepted push: its receipt id.
         func accepted(_ push: Push, _ call: Call) throws -> Response {
-            acceptedPushes.note(push, call.logger)
+            note(push, call)
             return try .created(CreatedPushReply(push))
         }
 
-        /// A path that names nothing: its handler calls `Call.require` itself.
+        func note(_ push: Push, _ call: Call) { acceptedPushes.note(push, call.logger) }
+
+        /// The devices that broadcast channels are; nil where none are named.
+        func devices(of channels: [String]?, _ application: Application) async throws -> [UUID]? {
+            guard let channels else { return nil }
+            return try await self.channels.devices(of: channels, of: application.key)
+        }
+
+        /// A path that names nothing: its handler asks `Call.require` itself.
         func open(
             _ method: HTTPRequest.Method, _ path: String, _ handler: @escaping @Sendable (Call) async throws -> Response
         ) -> Route {

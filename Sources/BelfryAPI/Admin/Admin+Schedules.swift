@@ -12,6 +12,7 @@ extension Admin {
             [
                 factory.application(.get, "apps/:app_uuid/schedules", .read, list),
                 factory.application(.get, "apps/:app_uuid/schedules/:schedule_id", .read, show),
+                factory.application(.patch, "apps/:app_uuid/schedules/:schedule_id", .send, update),
                 factory.application(.delete, "apps/:app_uuid/schedules/:schedule_id", .send, cancel),
             ]
         }
@@ -47,7 +48,19 @@ extension Admin {
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
-            try Response(ScheduleReply(try await found(call, application)))
+            try Response(ScheduleDetailsReply(try await found(call, application)))
+        }
+
+        /// Takes what `POST …/pushes` does. What is left out stays as it is.
+        private func update(_ call: Call, _ application: Application) async throws -> Response {
+            let key = try key(call)
+            let body = try await call.body(as: PushBody.self)
+            guard try await found(call, application).ending == nil else { throw Self.tooLate }
+            _ = try body.change(channels: body.channels.map { _ in [] })
+            let change = try body.change(channels: try await factory.devices(of: body.channels, application))
+            let changed = try await factory.pushes.change(key, of: application, change, by: call.author)
+            guard let changed else { throw Self.tooLate }
+            return try Response(ScheduleDetailsReply(changed))
         }
 
         private func cancel(_ call: Call, _ application: Application) async throws -> Response {

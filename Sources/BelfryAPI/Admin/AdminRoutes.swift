@@ -17,15 +17,16 @@ package struct AdminRoutes: Sendable {
     ///   - shares: one for all APIs.
     ///   - events: nil leaves the event stream out.
     ///   - idempotencyHold: longer than any request may take.
+    ///   - verdictDeadline: how long a test push may wait for its provider, less than any request may take.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, credentials: any ProviderCredentials,
         requestLimiter: RequestLimiter? = nil, shares: ShareLimiter = ShareLimiter(), events: EventHub? = nil,
-        bodyBytesMax: Int = 1_048_576, idempotencyHold: Duration = .seconds(35)
+        bodyBytesMax: Int = 1_048_576, idempotencyHold: Duration = .seconds(35),
+        verdictDeadline: Duration = .seconds(20)
     ) {
         factory = Admin.RouteFactory(
             store: store, vault: vault, credentials: credentials, clock: clock,
-            pushObserver: events ?? NoPushObserver(),
-            shares: shares)
+            pushObserver: events ?? NoPushObserver(), shares: shares, verdictDeadline: verdictDeadline)
         self.shares = shares
         self.requestLimiter = requestLimiter ?? RequestLimiter(clock: clock)
         authenticator = Admin.KeyAuthenticator(

@@ -49,7 +49,7 @@ extension Device {
             json.string("os_version", about.osVersion)
             json.string("device_model", about.model)
             json.string("device_manufacturer", about.manufacturer)
-            json.string("device_alias", about.alias)
+            json.string("device_alias", shownAlias)
             json.string("registration_token", token?.text(for: kind))
             json.bool("active", isActive)
             json.string("custom_user_id", customUserID)

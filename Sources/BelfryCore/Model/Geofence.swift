@@ -2,7 +2,7 @@
 package struct Geofence: Sendable, Hashable {
     package let key: Key<Geofence>
     package let plan: GeofencePlan
-    /// The plan's locations, in its order.
+    /// Those of the plan, in its order, and behind them those of its groups as they are now; each once.
     package let locations: [Location]
     package let phase: GeofencePhase
     package let createdAt: Instant
@@ -23,8 +23,10 @@ package struct Geofence: Sendable, Hashable {
 
 /// The content of a geofence: where, when, on which devices, and what it shows.
 package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
-    /// Each once, in the order they were given. Never empty.
+    /// Each once, in the order they were given. Empty only where there are groups.
     package let locations: [Key<Location>]
+    /// Each once, in the order they were given. A change of a group changes the geofence.
+    package let groups: [Key<LocationGroup>]
     package let trigger: Trigger
     package let platform: GeofencePlatform
     /// Topic names in lower case. Devices subscribed to none of them leave the geofence out; empty means all devices.
@@ -41,10 +43,11 @@ package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
 
     /// Creates a value that was validated before.
     package init(
-        stored locations: [Key<Location>], trigger: Trigger, platform: GeofencePlatform, tags: [String],
-        data: GeofenceData, startsAt: Instant, expiresAt: Instant
+        stored locations: [Key<Location>], groups: [Key<LocationGroup>], trigger: Trigger, platform: GeofencePlatform,
+        tags: [String], data: GeofenceData, startsAt: Instant, expiresAt: Instant
     ) {
         self.locations = locations
+        self.groups = groups
         self.trigger = trigger
         self.platform = platform
         self.tags = tags
@@ -55,19 +58,28 @@ package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
 
     /// The most regions that one device watches. Source: PCF SDK release notes, 100 on Android, 20 on iOS.
     package static let locationsMax = 100
+    package static let groupsMax = 20
 
     package init(
-        locations: [Key<Location>], trigger: Trigger, platform: GeofencePlatform = .all, tags: [String] = [],
-        data: GeofenceData, startsAt: Instant = .zero, expiresAt: Instant
+        locations: [Key<Location>], groups: [Key<LocationGroup>] = [], trigger: Trigger,
+        platform: GeofencePlatform = .all, tags: [String] = [], data: GeofenceData, startsAt: Instant = .zero,
+        expiresAt: Instant
     ) throws(InvalidInput) {
         self.locations = locations.withoutRepeats
+        self.groups = groups.withoutRepeats
         self.trigger = trigger
         self.platform = platform
         self.tags = tags.withoutRepeats
         self.data = data
         self.startsAt = startsAt
         self.expiresAt = expiresAt
-        guard !locations.isEmpty else { throw InvalidInput(field: "locations", "is empty, it needs a location") }
+        guard !locations.isEmpty || !groups.isEmpty else {
+            throw InvalidInput(field: "locations", "is empty, it needs a location, or location_groups a group")
+        }
+        guard self.groups.count <= Self.groupsMax else {
+            throw InvalidInput(
+                field: "location_groups", "has \(self.groups.count) groups, the limit is \(Self.groupsMax)")
+        }
         guard self.locations.count <= Self.locationsMax else {
             throw InvalidInput(
                 field: "locations", "has \(self.locations.count) locations, the limit is \(Self.locationsMax)")
@@ -82,8 +94,21 @@ package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
     }
 }
 
-/// A geofence without its data and locations: all that its start, its end and its deletion need. It can be read even
-/// when the rest of the row is damaged.
+extension GeofencePlan {
+    /// The locations of a geofence with this plan, each once. Throws when they are more than a device watches.
+    package func joined(_ own: [Location], _ groups: [LocationGroup]) throws(InvalidInput) -> [Location] {
+        let all = (own + groups.flatMap(\.locations)).withoutRepeats
+        guard all.count <= Self.locationsMax else {
+            throw InvalidInput(
+                field: "location_groups",
+                "make \(all.count) locations with the others, the limit is \(Self.locationsMax)")
+        }
+        return all
+    }
+}
+
+/// A geofence without what it shows and where: all that its start, its end and its deletion need. It can be read whatever
+/// is damaged.
 package struct GeofenceHead: Sendable, Hashable, GeofencePeriod {
     package let key: Key<Geofence>
     package let applicationKey: Key<Application>

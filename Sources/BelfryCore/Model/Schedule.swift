@@ -54,14 +54,19 @@ package struct Schedule: Sendable, Hashable {
         package let target: Target?
         package let dueAt: Instant?
         package let expiresAt: Instant?
+        package let lane: Lane?
+        package let guarantee: Push.Guarantee?
 
         package init(
-            content: Push.Content? = nil, target: Target? = nil, dueAt: Instant? = nil, expiresAt: Instant? = nil
+            content: Push.Content? = nil, target: Target? = nil, dueAt: Instant? = nil, expiresAt: Instant? = nil,
+            lane: Lane? = nil, guarantee: Push.Guarantee? = nil
         ) {
             self.content = content
             self.target = target
             self.dueAt = dueAt
             self.expiresAt = expiresAt
+            self.lane = lane
+            self.guarantee = guarantee
         }
     }
 
@@ -83,8 +88,8 @@ package struct Schedule: Sendable, Hashable {
     package func changed(by change: Change) -> Schedule {
         let pushRequest = PushRequest(
             content: change.content ?? pushRequest.content, target: change.target ?? pushRequest.target,
-            lane: pushRequest.lane,
-            guarantee: pushRequest.guarantee, expiresAt: change.expiresAt ?? pushRequest.expiresAt)
+            lane: change.lane ?? pushRequest.lane, guarantee: change.guarantee ?? pushRequest.guarantee,
+            expiresAt: change.expiresAt ?? pushRequest.expiresAt)
         return Schedule(
             key: key, applicationKey: applicationKey, pushRequest: pushRequest, dueAt: change.dueAt ?? dueAt,
             createdAt: createdAt,

@@ -18,6 +18,8 @@ package protocol AnalyticsStore: Sendable {
     ) async throws -> [GeofenceTriggers]
     /// The devices of a platform that send heartbeats, ascending, after `after`.
     func heartbeats(on platform: Key<Platform>, after: Key<Device>?, limit: Int) async throws -> [Heartbeat]
+    /// The devices of a platform that have sent a heartbeat since a time, taken together.
+    func heartbeatSummary(on platform: Key<Platform>, since: Instant) async throws -> HeartbeatSummary
 
     /// Deletes some of the expired rows; returns whether there may be more.
     func forgetAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool
@@ -108,6 +110,38 @@ package struct Heartbeat: Sendable, Hashable {
         self.device = device
         self.lastAt = lastAt
         self.count = count
+        self.latency = latency
+    }
+}
+
+/// How a platform's heartbeats come back.
+package struct HeartbeatSummary: Sendable, Hashable {
+    /// Devices that sent one.
+    package let devices: Int
+    /// nil when there is none.
+    package let lastAt: Instant?
+    /// Of each device's last heartbeat whose way could be measured; nil when there is none.
+    package let latency: Percentiles?
+
+    package struct Percentiles: Sendable, Hashable {
+        package let p50: Duration
+        package let p90: Duration
+        package let p99: Duration
+        package let max: Duration
+
+        /// - Parameter value: the latency at a place among so many, counted from 0 in ascending order; nil where there is none.
+        package init?(count: Int, value: (Int) throws -> Duration?) rethrows {
+            guard count > 0,
+                let p50 = try value((count - 1) * 50 / 100), let p90 = try value((count - 1) * 90 / 100),
+                let p99 = try value((count - 1) * 99 / 100), let max = try value(count - 1)
+            else { return nil }
+            (self.p50, self.p90, self.p99, self.max) = (p50, p90, p99, max)
+        }
+    }
+
+    package init(devices: Int, lastAt: Instant?, latency: Percentiles?) {
+        self.devices = devices
+        self.lastAt = lastAt
         self.latency = latency
     }
 }

@@ -86,7 +86,8 @@ extension BulkTable {
     /// its own from the devices.
     package static let all = [
         tenant, application, platform, topic, device, push, pushProgress, tally, fanOut, batch, damagedBatch, schedule,
-        location, locationGroup, locationGroupMember, geofence, geofenceLocation, geofenceDeletion, geofenceStamp,
+        location, locationGroup, locationGroupMember, geofence, geofenceLocation, geofenceGroup, geofenceDeletion,
+        geofenceStamp,
         geofenceUpdate, pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit, idempotency,
     ]
 
@@ -191,6 +192,9 @@ extension BulkTable {
 
     private static let geofenceLocation = BulkTable(
         "geofence_location", key: 2, ["geofence_id": .integer, "position": .integer, "location_id": .integer])
+
+    private static let geofenceGroup = BulkTable(
+        "geofence_group", key: 2, ["geofence_id": .integer, "position": .integer, "group_id": .integer])
 
     private static let geofenceDeletion = BulkTable(
         "geofence_deletion", key: 2,

@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// A push that nobody sees and that the client SDKs answer at once, by which the way of pushes to devices is measured.
 ///
 /// Devices take part by subscribing to the topic. Source: the PCF SDKs and their heartbeat monitors,
@@ -10,6 +12,20 @@ package enum HeartbeatPush {
     /// When the message left for the device, in milliseconds: the server writes it beside the former. An SDK that finds it
     /// reports a heartbeat.
     static let sentToDeviceAtKey = "pcf.push.heartbeat.sentToDeviceAt"
+
+    /// The receipt id of an application's heartbeat at a time, the same on every node: of several that send it, one does.
+    package static func receiptID(of application: UUID, at now: Instant, every period: Duration) -> UUID {
+        let beat = now.milliseconds / max(1, period.milliseconds)
+        var bytes = application.bytes
+        for index in 0..<8 { bytes[8 + index] ^= UInt8(truncatingIfNeeded: beat >> (8 * (7 - index))) }
+        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
+    /// Whether heartbeats that came back before have stopped: as if nobody had answered several of them.
+    package static func isMissing(age: Duration, every period: Duration) -> Bool { age > period * 5 }
+
+    /// Devices that have sent none for so long do not take part any more.
+    package static let memory = Duration.seconds(86_400)
 }
 
 extension Push.Content {

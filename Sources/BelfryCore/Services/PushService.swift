@@ -39,18 +39,43 @@ package struct PushService: Sendable {
         return try await store.audited(change) { try await schedule(pushRequest, at: dueAt, for: application.key) }
     }
 
-    /// Sends a push to one device, before all others, to test delivery; with a line in the audit log.
+    /// Sends one device a push, to see whether it arrives; with a line in the audit log.
+    ///
+    /// - Parameter pushRequest: its target is passed over. Without a lane it goes before all others.
     package func sendTest(
-        _ text: String, to device: Device, of application: Application, by author: AuditAuthor
+        _ pushRequest: PushRequest, to device: Device, of application: Application, by author: AuditAuthor
     ) async throws -> Push {
         let pushRequest = PushRequest(
-            content: Push.Content(body: text), target: try Target(devices: [device.uuid]), lane: .urgent)
+            content: pushRequest.content, target: try Target(devices: [device.uuid]), lane: pushRequest.lane ?? .urgent,
+            guarantee: pushRequest.guarantee, expiresAt: pushRequest.expiresAt)
         let change = AuditedChange(
             by: author, "device.test_push", device.uuid.lowercased, of: Permission.Subject(application))
         return try await store.audited(change) { try await send(pushRequest, for: application.key) }
     }
 
-    /// Returns false if the schedule does not wait any more; with a line in the audit log.
+    /// As `change`, with a line in the audit log.
+    package func change(
+        _ key: Key<Schedule>, of application: Application, _ change: Schedule.Change, by author: AuditAuthor
+    ) async throws -> Schedule? {
+        let line = AuditedChange(by: author, "schedule.update", application, ["schedule": key.id])
+        return try await store.audited(line) { try await self.change(key, of: application.key, change) }
+    }
+
+    /// What the provider said of the device of a test push, or `pending` when it has said nothing by the deadline.
+    package func verdict(
+        on device: Device, of push: Push, by deadline: ContinuousClock.Instant
+    ) async throws -> Answer {
+        var pause = Duration.milliseconds(10)
+        while true {
+            let answer = try await store.answer(of: device.key, in: push.key) ?? .pending
+            let left = deadline - .now
+            guard answer == .pending, left > .zero else { return answer }
+            try await Task.sleep(for: min(pause, left))
+            pause = min(pause * 2, .milliseconds(250))
+        }
+    }
+
+    /// Returns false when the schedule does not wait any more; with a line in the audit log.
     package func cancel(
         _ key: Key<Schedule>, of application: Application, by author: AuditAuthor
     ) async throws -> Bool {

@@ -20,6 +20,8 @@ package struct ServerConfiguration: Sendable {
     package var delivery: DeliveryOptions
     package var archive: RetentionSweeper.Options
     package var retry: RetryPolicy
+    /// `heartbeat.seconds`, 0...86,400, default 60: from one heartbeat push to the next; nil for none.
+    package var heartbeatPeriod: Duration?
     package var quotas: Quotas
     package var providers: ProviderOptions
     package var logging: LoggingConfiguration
@@ -66,6 +68,8 @@ package struct ServerConfiguration: Sendable {
         archive = RetentionSweeper.Options(settings)
         pcf.eventsLateMax = archive.eventsLateMax
         retry = RetryPolicy(settings)
+        let heartbeat = settings.seconds("heartbeat.seconds", default: 60, in: 0...86_400)
+        heartbeatPeriod = heartbeat > .zero ? heartbeat : nil
         quotas = Quotas(settings)
         providers = ProviderOptions(settings)
         logging = LoggingConfiguration(settings)

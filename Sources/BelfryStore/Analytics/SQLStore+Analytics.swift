@@ -83,6 +83,20 @@ extension SQLStore {
         }
     }
 
+    package func heartbeatSummary(on platform: Key<Platform>, since: Instant) async throws -> HeartbeatSummary {
+        try await read { db in
+            let totals = try db.prepared(CountStatements.heartbeatTotals).first(platform, since) { row in
+                (devices: Int(row.integer(0)), last: row.integerIfAny(1), measured: Int(row.integer(2)))
+            }
+            let latency = try db.prepared(CountStatements.heartbeatLatency)
+            return HeartbeatSummary(
+                devices: totals?.devices ?? 0, lastAt: totals?.last.map(Instant.init(milliseconds:)),
+                latency: try HeartbeatSummary.Percentiles(count: totals?.measured ?? 0) { place in
+                    try latency.first(platform, since, place) { .milliseconds($0.integer(0)) }
+                })
+        }
+    }
+
     package func forgetAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool {
         let hour = countsBefore.bucket(of: .hour)
         let day = eventsBefore.bucket(of: .day)
@@ -187,8 +201,26 @@ enum CountStatements {
         """
 
     /// Scans the primary key.
-    static let forgetMarks = SQLText.deleteSome(
-        "counts.forget_marks", from: "event_mark", key: "day, hash", where: "day < $1")
+    static let heartbeatTotals: SQLText = """
+        SELECT count(*), max(last_at_ms), count(latency_ms) /* counts.heartbeat_totals */
+          FROM heartbeat
+         WHERE platform_id = $1 AND last_at_ms + 0 >= $2
+        """
+
+    /// Scans the primary key.
+    static let heartbeatLatency: SQLText = """
+        SELECT latency_ms /* counts.heartbeat_latency */
+          FROM heartbeat
+         WHERE platform_id = $1 AND last_at_ms + 0 >= $2 AND latency_ms IS NOT NULL
+         ORDER BY latency_ms
+         LIMIT 1 OFFSET $3
+        """
+
+    /// Scans the primary key.
+    static let forgetMarks: SQLText = """
+        DELETE FROM event_mark /* counts.forget_marks */
+         WHERE (day, hash) IN (SELECT day, hash FROM event_mark WHERE day < $1 LIMIT $2)
+        """
 
     /// Scans `platform_count_hour`.
     static let forgetPlatforms = SQLText.deleteSome(

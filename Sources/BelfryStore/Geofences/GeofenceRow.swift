@@ -8,7 +8,10 @@ extension SQLConnection {
     /// From the columns of `GeofenceStatements.byKey`, `listed`, `active` and `changed`.
     func geofence(_ row: some SQLRow) throws -> Geofence {
         let key = Key<Geofence>(row.integer(0))
-        let locations = try prepared(GeofenceStatements.locations).all(key, as: Location.init)
+        let own = try prepared(GeofenceStatements.locations).all(key, as: Location.init)
+        let groups = try prepared(GeofenceStatements.groups).all(key) { Key<LocationGroup>($0.integer(0)) }
+        let ofGroups =
+            groups.isEmpty ? [] : try prepared(GeofenceStatements.groupLocations).all(key, as: Location.init)
         guard
             let trigger = GeofencePlan.Trigger(rawValue: row.text(1)),
             let platform = GeofencePlatform(rawValue: row.text(2)),
@@ -16,12 +19,12 @@ extension SQLConnection {
         else { throw StoreError.damaged("geofence \(key)") }
         let plan = try StoreError.reading("geofence \(key)") {
             GeofencePlan(
-                stored: locations.map(\.key), trigger: trigger, platform: platform,
+                stored: own.map(\.key), groups: groups, trigger: trigger, platform: platform,
                 tags: try [String](storedTags: row.blob(3)), data: try GeofenceData(stored: row.blob(4)),
                 startsAt: Instant(milliseconds: row.integer(5)), expiresAt: Instant(milliseconds: row.integer(6)))
         }
         return Geofence(
-            key: key, plan: plan, locations: locations, phase: phase,
+            key: key, plan: plan, locations: (own + ofGroups).withoutRepeats, phase: phase,
             createdAt: Instant(milliseconds: row.integer(8)), updatedAt: Instant(milliseconds: row.integer(9)))
     }
 
@@ -134,11 +137,53 @@ enum GeofenceStatements {
         DELETE FROM geofence_location /* geofences.clear_locations */ WHERE geofence_id = $1
         """
 
-    /// Scans `geofence_location_location`.
+    static let groups: SQLText = """
+        SELECT group_id /* geofences.groups */ FROM geofence_group WHERE geofence_id = $1 ORDER BY position
+        """
+
+    static let groupLocations: SQLText = """
+        SELECT location.id, name, latitude, longitude, radius, created_at_ms, updated_at_ms /* geofences.group_locations */
+          FROM geofence_group
+               JOIN location_group_member ON location_group_member.group_id = geofence_group.group_id
+               JOIN location ON location.id = location_group_member.location_id
+         WHERE geofence_id = $1
+         ORDER BY geofence_group.position, location_group_member.position
+        """
+
+    static let addGroup: SQLText = """
+        INSERT INTO geofence_group /* geofences.add_group */ (geofence_id, position, group_id) VALUES ($1, $2, $3)
+        """
+
+    static let clearGroups: SQLText = "DELETE FROM geofence_group /* geofences.clear_groups */ WHERE geofence_id = $1"
+
+    /// By itself or by groups, so it may come several times. Scans `geofence_location_location`, and `location_group_member_location` with
+    /// `geofence_group_group`.
     static let activeUsing: SQLText = """
         SELECT id, platform /* geofences.active_using */
           FROM geofence_location JOIN geofence ON id = geofence_id
          WHERE location_id = $1 AND phase = 1
+         UNION ALL
+        SELECT geofence.id, platform
+          FROM location_group_member
+               JOIN geofence_group ON geofence_group.group_id = location_group_member.group_id
+               JOIN geofence ON geofence.id = geofence_group.geofence_id
+         WHERE location_group_member.location_id = $1 AND phase = 1
+        """
+
+    /// Scans `geofence_group_group`.
+    static let activeUsingGroup: SQLText = """
+        SELECT id, platform /* geofences.active_using_group */
+          FROM geofence_group JOIN geofence ON id = geofence_id
+         WHERE group_id = $1 AND phase = 1
+        """
+
+    /// A few of those that use it, to name them. Scans `geofence_group_group`.
+    static let usingGroup: SQLText = """
+        SELECT geofence_id /* geofences.using_group */
+          FROM geofence_group
+         WHERE group_id = $1
+         ORDER BY geofence_id
+         LIMIT 5
         """
 
     /// Scans `geofence_due`.

@@ -10,7 +10,7 @@ struct GeofenceWriter<Session: WriteSession> {
     private var now: Instant { session.now }
 
     func create(_ plan: GeofencePlan) throws -> Geofence {
-        let locations = try session.locations(plan.locations, of: application, field: "locations")
+        let locations = try self.locations(of: plan)
         try checkLimit()
         try session.check(.geofences, of: application)
         let now = now
@@ -23,14 +23,14 @@ struct GeofenceWriter<Session: WriteSession> {
             phase.rawValue, phase.end(of: plan), phase == .active ? nextStamp() : nil, now)
         session.note(1, .geofences, of: application)
         session.note(data.utf8.count, .content, of: application)
-        try add(plan.locations, to: Key(key))
+        try add(plan, to: Key(key))
         if phase == .active { try notify([plan.platform]) }
         return Geofence(
             key: Key(key), plan: plan, locations: locations, phase: phase, createdAt: now, updatedAt: now)
     }
 
     func update(_ old: Geofence, to plan: GeofencePlan) throws -> Geofence {
-        let locations = try session.locations(plan.locations, of: application, field: "locations")
+        let locations = try self.locations(of: plan)
         let now = now
         let phase = GeofencePhase(of: plan, at: now)
         if old.phase == .over, phase != .over { try checkLimit() }
@@ -42,8 +42,8 @@ struct GeofenceWriter<Session: WriteSession> {
         try session.prepared(GeofenceStatements.update).send(
             plan.trigger.rawValue, plan.platform.rawValue, tags, data, plan.startsAt, plan.expiresAt, phase.rawValue,
             phase.end(of: plan), isSeen ? nextStamp() : nil, now, old.key)
-        try session.prepared(GeofenceStatements.clearLocations).send(old.key)
-        try add(plan.locations, to: old.key)
+        try clear(old.key)
+        try add(plan, to: old.key)
         if isSeen { try notify([old.plan.platform, plan.platform]) }
         return Geofence(
             key: old.key, plan: plan, locations: locations, phase: phase, createdAt: old.createdAt, updatedAt: now)
@@ -53,7 +53,7 @@ struct GeofenceWriter<Session: WriteSession> {
     func delete(_ geofence: GeofenceHead) throws {
         let wasShown = try session.prepared(GeofenceStatements.wasShown).first(geofence.key) { _ in true } ?? false
         let bytes = try session.prepared(GeofenceStatements.bytes).first(geofence.key) { Int($0.integer(0)) } ?? 0
-        try session.prepared(GeofenceStatements.clearLocations).send(geofence.key)
+        try clear(geofence.key)
         try session.prepared(GeofenceStatements.delete).send(geofence.key)
         session.note(-1, .geofences, of: application)
         session.note(-bytes, .content, of: application)
@@ -65,9 +65,26 @@ struct GeofenceWriter<Session: WriteSession> {
 
     /// A location that moves changes all geofences that use it.
     func restampThose(using location: Key<Location>) throws {
-        let users = try session.prepared(GeofenceStatements.activeUsing).all(location) { row in
-            (key: Key<Geofence>(row.integer(0)), platform: GeofencePlatform(rawValue: row.text(1)))
+        try restamp(try session.prepared(GeofenceStatements.activeUsing).all(location, as: User.init))
+    }
+
+    /// So does a group whose locations are others.
+    func restampThose(using group: Key<LocationGroup>) throws {
+        try restamp(try session.prepared(GeofenceStatements.activeUsingGroup).all(group, as: User.init))
+    }
+
+    private struct User: Hashable {
+        let key: Key<Geofence>
+        let platform: GeofencePlatform?
+
+        init(_ row: some SQLRow) {
+            key = Key(row.integer(0))
+            platform = GeofencePlatform(rawValue: row.text(1))
         }
+    }
+
+    private func restamp(_ all: [User]) throws {
+        let users = all.withoutRepeats
         guard !users.isEmpty else { return }
         let restamp = try session.prepared(GeofenceStatements.restamp)
         var stamp = try session.db.lastGeofenceStamp(of: application)
@@ -97,9 +114,28 @@ struct GeofenceWriter<Session: WriteSession> {
         }
     }
 
-    private func add(_ locations: [Key<Location>], to geofence: Key<Geofence>) throws {
-        let add = try session.prepared(GeofenceStatements.addLocation)
-        for (position, location) in locations.enumerated() { try add.send(geofence, position, location) }
+    private func locations(of plan: GeofencePlan) throws -> [Location] {
+        try plan.joined(
+            session.locations(plan.locations, of: application, field: "locations"),
+            plan.groups.enumerated().map { index, key in
+                guard let group = try session.db.locationGroup(key, of: application) else {
+                    throw InvalidInput(
+                        field: "location_groups[\(index)]", "is \(key), this application has no such location group")
+                }
+                return group
+            })
+    }
+
+    private func add(_ plan: GeofencePlan, to geofence: Key<Geofence>) throws {
+        let addLocation = try session.prepared(GeofenceStatements.addLocation)
+        for (position, location) in plan.locations.enumerated() { try addLocation.send(geofence, position, location) }
+        let addGroup = try session.prepared(GeofenceStatements.addGroup)
+        for (position, group) in plan.groups.enumerated() { try addGroup.send(geofence, position, group) }
+    }
+
+    private func clear(_ geofence: Key<Geofence>) throws {
+        try session.prepared(GeofenceStatements.clearLocations).send(geofence)
+        try session.prepared(GeofenceStatements.clearGroups).send(geofence)
     }
 
     private func nextStamp() throws -> Instant {

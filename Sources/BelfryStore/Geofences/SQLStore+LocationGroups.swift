@@ -53,6 +53,9 @@ extension SQLStore {
             try session.prepared(LocationGroupStatements.update).send(plan.name, plan.summary, plan.search, now, key)
             try session.prepared(LocationGroupStatements.clear).send(key)
             try session.add(plan.locations, to: key)
+            if plan.locations != old.plan.locations {
+                try GeofenceWriter(session: session, application: application).restampThose(using: key)
+            }
             return LocationGroup(
                 key: key, name: plan.name, summary: plan.summary, locations: locations, createdAt: old.createdAt,
                 updatedAt: now)
@@ -64,6 +67,10 @@ extension SQLStore {
             try session.lockMap(of: application)
             let isThere = try session.prepared(LocationGroupStatements.byKey).first(key, application) { _ in true }
             guard isThere != nil else { return false }
+            let users = try session.prepared(GeofenceStatements.usingGroup).all(key) { "geofence \($0.integer(0))" }
+            guard users.isEmpty else {
+                throw StoreError.notEmpty("location group \(key) is used by \(users.joined(separator: ", "))")
+            }
             try session.prepared(LocationGroupStatements.clear).send(key)
             try session.prepared(LocationGroupStatements.delete).send(key)
             session.note(-1, .locationGroups, of: application)
@@ -85,7 +92,7 @@ extension WriteSession {
 }
 
 extension SQLConnection {
-    fileprivate func locationGroup(
+    func locationGroup(
         _ key: Key<LocationGroup>, of application: Key<Application>
     ) throws -> LocationGroup? {
         try prepared(LocationGroupStatements.byKey).first(key, application) { try locationGroup($0) }

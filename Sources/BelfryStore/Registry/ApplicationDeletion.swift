@@ -70,6 +70,7 @@ enum ApplicationDeletionStatements {
         OwnedTable("geofence_deletion", key: "application_id", "changed_at_ms"),
         OwnedTable("geofence_stamp", key: "application_id"),
         OwnedTable("geofence_location", key: "geofence_id", "position", of: "geofence", by: "geofence_id"),
+        OwnedTable("geofence_group", key: "geofence_id", "position", of: "geofence", by: "geofence_id"),
         OwnedTable("geofence", key: "id"),
         OwnedTable("location_group_member", key: "group_id", "position", of: "location_group", by: "group_id"),
         OwnedTable("location_group", key: "id"),

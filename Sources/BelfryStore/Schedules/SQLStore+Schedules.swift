@@ -83,7 +83,8 @@ extension SQLStore {
             let gained = content.utf8.count + target.utf8.count - bytes
             try session.check(.content, of: changed.applicationKey, adding: gained)
             let changes = try session.prepared(ScheduleStatements.update).run(
-                changed.dueAt, changed.version, changed.pushRequest.expiresAt, content, target, changed.key, version)
+                changed.dueAt, changed.version, changed.pushRequest.expiresAt, content, target,
+                changed.pushRequest.lane?.rawValue, changed.pushRequest.guarantee.rawValue, changed.key, version)
             guard changes > 0 else { return false }
             session.note(gained, .content, of: changed.applicationKey)
             session.noteSchedule(at: changed.dueAt, now: session.now)
@@ -276,8 +277,8 @@ enum ScheduleStatements {
 
     static let update: SQLText = """
         UPDATE schedule /* schedules.update */
-           SET due_at_ms = $1, version = $2, expires_at_ms = $3, content = $4, target = $5
-         WHERE id = $6 AND version = $7 AND ended_at_ms IS NULL
+           SET due_at_ms = $1, version = $2, expires_at_ms = $3, content = $4, target = $5, lane = $6, guarantee = $7
+         WHERE id = $8 AND version = $9 AND ended_at_ms IS NULL
         """
 
     static let end: SQLText = """

@@ -344,7 +344,16 @@ enum Schema {
         ) \(.byKey);
         CREATE INDEX geofence_location_location ON geofence_location (location_id, geofence_id);
 
-        -- Geofences that devices have to remove, until they would have dropped them by themselves.
+        -- The location groups whose locations a geofence has too, whatever they hold at the time.
+        CREATE TABLE geofence_group (
+            geofence_id \(.bigint) NOT NULL REFERENCES geofence (id),
+            position \(.bigint) NOT NULL,
+            group_id \(.bigint) NOT NULL REFERENCES location_group (id),
+            PRIMARY KEY (geofence_id, position)
+        ) \(.byKey);
+        CREATE INDEX geofence_group_group ON geofence_group (group_id, geofence_id);
+
+        -- What devices have to forget, until they would have dropped it by themselves.
         CREATE TABLE geofence_deletion (
             application_id \(.bigint) NOT NULL REFERENCES application (id),
             changed_at_ms \(.bigint) NOT NULL,

@@ -98,6 +98,9 @@ extension WrappedStore {
     ) async throws -> [Heartbeat] {
         try await base.heartbeats(on: platform, after: after, limit: limit)
     }
+    package func heartbeatSummary(on platform: Key<Platform>, since: Instant) async throws -> HeartbeatSummary {
+        try await base.heartbeatSummary(on: platform, since: since)
+    }
     package func forgetAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool {
         try await base.forgetAnalytics(countsBefore: countsBefore, eventsBefore: eventsBefore)
     }

@@ -108,13 +108,40 @@ extension Contents {
             map.groups[key]?.item = row.item.replacing(location)
         }
         for (key, row) in map.geofences.sorted(by: { $0.key < $1.key })
-        where row.geofence.plan.locations.contains(location.key) {
+        where row.geofence.locations.contains(where: { $0.key == location.key }) {
             map.geofences[key]?.geofence = row.geofence.replacing(location)
-            guard row.geofence.phase == .active else { continue }
-            let stamp = nextStamp(of: application, now: now)
-            map.geofences[key]?.changedAt = stamp
-            notify(application, of: [row.geofence.plan.platform], now: now)
+            restamp(key, now: now)
         }
+    }
+
+    /// The locations of a group, as they are now, in all geofences that name it.
+    mutating func restampThose(using group: Key<LocationGroup>, now: Instant) {
+        for (key, row) in map.geofences.sorted(by: { $0.key < $1.key })
+        where row.geofence.plan.groups.contains(group) {
+            let own = row.geofence.plan.locations.compactMap { map.locations[$0]?.item }
+            let ofGroups = row.geofence.plan.groups.flatMap { map.groups[$0]?.item.locations ?? [] }
+            map.geofences[key]?.geofence = row.geofence.with(locations: (own + ofGroups).withoutRepeats)
+            restamp(key, now: now)
+        }
+    }
+
+    private mutating func restamp(_ key: Key<Geofence>, now: Instant) {
+        guard let row = map.geofences[key], row.geofence.phase == .active else { return }
+        let stamp = nextStamp(of: row.application, now: now)
+        map.geofences[key]?.changedAt = stamp
+        notify(row.application, of: [row.geofence.plan.platform], now: now)
+    }
+
+    func locations(of plan: GeofencePlan, in application: Key<Application>) throws(InvalidInput) -> [Location] {
+        var groups: [LocationGroup] = []
+        for (index, key) in plan.groups.enumerated() {
+            guard let owned = map.groups[key], owned.application == application else {
+                throw InvalidInput(
+                    field: "location_groups[\(index)]", "is \(key), this application has no such location group")
+            }
+            groups.append(owned.item)
+        }
+        return try plan.joined(try resolve(plan.locations, of: application, field: "locations"), groups)
     }
 
     func resolve(
@@ -132,6 +159,11 @@ extension Contents {
 }
 
 extension Geofence {
+    fileprivate func with(locations: [Location]) -> Geofence {
+        Geofence(
+            key: key, plan: plan, locations: locations, phase: phase, createdAt: createdAt, updatedAt: updatedAt)
+    }
+
     fileprivate func with(phase: GeofencePhase) -> Geofence {
         Geofence(
             key: key, plan: plan, locations: locations, phase: phase, createdAt: createdAt, updatedAt: updatedAt)

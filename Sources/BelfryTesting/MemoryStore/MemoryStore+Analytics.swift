@@ -53,6 +53,14 @@ extension MemoryStore {
             all.filter { $0.device > after ?? Key(0) }.sorted { $0.device < $1.device }.prefix(limit))
     }
 
+    package func heartbeatSummary(on platform: Key<Platform>, since: Instant) async throws -> HeartbeatSummary {
+        let all = (contents.events.heartbeats[platform] ?? [:]).values.filter { $0.lastAt >= since }
+        let latencies = all.compactMap(\.latency).sorted()
+        return HeartbeatSummary(
+            devices: all.count, lastAt: all.map(\.lastAt).max(),
+            latency: HeartbeatSummary.Percentiles(count: latencies.count) { latencies[$0] })
+    }
+
     package func forgetAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool {
         transaction { contents in
             let (hour, day) = (countsBefore.bucket(of: .hour), eventsBefore.bucket(of: .day))

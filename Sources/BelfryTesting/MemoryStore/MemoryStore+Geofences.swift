@@ -5,7 +5,7 @@ extension MemoryStore {
         let now = clock.now
         return try transaction { contents in
             guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
-            let locations = try contents.resolve(plan.locations, of: application, field: "locations")
+            let locations = try contents.locations(of: plan, in: application)
             try contents.checkGeofenceLimit(of: application)
             try contents.check(quotas, .geofences, of: application)
             try contents.check(quotas, .content, of: application, adding: plan.data.storedText.utf8.count)
@@ -39,7 +39,7 @@ extension MemoryStore {
             guard plan != row.geofence.plan else { return row.geofence }
             let geofence = Geofence(
                 key: key, plan: plan,
-                locations: try contents.resolve(plan.locations, of: application, field: "locations"),
+                locations: try contents.locations(of: plan, in: application),
                 phase: GeofencePhase(of: plan, at: now), createdAt: row.geofence.createdAt, updatedAt: now)
             if row.geofence.phase == .over, geofence.phase != .over {
                 try contents.checkGeofenceLimit(of: application)

@@ -99,13 +99,19 @@ extension MemoryStore {
                 locations: try contents.resolve(plan.locations, of: application, field: "location_ids"),
                 createdAt: owned.item.createdAt, updatedAt: now)
             contents.map.groups[key]?.item = group
+            if plan.locations != owned.item.plan.locations { contents.restampThose(using: key, now: now) }
             return group
         }
     }
 
     package func delete(_ key: Key<LocationGroup>, of application: Key<Application>) async throws -> Bool {
-        transaction { contents in
+        try transaction { contents in
             guard contents.map.groups[key]?.application == application else { return false }
+            let users = contents.map.geofences.values.filter { $0.geofence.plan.groups.contains(key) }
+                .map(\.geofence.key).sorted().prefix(5).map { "geofence \($0)" }
+            guard users.isEmpty else {
+                throw StoreError.notEmpty("location group \(key) is used by \(users.joined(separator: ", "))")
+            }
             contents.map.groups[key] = nil
             return true
         }

@@ -96,6 +96,11 @@ import Testing
         #expect(created.status == 201)
         let uuid = try #require(created["app_uuid"]?.stringValue)
         let key = try #require(created["api_key"]?.stringValue)
+        // What the helper of the Android samples can read: hex of ASCII.
+        let secret = try #require(created["shared_secret"]?.stringValue.flatMap { [UInt8](hex: $0.utf8) })
+        #expect(
+            secret.count == 32 && secret.allSatisfy { Character(UnicodeScalar($0)).isLetter || (0x30...0x39) ~= $0 })
+        #expect(secret.allSatisfy { $0 < 0x80 })
         #expect(try await server.send(.patch, "apps/\(uuid)", #"{"name":"store"}"#)["name"] == .string("store"))
         let replaced = try await server.send(.post, "apps/\(uuid)/api-key")
         #expect(replaced["api_key"]?.stringValue.map { $0 != key } == true)
@@ -268,6 +273,69 @@ import Testing
         #expect(kept.push.lane == .urgent)
         #expect(try await server.send(.post, "\(devices)/\(uuid)/deactivate").status == 204)
         #expect(try await server.send(.get, "\(devices)/\(uuid)")["active"] == .bool(false))
+    }
+
+    @Test func `a test push is a whole push to its device, and tells the provider's verdict to who waits`() async throws
+    {
+        var server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "apps/\(resources.application.uuid.lowercased)/devices/\(resources.device.uuid.lowercased)/test-push"
+        let message = #""message":{"body":"Hi","custom":{"ios":{"badge":7}}}"#
+        let sent = try await server.send(
+            .post, path, #"{\#(message),"urgency":"bulk","at_most_once":true}"#)
+        let id = try #require(sent["receipt_id"]?.stringValue.flatMap(UUID.init(uuidString:)), "\(sent)")
+        let key = try #require(try await server.store.receipt(id)).push.key
+        let push = try #require(server.store.contents.pushes[key]?.push)
+        #expect(push.lane == .bulk && push.content.custom["ios"]?["badge"] == .integer(7))
+        #expect(push.guarantee == .atMostOnce && sent["answer"] == nil)
+        for (body, words) in [
+            (#"{\#(message),"body":"x"}"#, "body and message exclude each other"),
+            (#"{\#(message),"target":{"everyone":true}}"#, "'target' is no field of this request"),
+        ] {
+            let refused = try await server.send(.post, path, body)
+            #expect(refused.status == 400 && refused.message?.hasPrefix(words) == true, "\(refused)")
+        }
+
+        server.routes = server.routes(verdictDeadline: .zero)
+        #expect(try await server.send(.post, path, #"{"wait":true}"#)["answer"] == .string("pending"))
+        server.routes = server.routes(verdictDeadline: .seconds(30))
+        let patient = server
+        async let waiting = patient.send(.post, path, #"{\#(message),"wait":true}"#)
+        try await server.answer(.refused(.badToken), to: resources.device, after: push.key)
+        #expect(try await waiting["answer"] == .string("refused: badToken"))
+    }
+
+    @Test func `a schedule is shown whole, and changed until it is sent`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "apps/\(resources.application.uuid.lowercased)"
+        let due = (server.clock.now + .seconds(60)).text
+        let made = try await server.send(
+            .post, "\(path)/pushes",
+            #"{"message":{"body":"hi","custom":{"ios":{"badge":1}}},"target":{"topics":["news"],"platforms":["ios"]},"#
+                + #""send_at":"\#(due)","urgency":"bulk"}"#)
+        let schedule = "\(path)/schedules/\(try #require(made["schedule_id"]?.stringValue, "\(made)"))"
+        let shown = try await server.send(.get, schedule)
+        #expect(shown["message"] == (try JSONValue(json: #"{"body":"hi","custom":{"ios":{"badge":1}}}"#.utf8)))
+        #expect(shown["target"] == (try JSONValue(json: #"{"topics":["news"],"platforms":["ios"]}"#.utf8)))
+        #expect(shown["due_at"] == .string(due) && shown["urgency"] == .string("bulk"))
+        #expect(shown["at_most_once"] == .bool(false) && shown["state"] == .string("waiting"))
+
+        let later = (server.clock.now + .seconds(120)).text
+        let changed = try await server.send(
+            .patch, schedule, #"{"send_at":"\#(later)","target":{"everyone":true},"at_most_once":true}"#)
+        #expect(changed.status == 200 && changed["due_at"] == .string(later), "\(changed)")
+        #expect(changed["message"] == shown["message"] && changed["urgency"] == .string("bulk"))
+        #expect(changed["target"] == .object(["everyone": .bool(true)]) && changed["at_most_once"] == .bool(true))
+        #expect(try await server.send(.get, schedule).json == changed.json)
+        #expect(try await server.audited().contains("schedule.update"))
+        for (body, status) in [(#"{"state":"sent"}"#, 400), (#"{"message":{}}"#, 400), (#"{}"#, 200)] {
+            #expect(try await server.send(.patch, schedule, body).status == status)
+        }
+        let reader = try await server.key(.readOnly, .tenant(resources.tenant.key))
+        #expect(try await server.send(.patch, schedule, as: reader, "{}").status == 403)
+        #expect(try await server.send(.delete, schedule).status == 204)
+        #expect(try await server.send(.patch, schedule, "{}").status == 409)
     }
 
     @Test func `the audit log is read by application, key and time`() async throws {

@@ -23,6 +23,7 @@ import Testing
         "PATCH apps/:app_uuid/locations/:location_id": #"{"name":"taken"}"#,
         "POST apps/:app_uuid/location-groups": #"{"name":"taken"}"#,
         "PATCH apps/:app_uuid/location-groups/:group_id": #"{"name":"taken"}"#,
+        "PATCH apps/:app_uuid/schedules/:schedule_id": #"{"urgency":"bulk"}"#,
         "PATCH apps/:app_uuid/geofences/:geofence_id": #"{"trigger":"exit"}"#,
         "POST apps/:app_uuid/geofences":
             #"{"location_ids":[1],"trigger":"enter","expires_at":"2099-01-01T00:00:00Z"}"#,

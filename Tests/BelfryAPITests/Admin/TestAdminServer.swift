@@ -34,6 +34,29 @@ struct TestAdminServer {
         ).text.text
     }
 
+    /// The same API, where a test push waits for so long.
+    func routes(verdictDeadline: Duration) -> AdminRoutes {
+        AdminRoutes(
+            store: store, vault: vault, clock: clock, credentials: PlaintextCredentials(vault: vault, end: nil),
+            verdictDeadline: verdictDeadline)
+    }
+
+    /// Settles a push with this text to one device, once it was accepted.
+    func answer(_ answer: Answer, to device: Device, after last: Key<Push>) async throws {
+        var push: Key<Push>?
+        while push == nil {
+            await Task.yield()
+            push = store.contents.pushes.values.first { $0.push.key > last && $0.push.content.body == "Hi" }?.push.key
+        }
+        guard let push else { return }
+        store.tamper { contents in
+            let batch = BelfryCore.Batch(
+                key: Key(900), pushKey: push, platformKey: device.platformKey, lane: .urgent, devices: [device.key],
+                answers: [answer], attempt: 1, isLapsed: false)
+            contents.batches[batch.key] = Contents.BatchRow(batch: batch, lease: Contents.Lease(dueAt: nil))
+        }
+    }
+
     func send(
         _ method: HTTPRequest.Method, _ path: String, as key: String? = nil, _ body: String? = nil
     ) async throws -> TestAnswer {

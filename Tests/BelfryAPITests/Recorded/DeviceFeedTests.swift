@@ -82,7 +82,7 @@ import Testing
         ("/v1/locations", #"{"name":"x","lat":"0","long":"0","rad":9.9}"#),
         ("/v1/geofence", geofence("all", "{}").replacing("enter", with: "ENTERED")),
         ("/v1/locations", #"{"name":"x","lat":"","long":"0","rad":100}"#),
-        ("/v1/geofence", geofence("android", #"{"android":{"nested":{}}}"#)),
+        ("/v1/geofence", geofence("android", #"{"android":"text"}"#)),
     ])
     func `what devices cannot use is a 400`(path: String, body: String) async throws {
         try await RecordedServer.open { server in

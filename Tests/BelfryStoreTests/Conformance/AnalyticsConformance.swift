@@ -142,6 +142,12 @@ import Testing
             #expect(try await fixture.store.heartbeats(on: fixture.platform.key, after: nil, limit: 9) == beats)
             #expect(try await fixture.store.heartbeats(on: fixture.platform.key, after: a.key, limit: 9) == [beats[1]])
             #expect(try await fixture.store.heartbeats(on: fixture.platform.key, after: nil, limit: 1) == [beats[0]])
+            let recent = try await fixture.store.heartbeatSummary(on: fixture.platform.key, since: now + .seconds(-9))
+            #expect(recent.devices == 1 && recent.lastAt == now && recent.latency?.p99 == .seconds(5))
+            let all = try await fixture.store.heartbeatSummary(on: fixture.platform.key, since: .zero)
+            #expect(all.devices == 2 && all.latency == recent.latency)
+            let none = try await fixture.store.heartbeatSummary(on: fixture.platform.key, since: now + .seconds(1))
+            #expect(none == HeartbeatSummary(devices: 0, lastAt: nil, latency: nil))
         }
     }
 

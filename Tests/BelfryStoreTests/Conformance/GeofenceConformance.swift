@@ -32,6 +32,56 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a geofence has the locations of its groups, and changes with them`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            let (a, b) = (try await fixture.locate("a"), try await fixture.locate("b"))
+            let shops = try await store.create(
+                try LocationGroupPlan(name: "shops", summary: "", locations: [b.key]), of: mine)
+            let plan = try GeofencePlan.around([], groups: [shops.key], expiresAt: fixture.clock.now + .seconds(3_600))
+            let geofence = try await store.create(plan, of: mine)
+            #expect(geofence.locations == [b] && geofence.plan.groups == [shops.key])
+            #expect(try await store.geofence(geofence.key, of: mine) == geofence)
+            let before = try await fixture.updates().lastModified
+            let grown = try await store.update(shops.key, of: mine) { old in
+                try LocationGroupPlan(name: old.name, summary: "", locations: [b.key, a.key])
+            }
+            let changes = try await store.geofenceUpdates(since: before, on: fixture.platform)
+            #expect(changes.geofences.map(\.locations) == [[b, a]] && grown?.locations == [b, a])
+            let moved = try await store.update(a.key, of: mine) { try $0.moved(to: 2) }
+            let again = try await store.geofenceUpdates(since: changes.lastModified, on: fixture.platform)
+            #expect(again.geofences.map(\.locations) == [[b, try #require(moved)]])
+            let words = "location group \(shops.key) is used by geofence \(geofence.key)"
+            await #expect(throws: StoreError.notEmpty(words)) { try await store.delete(shops.key, of: mine) }
+            let own = try await store.update(geofence.key, of: mine) { try $0.with(locations: [b.key], groups: []) }
+            #expect(own?.locations == [b])
+            #expect(try await store.delete(shops.key, of: mine))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a group of another application, or too many locations of groups, are refused`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            let stranger = try await store.create(.named("stranger"))
+            let theirs = try await store.create(
+                try LocationGroupPlan(name: "theirs", summary: "", locations: []), of: stranger.key)
+            let expiresAt = fixture.clock.now + .seconds(3_600)
+            let plan = try GeofencePlan.around([], groups: [theirs.key], expiresAt: expiresAt)
+            let refusal = InvalidInput(
+                field: "location_groups[0]", "is \(theirs.key), this application has no such location group")
+            await #expect(throws: refusal) { try await store.create(plan, of: mine) }
+            var places: [Key<Location>] = []
+            for number in 0...GeofencePlan.locationsMax { places.append(try await fixture.locate("\(number)").key) }
+            let many = try await store.create(
+                try LocationGroupPlan(name: "many", summary: "", locations: places), of: mine)
+            await #expect(throws: InvalidInput.self) {
+                try await store.create(try .around([], groups: [many.key], expiresAt: expiresAt), of: mine)
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a location of another application is refused by its place in the list`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let stranger = try await fixture.store.create(.named("stranger"))

@@ -10,7 +10,8 @@ import Testing
         "application", "platform", "device", "topic", "subscription", "push", "push_progress", "tally", "fan_out",
         "batch",
         "schedule",
-        "location", "location_group", "location_group_member", "geofence", "geofence_location", "geofence_deletion",
+        "location", "location_group", "location_group_member", "geofence", "geofence_location", "geofence_group",
+        "geofence_deletion",
         "geofence_stamp", "geofence_update", "push_count", "platform_count", "geofence_count", "heartbeat",
     ]
 
@@ -81,10 +82,11 @@ extension TestStore {
     /// Something in each table of locations, geofences and counts but `push_count`, which a settled batch fills.
     fileprivate func drawMap() async throws {
         let shop = try await locate()
-        _ = try await store.create(
+        let shops = try await store.create(
             LocationGroupPlan(name: "shops", summary: "", locations: [shop.key]), of: application.key)
         _ = try await store.delete(try await fence([shop]).key, of: application.key)
-        let geofence = try await fence([shop])
+        let plan = try GeofencePlan.around([shop.key], groups: [shops.key], expiresAt: clock.now + .seconds(3_600))
+        let geofence = try await store.create(plan, of: application.key)
         let device = try await register("beating")
         let events = [
             AnalyticsEvent(kind: .heartbeat, time: clock.now, device: device.uuid),

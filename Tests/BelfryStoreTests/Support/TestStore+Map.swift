@@ -38,22 +38,23 @@ extension Place {
 
 extension GeofencePlan {
     static func around(
-        _ locations: [Key<Location>], platform: GeofencePlatform = .all, startsAt: Instant = .zero, expiresAt: Instant,
-        text: String = "hello"
+        _ locations: [Key<Location>], groups: [Key<LocationGroup>] = [], platform: GeofencePlatform = .all,
+        startsAt: Instant = .zero, expiresAt: Instant, text: String = "hello"
     ) throws -> GeofencePlan {
         try GeofencePlan(
-            locations: locations, trigger: .enter, platform: platform, tags: ["news"],
+            locations: locations, groups: groups, trigger: .enter, platform: platform, tags: ["news"],
             data: try GeofenceData([
                 "ios": .object(["alertBody": .string(text)]), "android": .object(["message": .string(text)]),
             ]), startsAt: startsAt, expiresAt: expiresAt)
     }
 
     func with(
-        locations: [Key<Location>]? = nil, platform: GeofencePlatform? = nil, startsAt: Instant? = nil,
-        expiresAt: Instant? = nil
+        locations: [Key<Location>]? = nil, groups: [Key<LocationGroup>]? = nil, platform: GeofencePlatform? = nil,
+        startsAt: Instant? = nil, expiresAt: Instant? = nil
     ) throws -> GeofencePlan {
         try GeofencePlan(
-            locations: locations ?? self.locations, trigger: trigger, platform: platform ?? self.platform, tags: tags,
+            locations: locations ?? self.locations, groups: groups ?? self.groups, trigger: trigger,
+            platform: platform ?? self.platform, tags: tags,
             data: data, startsAt: startsAt ?? self.startsAt, expiresAt: expiresAt ?? self.expiresAt)
     }
 }

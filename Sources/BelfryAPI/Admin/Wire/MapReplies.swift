@@ -58,6 +58,7 @@ extension Admin {
     package struct GeofenceReply: Encodable, Sendable {
         package let geofence_id: Int64
         package let locations: [LocationReply]
+        package let location_group_ids: [Int64]
         package let trigger: String
         package let platform: String
         package let topics: [String]
@@ -71,6 +72,7 @@ extension Admin {
         package init(_ geofence: Geofence) {
             geofence_id = geofence.key.rawValue
             locations = geofence.locations.map(LocationReply.init)
+            location_group_ids = geofence.plan.groups.map(\.rawValue)
             trigger = geofence.plan.trigger.rawValue
             platform = geofence.plan.platform.rawValue
             topics = geofence.plan.tags

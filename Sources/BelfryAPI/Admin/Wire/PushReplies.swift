@@ -10,6 +10,17 @@ extension Admin {
         package init(_ push: Push) { receipt_id = push.receiptID.lowercased }
     }
 
+    /// A push to one device, and what the provider said of it; `pending` where it said nothing in time.
+    package struct TestedPushReply: Codable, Sendable {
+        package let receipt_id: String
+        package let answer: String
+
+        package init(_ push: Push, _ answer: Answer) {
+            receipt_id = push.receiptID.lowercased
+            self.answer = answer.name
+        }
+    }
+
     package struct CreatedScheduleReply: Codable, Sendable {
         package let schedule_id: String
     }
@@ -183,6 +194,28 @@ extension Admin {
         }
     }
 
+    /// A schedule with all that its push says, as it is posted. Lists leave that out.
+    package struct ScheduleDetailsReply: Encodable, Sendable {
+        private let schedule: ScheduleReply
+        private let request: PushRequest
+
+        package init(_ schedule: Schedule) {
+            self.schedule = ScheduleReply(schedule)
+            request = schedule.pushRequest
+        }
+
+        private enum CodingKeys: String, CodingKey { case message, target, urgency, at_most_once }
+
+        package func encode(to encoder: any Encoder) throws {
+            try schedule.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(request.content.json, forKey: .message)
+            try container.encode(request.target.json, forKey: .target)
+            try container.encode(request.lane.map { "\($0)" }, forKey: .urgency)
+            try container.encode(request.guarantee == .atMostOnce, forKey: .at_most_once)
+        }
+    }
+
     package struct SchedulesReply: Codable, Sendable {
         package let schedules: [ScheduleReply]
         @OrNull package var next_cursor: String?
@@ -200,7 +233,32 @@ extension Admin {
         }
     }
 
-    /// The events that apps reported about one push, by platform.
+    /// How the heartbeats of a platform come back; times in milliseconds.
+    package struct HeartbeatsReply: Codable, Sendable {
+        package let devices: Int
+        @OrNull package var last_at: String?
+        @OrNull package var latency_ms: Percentiles?
+
+        package struct Percentiles: Codable, Sendable {
+            package let p50: Int64
+            package let p90: Int64
+            package let p99: Int64
+            package let max: Int64
+        }
+
+        package init(_ summary: HeartbeatSummary) {
+            devices = summary.devices
+            _last_at = OrNull(wrappedValue: summary.lastAt?.text)
+            _latency_ms = OrNull(
+                wrappedValue: summary.latency.map {
+                    Percentiles(
+                        p50: $0.p50.milliseconds, p90: $0.p90.milliseconds, p99: $0.p99.milliseconds,
+                        max: $0.max.milliseconds)
+                })
+        }
+    }
+
+    /// What apps told of one push, by platform.
     package struct PushAnalyticsReply: Codable, Sendable {
         package let platforms: [Counts]
 

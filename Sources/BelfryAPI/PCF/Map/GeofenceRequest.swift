@@ -4,6 +4,7 @@ extension PCFv1 {
     /// The body of `POST /v1/geofence` and `PUT /v1/geofence/:geofence_id`.
     struct GeofenceRequest: Sendable, Hashable {
         private var locations: [Int64]?
+        private var groups: [Int64]?
         private var trigger: GeofencePlan.Trigger?
         private var platform: GeofencePlatform?
         private var tags: [String]?
@@ -23,6 +24,7 @@ extension PCFv1 {
         private mutating func read(_ key: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch key {
             case "locations": locations = try reader.integers(key)
+            case "location_groups": groups = try reader.integers(key)
             case "trigger_type": trigger = try Self.word(try reader.string(key), key)
             case "platform": platform = try Self.word(try reader.string(key), key)
             case "tags":
@@ -40,7 +42,9 @@ extension PCFv1 {
         /// - Parameter old: supplies missing values; nil for a new geofence.
         func plan(over old: GeofencePlan?) throws(InvalidInput) -> GeofencePlan {
             try GeofencePlan(
-                locations: (locations?.map { Key($0) } ?? old?.locations).given(as: "locations"),
+                locations: (locations?.map { Key($0) } ?? old?.locations ?? groups.map { _ in [] }).given(
+                    as: "locations"),
+                groups: groups?.map { Key($0) } ?? old?.groups ?? [],
                 trigger: (trigger ?? old?.trigger).given(as: "trigger_type"),
                 platform: platform ?? old?.platform ?? .all, tags: tags ?? old?.tags ?? [],
                 data: (data ?? old?.data).given(as: "data"), startsAt: startsAt ?? old?.startsAt ?? .zero,

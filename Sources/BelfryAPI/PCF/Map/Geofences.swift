@@ -81,6 +81,8 @@ extension JSONWriter {
             json.integer("expiry_time", plan.expiresAt.milliseconds)
             json.string("trigger_type", plan.trigger.rawValue)
             json.array("locations", geofence.locations) { $0.location($1) }
+            // Ours: a back end of the original finds the locations alone.
+            if kind == nil, !plan.groups.isEmpty { json.integers("location_groups", plan.groups.map(\.rawValue)) }
             json.string("platform", plan.platform.rawValue)
             json.integer("created_at", geofence.createdAt.milliseconds)
             json.integer("updated_at", geofence.updatedAt.milliseconds)
