@@ -22,7 +22,8 @@ struct Belfry: AsyncParsableCommand {
         version: Release.version,
         subcommands: [
             Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self,
-            ChannelCommand.self, PushCommand.self, ReceiptCommand.self, WriteOffCommand.self, TenantCommand.self,
+            ChannelCommand.self, DeviceCommand.self, TopicCommand.self, LocationCommand.self, GeofenceCommand.self,
+            PushCommand.self, ScheduleCommand.self, ReceiptCommand.self, WriteOffCommand.self, TenantCommand.self,
             AdminCommand.self,
             KeysCommand.self, NodesCommand.self, BackupCommand.self, RestoreCommand.self, DatabaseCommand.self,
             Simulate.self,

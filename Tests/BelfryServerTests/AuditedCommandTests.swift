@@ -13,7 +13,9 @@ extension ServerTests.AuditedCommandTests {
     /// Commands that change nothing that a server has. `simulate` has others beneath it.
     private static let reading: Set = [
         "check", "app list", "app show", "platform list", "platform show", "channel list", "channel show", "receipt",
-        "tenant list", "admin list", "keys list", "nodes", "backup",
+        "tenant list", "admin list", "keys list", "nodes", "backup", "device list", "device show", "topic list",
+        "topic show", "schedule list", "schedule show", "location list", "location show", "geofence list",
+        "geofence show",
     ]
     /// They are servers, and what is changed through them is audited there.
     private static let serving: Set = ["serve", "demo"]
@@ -46,6 +48,7 @@ extension ServerTests.AuditedCommandTests {
         try await fanOut.run("platform test", web, leaves: "platform.test_credentials", endsWell: false)
         try await fanOut.run("platform resume", web, leaves: "platform.resume")
         try await channels(fanOut)
+        try await resources(of: app.app_uuid, fanOut)
         let push: [String: String] = try await fanOut.run(
             "push", "--app", app.app_uuid, "--everyone", "--yes", "--body", "Hello", "--json", leaves: "push.create"
         ).decoded()
@@ -58,6 +61,64 @@ extension ServerTests.AuditedCommandTests {
         try await fanOut.run("keys drop", "1", leaves: "sealing_key.drop")
         try await fanOut.run("app delete", app.app_uuid, "--force", leaves: "app.delete")
         try await databases(fanOut, installation.scratch)
+    }
+
+    /// What an application has, made, changed and deleted.
+    private static func resources(of app: String, _ fanOut: FanOut) async throws {
+        func id(_ field: String, _ ended: Program.Ended) throws -> String {
+            let made = try JSONValue(json: ended.out.utf8)
+            switch made[field] {
+            case .string(let text)?: return text
+            case .integer(let number)?: return String(number)
+            default: throw StoreError.unknown("\(field) in \(ended.out)")
+            }
+        }
+        let hook = try TestInstallation.CreatedPlatform(
+            try await fanOut.run(
+                "platform create", "--json", "--app", app, "--type", "android-baidu", "--mode", "production", "--name",
+                "Hook", leaves: "platform.create"))
+        let device = try id(
+            "device_uuid",
+            try await fanOut.run(
+                "device create", "--app", app, "--platform", hook.platform_uuid, "--token", "t1", "--topic", "news",
+                "--json", leaves: "device.create"))
+        try await fanOut.run("device edit", device, "--app", app, "--user", "ada", leaves: "device.update")
+        let shown = try await fanOut.installation.run("device", "list", "--app", app, "--topic", "NEWS")
+        #expect(shown.out.contains(device) && shown.out.contains("ada"), "\(shown)")
+        try await fanOut.run("device delete", device, "--app", app, leaves: "device.deactivate")
+
+        try await fanOut.run("topic create", "Größe & mehr", "--app", app, leaves: "topic.create")
+        try await fanOut.run(
+            "topic edit", "Größe & mehr", "--app", app, "--expires-at", "2090-01-31T08:30:00Z", leaves: "topic.update")
+        let topic = try await fanOut.installation.run("topic", "show", "größe & mehr", "--app", app)
+        #expect(topic.out.contains("2090-01-31T08:30:00"), "\(topic)")
+        try await fanOut.run("topic delete", "Größe & mehr", "--app", app, leaves: "topic.delete")
+
+        let schedule = try id(
+            "schedule_id",
+            try await fanOut.run(
+                "schedule create", "--app", app, "--body", "Later", "--everyone", "--send-at", "2090-01-31T08:30:00Z",
+                "--json", leaves: "schedule.create"))
+        try await fanOut.run("schedule edit", schedule, "--app", app, "--body", "Latest", leaves: "schedule.update")
+        let waiting = try await fanOut.installation.run("schedule", "list", "--app", app, "--json")
+        #expect(waiting.out.contains("Latest"), "\(waiting)")
+        try await fanOut.run("schedule delete", schedule, "--app", app, leaves: "schedule.cancel")
+
+        let place = ["--name", "shop", "--latitude", "-33.5", "--longitude", "151.2", "--radius", "100"]
+        let location = try id(
+            "location_id",
+            try await fanOut.run(
+                "location create", arguments: ["--app", app, "--json"] + place, leaves: "location.create"))
+        try await fanOut.run("location edit", location, "--app", app, "--radius", "50", leaves: "location.update")
+        let geofence = try id(
+            "geofence_id",
+            try await fanOut.run(
+                "geofence create", "--app", app, "--location", location, "--trigger", "enter", "--data",
+                #"{"ios":{"alertBody":"Hi"}}"#, "--expires-at", "2090-01-31T08:30:00Z", "--json",
+                leaves: "geofence.create"))
+        try await fanOut.run("geofence edit", geofence, "--app", app, "--trigger", "exit", leaves: "geofence.update")
+        try await fanOut.run("geofence delete", geofence, "--app", app, leaves: "geofence.delete")
+        try await fanOut.run("location delete", location, "--app", app, leaves: "location.delete")
     }
 
     private static func channels(_ fanOut: FanOut) async throws {
@@ -135,6 +196,13 @@ private final class FanOut {
     @discardableResult
     func run(
         _ command: String, _ arguments: String..., leaves action: String, endsWell: Bool = true
+    ) async throws -> Program.Ended {
+        try await run(command, arguments: arguments, leaves: action, endsWell: endsWell)
+    }
+
+    @discardableResult
+    func run(
+        _ command: String, arguments: [String], leaves action: String, endsWell: Bool = true
     ) async throws -> Program.Ended {
         let before = try await lines(in: installation.data).count
         let ended = try await installation.run(command.split(separator: " ").map(String.init) + arguments)

@@ -39,6 +39,11 @@ extension ServerTests.RemoteTests {
                 ["app", "show", installation.application, "--json"], ["platform", "show", installation.platform],
                 ["platform", "list", "--app", installation.application, "--json"], ["receipt", receipt.receipt_id],
                 ["receipt", receipt.receipt_id, "--json"], ["write-off", receipt.receipt_id],
+                ["device", "list", "--app", installation.application],
+                ["topic", "list", "--app", installation.application],
+                ["device", "list", "--app", installation.application, "-q", "abab", "--json"],
+                ["topic", "show", "town", "--app", installation.application, "--json"],
+                ["schedule", "list", "--app", installation.application, "--state", "ended"],
             ] {
                 let here = try await installation.run(arguments)
                 let there = try await Program.run(

@@ -9,8 +9,8 @@ extension Admin {
         let request: Request
         let parameters: Parameters
         let key: AdminKey
-        /// The address of the caller, as far as it is known.
-        let address: String?
+        /// Whom the audit log names.
+        let author: AuditAuthor
         let bodyBytesMax: Int
         let logger: Logger
 
@@ -34,8 +34,6 @@ extension Admin {
                     .forbidden, "This key may not do that: its scope is \(key.scope.rawValue)\(key.bounds.inWords)")
             }
         }
-
-        var author: AuditAuthor { AuditAuthor(key, address: address) }
     }
 }
 

@@ -10,7 +10,9 @@ extension Admin {
         var routes: [Route] {
             [
                 factory.application(.get, "apps/:app_uuid/devices", .read, search),
+                factory.application(.post, "apps/:app_uuid/devices", .change, create).repeatable,
                 factory.device(.get, "apps/:app_uuid/devices/:device_uuid", .read, show),
+                factory.device(.patch, "apps/:app_uuid/devices/:device_uuid", .change, update),
                 factory.device(.post, "apps/:app_uuid/devices/:device_uuid/deactivate", .change, deactivate).repeatable,
                 factory.device(.post, "apps/:app_uuid/devices/:device_uuid/test-push", .send, testPush).repeatable,
             ]
@@ -39,6 +41,37 @@ extension Admin {
             return Response(json: json.buffer)
         }
 
+        /// Registers a device as its app would; a token that is known is the device it was.
+        private func create(_ call: Call, _ application: Application) async throws -> Response {
+            let body = try await call.body(as: NewDevice.self)
+            let platform = try await platform(try body.platform(), of: application)
+            let device = try await factory.admin.register(
+                try body.registration(for: platform.kind), on: platform, of: application, by: call.author)
+            return Response(status: .created, json: Self.json(device, on: platform))
+        }
+
+        /// Fields that are left out stay as they are.
+        private func update(
+            _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
+        ) async throws -> Response {
+            let change = try await call.body(as: DeviceChangeBody.self).change()
+            let device = try await factory.admin.update(device, on: platform, of: application, change, by: call.author)
+            return Response(json: Self.json(device, on: platform))
+        }
+
+        private static func json(_ device: Device, on platform: Platform) -> ByteBuffer {
+            var json = JSONWriter()
+            json.object { $0.device(device, on: platform) }
+            return json.buffer
+        }
+
+        private func platform(_ uuid: UUID, of application: Application) async throws -> Platform {
+            guard
+                let platform = try await factory.store.platforms(of: application.key).first(where: { $0.uuid == uuid })
+            else { throw APIError.missing("platform") }
+            return platform
+        }
+
         private func platforms(_ named: String?, of application: Application) async throws -> [Platform] {
             let all = try await factory.store.platforms(of: application.key)
             guard let named else { return all }
@@ -51,9 +84,7 @@ extension Admin {
         private func show(
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) -> Response {
-            var json = JSONWriter()
-            json.object { $0.device(device, on: platform) }
-            return Response(json: json.buffer)
+            Response(json: Self.json(device, on: platform))
         }
 
         /// The device keeps its UUID, and becomes active when its app registers again.
@@ -78,6 +109,80 @@ extension Admin {
                 let answer = try await factory.pushes.verdict(on: device, of: push, by: deadline)
                 return try .created(TestedPushReply(push, answer))
             }
+        }
+    }
+
+    private struct NewDevice: Body {
+        static let fields = [
+            "platform_uuid", "registration_token", "os", "os_version", "device_model", "device_manufacturer",
+            "device_alias", "custom_user_id", "topics",
+        ]
+        private var platform: UUID?
+        private var token: String?
+        private var about = Device.About()
+        private var customUserID: String?
+        private var topics: [String] = []
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "platform_uuid": platform = try reader.uuid(field)
+            case "registration_token": token = try reader.string(field)
+            case "os": about.os = try reader.string(field)
+            case "os_version": about.osVersion = try reader.string(field)
+            case "device_model": about.model = try reader.string(field)
+            case "device_manufacturer": about.manufacturer = try reader.string(field)
+            case "device_alias": about.alias = try reader.string(field)
+            case "custom_user_id": customUserID = try reader.string(field)
+            default: topics = try reader.strings(field) ?? []
+            }
+        }
+
+        func platform() throws(InvalidInput) -> UUID {
+            guard let platform else { throw InvalidInput.missing("platform_uuid") }
+            return platform
+        }
+
+        func registration(for kind: PlatformKind) throws(InvalidInput) -> Registration {
+            guard let token else { throw InvalidInput.missing("registration_token") }
+            let names = try Topic.normalized(topics, field: "topics")
+            return try Registration(
+                token: try DeviceToken(token, for: kind), about: about, customUserID: try customUserID.change(),
+                topics: .replace(Set(names)))
+        }
+    }
+
+    private struct DeviceChangeBody: Body {
+        static let fields = ["device_alias", "custom_user_id", "topics", "subscribe", "unsubscribe"]
+        private var alias: String?
+        private var customUserID = Registration.Change<String>.keep
+        private var topics: [String]?
+        private var subscribe: [String] = []
+        private var unsubscribe: [String] = []
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "device_alias": alias = try reader.string(field) ?? ""
+            case "custom_user_id": customUserID = try reader.string(field).change()
+            case "topics": topics = try reader.strings(field)
+            case "subscribe": subscribe = try reader.strings(field) ?? []
+            default: unsubscribe = try reader.strings(field) ?? []
+            }
+        }
+
+        func change() throws(InvalidInput) -> DeviceChange {
+            guard topics == nil || (subscribe.isEmpty && unsubscribe.isEmpty) else {
+                throw InvalidInput(
+                    field: "topics", "is the full set, so nothing is subscribed or unsubscribed beside it")
+            }
+            let change: Registration.TopicChange
+            if let topics {
+                change = .replace(Set(try Topic.normalized(topics, field: "topics")))
+            } else {
+                change = .change(
+                    subscribe: Set(try Topic.normalized(subscribe, field: "subscribe")),
+                    unsubscribe: Set(try Topic.normalized(unsubscribe, field: "unsubscribe")))
+            }
+            return DeviceChange(alias: alias, customUserID: customUserID, topics: change)
         }
     }
 
@@ -122,5 +227,18 @@ extension JSONWriter {
         string("custom_user_id", device.customUserID)
         strings("topics", device.topics)
         string("registered_at", device.registeredAt.text)
+    }
+}
+
+extension String? {
+    /// A custom user id as an operator names it, unsigned; none and `""` are none.
+    fileprivate func change() throws(InvalidInput) -> Registration.Change<String> {
+        guard let id = self, !id.isEmpty else { return .clear }
+        guard id.utf16.count <= Registration.customUserIDCharactersMax else {
+            throw InvalidInput(
+                field: "custom_user_id",
+                "is \(id.utf16.count) characters, the limit is \(Registration.customUserIDCharactersMax)")
+        }
+        return .set(id)
     }
 }

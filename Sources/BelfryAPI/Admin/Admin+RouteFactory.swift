@@ -39,13 +39,13 @@ extension Admin {
         private let acceptedPushes = AcceptedPushes()
 
         init(
-            store: any Store, vault: any Vault, credentials: any ProviderCredentials, clock: any WallClock,
-            pushObserver: any PushObserver, shares: ShareLimiter, verdictDeadline: Duration
+            store: any Store, admin: AdminService, channels: ChannelService, clock: any WallClock,
+            pushObserver: any PushObserver = NoPushObserver(), shares: ShareLimiter = ShareLimiter(),
+            verdictDeadline: Duration = .seconds(20)
         ) {
             self.store = store
-            admin = AdminService(
-                store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: clock)
-            channels = ChannelService(store: store, provider: credentials.channels)
+            self.admin = admin
+            self.channels = channels
             pushes = PushService(store: store, pushObserver: pushObserver)
             self.clock = clock
             self.pushObserver = pushObserver

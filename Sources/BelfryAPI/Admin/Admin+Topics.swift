@@ -11,6 +11,8 @@ extension Admin {
             [
                 factory.application(.get, "apps/:app_uuid/topics", .read, list),
                 factory.application(.post, "apps/:app_uuid/topics", .change, create),
+                factory.application(.get, "apps/:app_uuid/topics/:topic", .read, show),
+                factory.application(.patch, "apps/:app_uuid/topics/:topic", .change, update),
                 factory.application(.delete, "apps/:app_uuid/topics/:topic", .change, delete),
             ]
         }
@@ -41,12 +43,46 @@ extension Admin {
 
         /// Its devices are unsubscribed.
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
+            try await factory.admin.delete(try await found(call, application), of: application, by: call.author)
+            return Response(status: .noContent)
+        }
+
+        private func show(_ call: Call, _ application: Application) async throws -> Response {
+            try Response(TopicReply(try await found(call, application)))
+        }
+
+        private func update(_ call: Call, _ application: Application) async throws -> Response {
+            let expiresAt = try await call.body(as: TopicChangeBody.self).checked(at: factory.clock.now)
+            let topic = try await found(call, application)
+            return try Response(
+                TopicReply(
+                    try await factory.admin.change(topic, of: application, expiresAt: expiresAt, by: call.author)))
+        }
+
+        private func found(_ call: Call, _ application: Application) async throws -> Topic {
             guard let name = call.text("topic"),
                 let topic = try await factory.store.topic(
                     named: try Topic.normalized(name, field: "topic"), of: application.key)
             else { throw APIError.missing("topic") }
-            try await factory.admin.delete(topic, of: application, by: call.author)
-            return Response(status: .noContent)
+            return topic
+        }
+    }
+
+    private struct TopicChangeBody: Body {
+        static let fields = ["expires_at"]
+        private var expiresAt: Instant?
+        private var isGiven = false
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            isGiven = true
+            expiresAt = try reader.instant(field)
+        }
+
+        /// nil for a topic that stays, which has to be said by `null`.
+        func checked(at now: Instant) throws(InvalidInput) -> Instant? {
+            guard isGiven else { throw InvalidInput.missing("expires_at") }
+            if let expiresAt, expiresAt <= now { throw InvalidInput(field: "expires_at", "is not in the future") }
+            return expiresAt
         }
     }
 

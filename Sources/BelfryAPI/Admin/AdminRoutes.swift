@@ -25,7 +25,10 @@ package struct AdminRoutes: Sendable {
         verdictDeadline: Duration = .seconds(20)
     ) {
         factory = Admin.RouteFactory(
-            store: store, vault: vault, credentials: credentials, clock: clock,
+            store: store,
+            admin: AdminService(
+                store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: clock),
+            channels: ChannelService(store: store, provider: credentials.channels), clock: clock,
             pushObserver: events ?? NoPushObserver(), shares: shares, verdictDeadline: verdictDeadline)
         self.shares = shares
         self.requestLimiter = requestLimiter ?? RequestLimiter(clock: clock)
@@ -46,17 +49,7 @@ package struct AdminRoutes: Sendable {
 
     /// All routes, to be added to a router, described or tried.
     var routes: [Admin.Route] {
-        Admin.Tenants(factory: factory).routes + Admin.Keys(factory: factory).routes
-            + Admin.Apps(factory: factory).routes
-            + Admin.Platforms(factory: factory).routes + Admin.Channels(factory: factory).routes
-            + Admin.Devices(factory: factory).routes
-            + Admin.Pushes(factory: factory).routes
-            + Admin.Topics(factory: factory).routes + Admin.Schedules(factory: factory).routes
-            + Admin.Locations(factory: factory).routes + Admin.LocationGroups(factory: factory).routes
-            + Admin.Geofences(factory: factory).routes + Admin.Analytics(factory: factory).routes
-            + Admin.AuditLog(factory: factory).routes + Admin.Nodes(factory: factory).routes
-            + Admin.Quotas(factory: factory).routes
-            + (events.map { Admin.Events(factory: factory, hub: $0).routes } ?? [])
+        factory.routes + (events.map { Admin.Events(factory: factory, hub: $0).routes } ?? [])
     }
 
     private func handler(_ route: Admin.Route) -> Router<APIContext>.Handler {
@@ -66,8 +59,8 @@ package struct AdminRoutes: Sendable {
             let answer = { (request: Request) in
                 try await route.answer(
                     Admin.Call(
-                        request: request, parameters: context.parameters, key: key, address: address,
-                        bodyBytesMax: bodyBytesMax, logger: context.logger))
+                        request: request, parameters: context.parameters, key: key,
+                        author: AuditAuthor(key, address: address), bodyBytesMax: bodyBytesMax, logger: context.logger))
             }
             return try await shares.uploading(request, atMost: bodyBytesMax, for: ShareHolder(key)) {
                 guard request.method == .post else { return try await answer(request) }
@@ -80,4 +73,20 @@ package struct AdminRoutes: Sendable {
 
 extension Principal {
     fileprivate init(_ key: AdminKey) { self.init(.admin, key.key.rawValue) }
+}
+
+extension Admin.RouteFactory {
+    /// Those of all resources but the event stream.
+    var routes: [Admin.Route] {
+        Admin.Tenants(factory: self).routes + Admin.Keys(factory: self).routes
+            + Admin.Apps(factory: self).routes
+            + Admin.Platforms(factory: self).routes + Admin.Channels(factory: self).routes
+            + Admin.Devices(factory: self).routes
+            + Admin.Pushes(factory: self).routes
+            + Admin.Topics(factory: self).routes + Admin.Schedules(factory: self).routes
+            + Admin.Locations(factory: self).routes + Admin.LocationGroups(factory: self).routes
+            + Admin.Geofences(factory: self).routes + Admin.Analytics(factory: self).routes
+            + Admin.AuditLog(factory: self).routes + Admin.Nodes(factory: self).routes
+            + Admin.Quotas(factory: self).routes
+    }
 }

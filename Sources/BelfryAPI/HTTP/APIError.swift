@@ -13,7 +13,11 @@ package struct APIError: Error, Sendable {
     }
 }
 
-/// The client disconnected or broke the protocol in the middle of its body, so that there is no client to answer.
+extension APIError: CustomStringConvertible {
+    package var description: String { message }
+}
+
+/// The client went away or broke the protocol in the middle of its body, so that there is no client to answer.
 struct BodyUnreadable: Error {
     let cause: any Error
 }

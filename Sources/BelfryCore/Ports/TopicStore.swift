@@ -9,7 +9,9 @@ package protocol TopicStore: Sendable {
     func topic(named name: String, of application: Key<Application>) async throws -> Topic?
     /// Creates the missing topics and returns the results in order. A topic that exists stays as it is.
     func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic.Fate]
-    /// Deletes those that belong to the application, and returns their number.
+    /// Gives a topic another expiry, or none; nil when the application has no such topic.
+    func change(_ topic: Key<Topic>, of application: Key<Application>, expiresAt: Instant?) async throws -> Topic?
+    /// Deletes those of the application, and returns how many there were.
     func deleteTopics(_ keys: [Key<Topic>], of application: Key<Application>) async throws -> Int
     /// Adds topics to devices: all of them, or none when one is refused.
     ///

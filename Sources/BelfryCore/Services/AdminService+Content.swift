@@ -16,13 +16,51 @@ extension AdminService {
         return fate
     }
 
+    /// - Parameter expiresAt: nil for a topic that stays.
+    package func change(
+        _ topic: Topic, of application: Application, expiresAt: Instant?, by author: AuditAuthor
+    ) async throws -> Topic {
+        let details = ["topic": topic.name, "expires_at": expiresAt?.text ?? "never"]
+        return try await store.audited(AuditedChange(by: author, "topic.update", application, details)) {
+            let changed = try await store.change(topic.key, of: application.key, expiresAt: expiresAt)
+            guard let changed else { throw StoreError.unknown("such topic") }
+            return changed
+        }
+    }
+
     /// Its devices are unsubscribed.
     package func delete(_ topic: Topic, of application: Application, by author: AuditAuthor) async throws {
         let change = AuditedChange(by: author, "topic.delete", application, ["topic": topic.name])
         _ = try await store.audited(change) { try await store.deleteTopics([topic.key], of: application.key) }
     }
 
-    /// The device keeps its UUID, and becomes active when its app registers again.
+    /// Registers a device as its app would.
+    package func register(
+        _ registration: Registration, on platform: Platform, of application: Application, by author: AuditAuthor
+    ) async throws -> Device {
+        let change = AuditedChange(by: author, "device.create", platform, of: application)
+        return try await store.audited(change) { try await store.register(registration, as: nil, on: platform) }
+    }
+
+    /// Changes what is known of a device that is active. Its token stays.
+    package func update(
+        _ device: Device, on platform: Platform, of application: Application, _ change: DeviceChange,
+        by author: AuditAuthor
+    ) async throws -> Device {
+        guard let token = device.token, device.isActive else {
+            throw StoreError.notEmpty("the device is not active: it comes back when its app registers again")
+        }
+        let registration = try Registration(
+            token: token, about: Device.About(alias: change.alias), customUserID: change.customUserID,
+            topics: change.topics)
+        let line = AuditedChange(
+            by: author, "device.update", device.uuid.lowercased, of: Permission.Subject(application))
+        return try await store.audited(line) {
+            try await store.register(registration, as: device.uuid, on: platform)
+        }
+    }
+
+    /// The device keeps its UUID, and comes back when its app registers again.
     package func deactivate(
         _ device: Device, on platform: Platform, of application: Application, by author: AuditAuthor
     ) async throws {

@@ -42,6 +42,19 @@ extension SQLStore {
         }
     }
 
+    package func change(
+        _ topic: Key<Topic>, of application: Key<Application>, expiresAt: Instant?
+    ) async throws -> Topic? {
+        try await write { session in
+            let old = try session.prepared(TopicListStatements.ofApplication).first(topic, application, as: Topic.init)
+            guard let old, old.isLiving(at: session.now) else { return nil }
+            // What is remembered of topics has their expiry.
+            try session.forgetTopics()
+            try session.prepared(TopicListStatements.setExpiry).send(expiresAt, topic)
+            return Topic(key: topic, name: old.name, expiresAt: expiresAt)
+        }
+    }
+
     package func deleteTopics(_ keys: [Key<Topic>], of application: Key<Application>) async throws -> Int {
         try await keys.inSteps(of: NewTopic.perWrite) { step, _ in
             try await write { session in
@@ -85,6 +98,8 @@ enum TopicListStatements {
          ORDER BY name
          LIMIT $4
         """
+
+    static let setExpiry: SQLText = "UPDATE topic /* topics.set_expiry */ SET expires_at_ms = $1 WHERE id = $2"
 
     static let ofApplication: SQLText = """
         SELECT id, name, expires_at_ms /* topics.of_application */ FROM topic

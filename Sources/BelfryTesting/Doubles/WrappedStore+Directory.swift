@@ -13,6 +13,11 @@ extension WrappedStore {
     package func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic.Fate] {
         try await base.create(topics, of: application)
     }
+    package func change(
+        _ topic: Key<Topic>, of application: Key<Application>, expiresAt: Instant?
+    ) async throws -> Topic? {
+        try await base.change(topic, of: application, expiresAt: expiresAt)
+    }
     package func deleteTopics(_ keys: [Key<Topic>], of application: Key<Application>) async throws -> Int {
         try await base.deleteTopics(keys, of: application)
     }

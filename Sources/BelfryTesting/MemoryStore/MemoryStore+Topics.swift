@@ -32,6 +32,17 @@ extension MemoryStore {
         }
     }
 
+    package func change(
+        _ topic: Key<Topic>, of application: Key<Application>, expiresAt: Instant?
+    ) async throws -> Topic? {
+        transaction { contents in
+            guard let old = contents.topics(of: application).first(where: { $0.key == topic }) else { return nil }
+            let changed = Topic(key: topic, name: old.name, expiresAt: expiresAt)
+            contents.topics[topic] = Contents.TopicRow(topic: changed, application: application)
+            return changed
+        }
+    }
+
     package func deleteTopics(_ keys: [Key<Topic>], of application: Key<Application>) async throws -> Int {
         transaction { contents in
             let beingDeleted = Set(keys).filter { contents.topics[$0]?.application == application }

@@ -29,6 +29,11 @@ protocol AdminBackend: Sendable {
     func writeOff(_ receipt: UUID) async throws -> Admin.WriteOffReply
 
     func nodes() async throws -> [Admin.NodeReply]
+
+    /// What the admin API answers to this request; nil where it answers with no body.
+    ///
+    /// - Parameter path: below `/admin/v1`, with its query.
+    func ask(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> JSONValue?
 }
 
 /// A platform as the command line was told of it.

@@ -45,6 +45,12 @@ struct AdminClient: Sendable {
         _ = try await exchange(method, path, body)
     }
 
+    /// Asks, and reads the answer as any JSON; nil where there is none.
+    func ask(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> JSONValue? {
+        let bytes = try await exchange(method, path, body)
+        return bytes.isEmpty ? nil : try JSONValue(json: bytes, field: "the answer of \(base)")
+    }
+
     private func exchange(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> Data {
         var request = HTTPClientRequest(url: "\(base)/admin/v1/\(path)")
         request.method = .RAW(value: method)

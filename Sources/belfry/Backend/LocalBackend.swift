@@ -2,6 +2,7 @@ import BelfryAPI
 import BelfryCore
 import BelfryServer
 import FoundationEssentials
+import Logging
 
 /// Works on the database of this machine, beside a running server.
 struct LocalBackend: AdminBackend {
@@ -136,6 +137,11 @@ struct LocalBackend: AdminBackend {
 
     func writeOff(_ receipt: UUID) async throws -> Admin.WriteOffReply {
         Admin.WriteOffReply(try await service.writeOffDamage(of: receipt))
+    }
+
+    func ask(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> JSONValue? {
+        let api = LocalAdminAPI(service: service, clock: SystemClock(), logger: Logger(label: "belfry"))
+        return try await api.answer(method, path, body.map { JSONValue.object($0).encoded } ?? [])
     }
 
     func nodes() async throws -> [Admin.NodeReply] { try await store.nodes().map(Admin.NodeReply.init) }

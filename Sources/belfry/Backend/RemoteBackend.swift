@@ -6,6 +6,10 @@ import Foundation
 struct RemoteBackend: AdminBackend {
     let client: AdminClient
 
+    func ask(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> JSONValue? {
+        try await client.ask(method, path, body)
+    }
+
     func createApplication(name: String) async throws -> Admin.ApplicationReply {
         try await client.send("POST", "apps", ["name": .string(name)])
     }

@@ -19,6 +19,9 @@ import Testing
         "POST apps/:app_uuid/pushes": #"{"message":{"body":"taken"},"target":{"everyone":true}}"#,
         "POST platforms/:platform_uuid/channels": #"{"storage":"latest"}"#,
         "POST apps/:app_uuid/topics": #"{"name":"taken"}"#,
+        "PATCH apps/:app_uuid/topics/:topic": #"{"expires_at":null}"#,
+        "PATCH apps/:app_uuid/devices/:device_uuid": #"{"device_alias":"taken"}"#,
+        "POST apps/:app_uuid/devices": #"{"platform_uuid":"PLATFORM","registration_token":"ab"}"#,
         "POST apps/:app_uuid/locations": #"{"name":"taken","latitude":1,"longitude":1,"radius":100}"#,
         "PATCH apps/:app_uuid/locations/:location_id": #"{"name":"taken"}"#,
         "POST apps/:app_uuid/location-groups": #"{"name":"taken"}"#,
@@ -28,6 +31,10 @@ import Testing
         "POST apps/:app_uuid/geofences":
             #"{"location_ids":[1],"trigger":"enter","expires_at":"2099-01-01T00:00:00Z"}"#,
     ]
+
+    private static func body(of route: String, for resources: TestAdminServer.TestResources) -> String? {
+        bodies[route]?.replacing("PLATFORM", with: resources.platform.uuid.lowercased)
+    }
 
     /// Routes whose path names nothing, with what another's key has to get there, and what it tries.
     private static let open: [String: (statuses: [Int], body: @Sendable (TestAdminServer.TestResources) -> String?)] = [
@@ -84,7 +91,7 @@ import Testing
             let isOpen = !route.path.contains(":")
             let open = Self.open[name]
             #expect(isOpen == (open != nil), "\(name) is a new path that names nothing: say what others get there")
-            let body = isOpen ? open?.body(victim) : Self.bodies[name]
+            let body = isOpen ? open?.body(victim) : Self.body(of: name, for: victim)
             for key in keys {
                 let reply = try await server.send(route.method, path, as: key, body)
                 let expected = open?.statuses ?? [404]
@@ -104,7 +111,8 @@ import Testing
             let server = try await TestAdminServer()
             let resources = try await server.resources("own")
             let name = "\(route.method) \(route.path)"
-            let body = route.path.contains(":") ? Self.bodies[name] : Self.open[name]?.body(resources)
+            let body =
+                route.path.contains(":") ? Self.body(of: name, for: resources) : Self.open[name]?.body(resources)
             var path = try resources.fill(route.path)
             if route.path.hasSuffix("devices/:device_uuid"), route.path.hasPrefix("pushes") { continue }
             if route.method == .delete, ["apps/:app_uuid", "platforms/:platform_uuid"].contains(route.path) {

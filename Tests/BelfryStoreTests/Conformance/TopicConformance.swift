@@ -20,6 +20,25 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a topic may be given another expiry, which counts at once`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            let device = try await fixture.register("a", topics: .replace(["news"]))
+            let topic = try #require(try await store.topic(named: "news", of: mine))
+            let stranger = try await store.create(.named("stranger"))
+            #expect(try await store.change(topic.key, of: stranger.key, expiresAt: nil) == nil)
+            let end = fixture.clock.now + .seconds(60)
+            #expect(try await store.change(topic.key, of: mine, expiresAt: end)?.expiresAt == end)
+            #expect(try await store.topic(named: "news", of: mine)?.expiresAt == end)
+            #expect(try await store.change(topic.key, of: mine, expiresAt: nil)?.expiresAt == nil)
+            _ = try await store.change(topic.key, of: mine, expiresAt: end)
+            fixture.clock.advance(by: .seconds(61))
+            #expect(try await store.device(device.uuid, on: fixture.platform.key)?.topics == [])
+            #expect(try await store.change(topic.key, of: mine, expiresAt: nil) == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a topic comes from a back end or from a device, and is there once`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let sport = try #require(try await create(fixture, "sport").first)

@@ -1,0 +1,93 @@
+import ArgumentParser
+import BelfryCore
+import FoundationEssentials
+
+struct DeviceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "device", abstract: "List, show, create, edit and deactivate devices.",
+        subcommands: [List.self, Show.self, Create.self, Edit.self, Delete.self])
+
+    private static let columns = ["device_uuid", "type", "active", "custom_user_id", "device_alias", "topics"]
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List devices.")
+
+        @OptionGroup var options: ResourceOptions
+        @OptionGroup var list: ListOptions
+        @Option(name: .customShort("q"), help: "A part of the UUID, token, custom user id or alias.") var search:
+            String?
+        @Option(help: "Only those that subscribe to it.") var topic: String?
+        @Option(help: "Only those of this platform.") var platform: String?
+
+        func run() async throws {
+            try await options.list(
+                ["devices"], "devices", columns: DeviceCommand.columns, atMost: list.limit,
+                query: [("q", search), ("topic", topic), ("platform_uuid", platform)])
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show a device.")
+
+        @OptionGroup var options: ResourceOptions
+        @Argument(help: "The device's UUID.", transform: UUID.parse) var device: UUID
+
+        func run() async throws { try options.show(try await options.ask("GET", ["devices", device.lowercased])) }
+    }
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Register a device as its app would.")
+
+        @OptionGroup var options: ResourceOptions
+        @Option(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
+        @Option(help: "The token that the provider knows it by.") var token: String
+        @Option(help: "A topic; may be given several times.") var topic: [String] = []
+        @Option(help: "The custom user id.") var user: String?
+        @Option(help: "The alias.") var alias: String?
+        @Option(help: "The version of its system.") var osVersion: String?
+
+        func run() async throws {
+            var body: [String: JSONValue] = [
+                "platform_uuid": .string(platform.lowercased), "registration_token": .string(token),
+            ]
+            body.set("topics", topic)
+            body.set("custom_user_id", user)
+            body.set("device_alias", alias)
+            body.set("os_version", osVersion)
+            try options.show(try await options.ask("POST", ["devices"], body))
+        }
+    }
+
+    struct Edit: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Change what is known of a device.")
+
+        @OptionGroup var options: ResourceOptions
+        @Argument(help: "The device's UUID.", transform: UUID.parse) var device: UUID
+        @Option(help: "A topic to subscribe to; may be given several times.") var subscribe: [String] = []
+        @Option(help: "A topic to unsubscribe from; may be given several times.") var unsubscribe: [String] = []
+        @Option(help: "The custom user id; \"\" for none.") var user: String?
+        @Option(help: "The alias; \"\" for none.") var alias: String?
+
+        func run() async throws {
+            var body: [String: JSONValue] = [:]
+            body.set("subscribe", subscribe)
+            body.set("unsubscribe", unsubscribe)
+            body.set("custom_user_id", user)
+            body.set("device_alias", alias)
+            try options.show(try await options.ask("PATCH", ["devices", device.lowercased], body))
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Deactivate a device. It keeps its UUID, and comes back when its app registers again.")
+
+        @OptionGroup var options: ResourceOptions
+        @Argument(help: "The device's UUID.", transform: UUID.parse) var device: UUID
+
+        func run() async throws {
+            _ = try await options.ask("POST", ["devices", device.lowercased, "deactivate"])
+            print("deactivated \(device.lowercased)")
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import ArgumentParser
+import BelfryCore
+import Foundation
+
+/// Whose things a command works on, and how it prints them.
+struct ResourceOptions: ParsableArguments {
+    @OptionGroup var backend: BackendOptions
+    @OptionGroup var output: OutputOptions
+    @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
+
+    /// Asks the admin API about something of the application.
+    ///
+    /// - Parameter path: the parts below the application's own, as they are; they are encoded here.
+    func ask(
+        _ method: String, _ path: [String], query: [(String, String?)] = [], _ body: [String: JSONValue]? = nil
+    ) async throws -> JSONValue? {
+        let path = (["apps", app.lowercased] + path).map(\.percentEncoded).joined(separator: "/")
+        let items = query.compactMap { name, value in value.map { "\(name)=\($0.percentEncoded)" } }
+        let whole = items.isEmpty ? path : "\(path)?\(items.joined(separator: "&"))"
+        return try await backend.withBackend { try await $0.ask(method, whole, body) }
+    }
+
+    /// Prints the first things of a list.
+    ///
+    /// - Parameters:
+    ///   - member: of the answer, that holds the things.
+    ///   - columns: members of each thing.
+    func list(
+        _ path: [String], _ member: String, columns: [String], atMost limit: Int, query: [(String, String?)] = []
+    ) async throws {
+        var rows: [JSONValue] = []
+        var cursor: String?
+        repeat {
+            // The lists of the map have 50 at a time.
+            let page = [("limit", String(min(limit - rows.count, 50))), ("cursor", cursor)]
+            let reply = try await ask("GET", path, query: query + page)
+            if case .array(let found)? = reply?[member] { rows += found }
+            cursor = reply?["next_cursor"]?.stringValue
+        } while cursor != nil && rows.count < limit
+        if output.json { return try Output.json(JSONValue.array(rows)) }
+        Output.table(columns, rows.map { row in columns.map { (row[$0] ?? .null).cell } })
+    }
+
+    /// Prints one thing.
+    func show(_ thing: JSONValue?) throws {
+        guard case .object(let members)? = thing else { return }
+        if output.json { return try Output.json(JSONValue.object(members)) }
+        Output.fields(members.sorted { $0.key < $1.key }.map { ($0.key, $0.value.cell) })
+    }
+
+    func delete(_ path: [String]) async throws {
+        _ = try await ask("DELETE", path)
+        print("deleted \(path.last ?? "")")
+    }
+}
+
+/// How many things a list prints.
+struct ListOptions: ParsableArguments {
+    @Option(help: "Print so many at most.") var limit = 200
+
+    func validate() throws {
+        guard limit > 0 else { throw ValidationError("--limit has to be 1 or more") }
+    }
+}
+
+extension JSONValue {
+    /// As people read it in a table.
+    fileprivate var cell: String {
+        switch self {
+        case .null: "-"
+        case .array(let items) where items.allSatisfy({ $0.stringValue != nil }):
+            items.compactMap(\.stringValue).joined(separator: ", ")
+        default: flat
+        }
+    }
+
+    /// A text, or what a file holds: `@file`, or `@-` for standard input.
+    static func argument(_ text: String, called name: String) throws -> JSONValue {
+        var bytes = Data(text.utf8)
+        if text.hasPrefix("@") {
+            let path = String(text.dropFirst())
+            let data =
+                path == "-" ? try FileHandle.standardInput.readToEnd() : FileManager.default.contents(atPath: path)
+            guard let data else { throw ValidationError("\(path) cannot be read") }
+            bytes = data
+        }
+        do {
+            return try JSONValue(json: bytes, field: name)
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
+}
+
+extension String {
+    /// As a part of a path or a query.
+    fileprivate var percentEncoded: String {
+        var allowed = CharacterSet.alphanumerics
+        allowed.insert(charactersIn: "-._~")
+        return unicodeScalars.allSatisfy(\.isASCII) && unicodeScalars.allSatisfy(allowed.contains)
+            ? self
+            : utf8.map { byte in
+                let scalar = UnicodeScalar(byte)
+                return byte < 0x80 && allowed.contains(scalar) ? String(scalar) : "%" + [byte].hex.uppercased()
+            }.joined()
+    }
+}
+
+extension [String: JSONValue] {
+    /// Sets a member where it is given.
+    mutating func set(_ name: String, _ value: String?) {
+        if let value { self[name] = .string(value) }
+    }
+
+    mutating func set(_ name: String, _ value: Double?) {
+        if let value { self[name] = .number(value) }
+    }
+
+    mutating func set(_ name: String, _ values: [String]) {
+        if !values.isEmpty { self[name] = .strings(values) }
+    }
+
+    mutating func set(_ name: String, _ values: [Int64]) {
+        if !values.isEmpty { self[name] = .array(values.map(JSONValue.integer)) }
+    }
+}
