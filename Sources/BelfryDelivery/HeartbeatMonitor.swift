@@ -32,7 +32,9 @@ package struct HeartbeatMonitor: Service {
     }
 
     package func run() async throws {
-        await PeriodicTask(clock: clock, pause: period, logger: logger).run { try await round() }
+        await PeriodicTask(name: "heartbeats", clock: clock, pause: period, logger: logger).run {
+            try await round()
+        }
     }
 
     /// Sends one heartbeat to each application that has the topic, and looks at what came back.

@@ -94,6 +94,10 @@ struct ServerParts: Sendable {
             idempotencyHold: configuration.pcf.idempotencyHold,
             verdictDeadline: max(.seconds(1), configuration.timeouts.request - .seconds(5))
         ).add(to: router)
+        BrokerRoutes(
+            store: resources.store, vault: resources.keyRing, credentials: credentials, clock: clock,
+            options: configuration.broker, requestLimiter: requestLimiter
+        ).add(to: router)
         Contract().add(to: router)
         readiness.add(to: router)
         return router.buildResponder()

@@ -131,6 +131,24 @@ import Testing
         #expect(list["totalRegistrations"] == .integer(Int64(expected.count)))
     }
 
+    @Test func `as many users as a push may name, each as long as may be, fit a body beside the longest message`()
+        async throws
+    {
+        let server = try await TestServer()
+        let ids = (0..<PushLimits.customUserIDsMax).map { number in
+            let digits = String(number)
+            return "\"" + digits + String(repeating: "u", count: 255 - digits.count) + "\""
+        }
+        let text = String(repeating: "\\u0061", count: 3_000)
+        let reply = try await server.push(
+            #"{"message":{"custom":{"windows8":{"unread":"\#(text)"}},"body":"Hi"},"#
+                + #""target":{"custom_user_ids":[\#(ids.joined(separator: ","))]}}"#)
+        #expect(reply.status == 200, "\(reply.status) \(reply.message ?? "")")
+        let push = try #require(await server.store.pushes.first)
+        guard case .any(let lists) = push.audience else { throw StoreError.unknown("audience") }
+        #expect(lists.count == PushLimits.customUserIDsMax)
+    }
+
     @Test func `a push to a few names goes before the broadcasts`() async throws {
         let server = try await TestServer()
         _ = try await server.push(#"{"message":{"body":"Hi"},"target":{"custom_user_ids":["Ann"]}}"#)

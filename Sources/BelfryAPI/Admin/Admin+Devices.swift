@@ -44,7 +44,7 @@ extension Admin {
         /// Registers a device as its app would; a token that is known is the device it was.
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: NewDevice.self)
-            let platform = try await platform(try body.platform(), of: application)
+            let platform = try await platform(try body.requiredPlatform(), of: application)
             let device = try await factory.admin.register(
                 try body.registration(for: platform.kind), on: platform, of: application, by: call.author)
             return Response(status: .created, json: Self.json(device, on: platform))
@@ -137,7 +137,7 @@ extension Admin {
             }
         }
 
-        func platform() throws(InvalidInput) -> UUID {
+        func requiredPlatform() throws(InvalidInput) -> UUID {
             guard let platform else { throw InvalidInput.missing("platform_uuid") }
             return platform
         }

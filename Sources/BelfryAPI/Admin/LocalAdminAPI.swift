@@ -2,7 +2,7 @@ package import BelfryCore
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
-import Logging
+package import Logging
 import NIOCore
 import Synchronization
 

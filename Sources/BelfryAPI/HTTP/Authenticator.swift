@@ -36,7 +36,9 @@ struct Authenticator: Sendable {
     func application(of request: Request, _ context: APIContext) async throws -> Application {
         let found = try await check(request, context) { credentials in
             let application = try await store.application(credentials.user)
-            return matches(credentials, application?.apiKeyHash) ? application : nil
+            // The keys of bindings count as the application's own.
+            let hashes = [application?.apiKeyHash] + (application?.bindingKeyHashes ?? []).map(Optional.some)
+            return hashes.contains { matches(credentials, $0) } ? application : nil
         }
         guard let application = found else { throw refusal("application_uuid:api_key", request) }
         try requestLimiter.admit(Principal(application))

@@ -16,6 +16,10 @@ extension HTTPField.Name {
     static let rateLimit = known("RateLimit")
     static let rateLimitPolicy = known("RateLimit-Policy")
 
+    /// Source: Open Service Broker API 2.17.
+    static let brokerAPIVersion = known("X-Broker-API-Version")
+    static let brokerRequestIdentity = known("X-Broker-API-Request-Identity")
+
     private static func known(_ name: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no name of a header") }
         return name

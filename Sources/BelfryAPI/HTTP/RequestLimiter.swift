@@ -44,10 +44,10 @@ package final class RequestLimiter: Sendable {
     /// Checks a caller's credentials, unless too many failed before; then throws a 429 without checking them.
     ///
     /// - Parameters:
-    ///   - name: whom the caller takes itself for; nil when that cannot be read.
+    ///   - name: the user that the caller claims to be; nil when that cannot be read.
     ///   - letsRightPass: whether right credentials are taken even while others wait at the address, so that only wrong
     ///     ones get a 429. For secrets that nobody can guess, of callers who may share an address with a guesser.
-    ///   - check: nil when the credentials are wrong.
+    ///   - check: returns nil when the credentials are wrong.
     package func judge<Name: Hashable, Known>(
         _ name: Name?, of request: Request, _ context: APIContext, letsRightPass: Bool = false,
         check: () async throws -> Known?

@@ -24,13 +24,13 @@ package enum JSONValue: Hashable, Sendable {
 
     package var isNull: Bool { self == .null }
 
-    /// As a string: a text as it is, anything else as it is written in JSON.
+    /// The string form: a text as it is, anything else as JSON.
     package var flat: String {
         if case .string(let text) = self { return text }
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// The name a caller knows the type by, for error messages.
+    /// The type's name in error messages.
     package var typeName: String {
         switch self {
         case .null: "null"

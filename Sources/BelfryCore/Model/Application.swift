@@ -7,6 +7,8 @@ package struct Application: Sendable, Hashable {
     package let name: String
     /// SHA-256 of the API key. The key itself is shown once, when it is made.
     package let apiKeyHash: [UInt8]
+    /// The same of the API keys that bindings of the service broker were given.
+    package let bindingKeyHashes: [[UInt8]]
     /// The secret that signs custom user ids, sealed by the vault.
     package let sharedSecret: Sealed
     package let createdAt: Instant
@@ -14,7 +16,7 @@ package struct Application: Sendable, Hashable {
 
     package init(
         key: Key<Application>, uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed, createdAt: Instant,
-        tenantKey: Key<Tenant> = Tenant.first
+        tenantKey: Key<Tenant> = Tenant.first, bindingKeyHashes: [[UInt8]] = []
     ) {
         self.key = key
         self.uuid = uuid
@@ -23,6 +25,7 @@ package struct Application: Sendable, Hashable {
         self.sharedSecret = sharedSecret
         self.createdAt = createdAt
         self.tenantKey = tenantKey
+        self.bindingKeyHashes = bindingKeyHashes
     }
 }
 

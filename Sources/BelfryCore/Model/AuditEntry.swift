@@ -33,6 +33,17 @@ package struct AuditAuthor: Sendable, Hashable {
         credentials = .operator
     }
 
+    /// A platform that speaks to the service broker.
+    package static func broker(address: String?) -> AuditAuthor {
+        AuditAuthor(keyID: "broker", address: address)
+    }
+
+    private init(keyID: String, address: String?) {
+        self.keyID = keyID
+        self.address = address
+        credentials = .tenant
+    }
+
     /// The operator at the server's own machine.
     package static func local(systemUser: String) -> AuditAuthor { AuditAuthor(systemUser: systemUser) }
 }

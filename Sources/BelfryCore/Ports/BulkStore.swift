@@ -89,6 +89,7 @@ extension BulkTable {
         location, locationGroup, locationGroupMember, geofence, geofenceLocation, geofenceGroup, geofenceDeletion,
         geofenceStamp,
         geofenceUpdate, pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit, idempotency,
+        brokerInstance, brokerBinding,
     ]
 
     private static let tenant = BulkTable(
@@ -192,6 +193,20 @@ extension BulkTable {
 
     private static let geofenceLocation = BulkTable(
         "geofence_location", key: 2, ["geofence_id": .integer, "position": .integer, "location_id": .integer])
+
+    private static let brokerInstance = BulkTable(
+        "broker_instance",
+        [
+            "id": .integer, "public_id": .text, "plan": .text, "request": .text, "application_uuid": .uuid,
+            "tenant_uuid": .uuid, "created_at_ms": .integer,
+        ])
+
+    private static let brokerBinding = BulkTable(
+        "broker_binding",
+        [
+            "id": .integer, "instance_id": .integer, "public_id": .text, "request": .text, "nonce": .bytes,
+            "api_key_hash": .bytes, "created_at_ms": .integer,
+        ])
 
     private static let geofenceGroup = BulkTable(
         "geofence_group", key: 2, ["geofence_id": .integer, "position": .integer, "group_id": .integer])

@@ -10,7 +10,7 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & RegistryUpkeep & ReceiptStore
     & TenantStore & AdminKeyStore & AuditStore
     & IdempotencyStore & SealStore
-    & RetentionStore & NodeStore & DamageStore & QuotaStore & ConnectionFaultStore
+    & RetentionStore & NodeStore & DamageStore & QuotaStore & ConnectionFaultStore & BrokerStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {

@@ -1,4 +1,4 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// Creates, changes and deletes tenants, admin keys, applications and what they contain, for every API and command.
 /// Each change leaves its line in the audit log.
@@ -30,8 +30,8 @@ package struct AdminService: Sendable {
 // MARK: - Tenants
 
 extension AdminService {
-    package func createTenant(name: Name, by author: AuditAuthor) async throws -> Tenant {
-        let tenant = NewTenant(uuid: UUID(), name: name)
+    package func createTenant(uuid: UUID = UUID(), name: Name, by author: AuditAuthor) async throws -> Tenant {
+        let tenant = NewTenant(uuid: uuid, name: name)
         let change = AuditedChange(
             by: author, "tenant.create", tenant.uuid.lowercased, of: .everything, ["name": name.text])
         return try await store.audited(change) { try await store.create(tenant) }
@@ -54,9 +54,9 @@ extension AdminService {
 
 extension AdminService {
     package func createApplication(
-        name: Name, of tenant: Key<Tenant> = Tenant.first, by author: AuditAuthor
+        uuid: UUID = UUID(), name: Name, of tenant: Key<Tenant> = Tenant.first, by author: AuditAuthor
     ) async throws -> CreatedApplication {
-        let (uuid, apiKey) = (UUID(), UUID().lowercased)
+        let apiKey = UUID().lowercased
         let secret = try makeSharedSecret(of: uuid)
         let new = NewApplication(
             uuid: uuid, name: name.text, apiKeyHash: hash(apiKey), sharedSecret: secret.sealed, tenantKey: tenant)

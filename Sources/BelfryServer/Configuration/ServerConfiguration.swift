@@ -17,6 +17,8 @@ package struct ServerConfiguration: Sendable {
     package var requestLimiter: RequestLimiter.Options
     package var shares: ShareLimiter.Limits
     package var pcf: PCFv1.Options
+    /// nil where the service broker lets nobody in.
+    package var broker: Broker.Options?
     package var delivery: DeliveryOptions
     package var archive: RetentionSweeper.Options
     package var retry: RetryPolicy
@@ -63,6 +65,7 @@ package struct ServerConfiguration: Sendable {
         requestLimiter = RequestLimiter.Options(settings)
         shares = ShareLimiter.limits(settings)
         pcf = PCFv1.Options(settings)
+        broker = Broker.Options(settings)
         pcf.idempotencyHold = timeouts.request + .seconds(5)
         delivery = DeliveryOptions(settings)
         archive = RetentionSweeper.Options(settings)

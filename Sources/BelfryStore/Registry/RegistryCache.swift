@@ -55,8 +55,12 @@ final class RegistryCache: Sendable {
 extension RegistryCache.Entries {
     /// Without unreadable rows, which must not fail the others.
     init(of db: some SQLConnection, _ damaged: DamagedRows) throws {
+        var bindings: [UUID: [[UInt8]]] = [:]
+        try db.prepared(BrokerStatements.apiKeyHashes).each { row in
+            if let application = row.uuid(0) { bindings[application, default: []].append(row.blob(1)) }
+        }
         let applications = try db.prepared(ApplicationStatements.all).all { row in
-            try damaged.readable("application \(row.integer(0))") { try Application(row) }
+            try damaged.readable("application \(row.integer(0))") { try Application(row, bindings) }
         }.compactMap(\.self)
         let platforms = try db.prepared(PlatformStatements.all).all { row in
             try damaged.readable("platform \(row.integer(0))") { try Platform(row) }
@@ -71,14 +75,16 @@ extension RegistryCache.Entries {
 
 extension Application {
     /// From the columns of `ApplicationStatements.all`.
-    init(_ row: some SQLRow) throws {
+    ///
+    /// - Parameter bindings: the hashes of further API keys, by application.
+    init(_ row: some SQLRow, _ bindings: [UUID: [[UInt8]]]) throws {
         guard let uuid = row.uuid(1) else {
             throw StoreError.damaged("application \(row.integer(0))")
         }
         self.init(
             key: Key(row.integer(0)), uuid: uuid, name: row.text(2), apiKeyHash: row.blob(3),
             sharedSecret: Sealed(bytes: row.blob(4)), createdAt: Instant(milliseconds: row.integer(5)),
-            tenantKey: Key(row.integer(6)))
+            tenantKey: Key(row.integer(6)), bindingKeyHashes: bindings[uuid] ?? [])
     }
 }
 

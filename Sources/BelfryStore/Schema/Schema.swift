@@ -463,7 +463,29 @@ enum Schema {
         CREATE INDEX admin_key_application ON admin_key (application_id\(postgres: ", id"))
             WHERE application_id IS NOT NULL;
 
-        -- Append-only, by trigger. A line outlives what it is about.
+        -- What the service broker provisioned. The application and tenant are made after the row, and may be gone before it.
+        CREATE TABLE broker_instance (
+            id \(.key),
+            public_id text NOT NULL UNIQUE,
+            plan text NOT NULL CHECK (plan IN ('application', 'tenant')),
+            request text NOT NULL,
+            \(uuid: "application_uuid", "NOT NULL"),
+            \(uuid: "tenant_uuid"),
+            created_at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+
+        CREATE TABLE broker_binding (
+            id \(.key),
+            instance_id \(.bigint) NOT NULL REFERENCES broker_instance (id),
+            public_id text NOT NULL UNIQUE,
+            request text NOT NULL,
+            nonce \(.bytes) NOT NULL,
+            api_key_hash \(.bytes) NOT NULL,
+            created_at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+        CREATE INDEX broker_binding_instance ON broker_binding (instance_id\(postgres: ", id"));
+
+        -- Append-only, by trigger. It outlives what it tells of.
         CREATE TABLE audit (
             id \(.key),
             at_ms \(.bigint) NOT NULL,

@@ -12,6 +12,8 @@ package struct Contents: Sendable {
     package var devices: [Key<Device>: Device] = [:]
     /// The device that has a token now.
     package var holders: [Address: Key<Device>] = [:]
+    package var brokerInstances: [String: BrokerInstance] = [:]
+    package var brokerBindings: [String: BrokerBinding] = [:]
     package var topics: [Key<Topic>: TopicRow] = [:]
     package var pushes: [Key<Push>: PushRow] = [:]
     package var fanOuts: [FanOutKey: FanOutRow] = [:]

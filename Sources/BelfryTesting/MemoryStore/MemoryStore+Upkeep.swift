@@ -73,7 +73,8 @@ extension Application {
     ) -> Application {
         Application(
             key: key, uuid: uuid, name: name ?? self.name, apiKeyHash: apiKeyHash ?? self.apiKeyHash,
-            sharedSecret: sharedSecret ?? self.sharedSecret, createdAt: createdAt, tenantKey: tenantKey)
+            sharedSecret: sharedSecret ?? self.sharedSecret, createdAt: createdAt, tenantKey: tenantKey,
+            bindingKeyHashes: bindingKeyHashes)
     }
 }
 

@@ -60,6 +60,8 @@ struct RecordedServer {
             store: store, vault: vault, clock: clock, credentials: AnyCredentials(),
             events: EventHub(store: store, clock: clock, logger: Logger(label: "events"))
         ).add(to: router)
+        BrokerRoutes(store: store, vault: vault, credentials: AnyCredentials(), clock: clock, options: nil)
+            .add(to: router)
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)
         return router

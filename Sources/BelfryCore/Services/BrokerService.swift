@@ -1,0 +1,174 @@
+package import FoundationEssentials
+
+/// Provisions and binds for platforms that speak the Open Service Broker API.
+///
+/// Each step may be repeated: what is to be made is named in the instance's row before it is made, so a crash in between leaves
+/// nothing that the next attempt, or the deletion of an orphan, does not find. Source: Open Service Broker API 2.17, "Orphans".
+package struct BrokerService: Sendable {
+    package typealias Stores = AdminService.Stores & BrokerStore
+
+    private let store: any Stores
+    private let admin: AdminService
+    private let vault: any Vault
+    /// Makes the secret of a binding from the application's shared secret and a message.
+    private let sign: @Sendable (_ key: [UInt8], _ message: [UInt8]) -> [UInt8]
+
+    package init(
+        store: any Stores, admin: AdminService, vault: any Vault,
+        sign: @escaping @Sendable (_ key: [UInt8], _ message: [UInt8]) -> [UInt8]
+    ) {
+        self.store = store
+        self.admin = admin
+        self.vault = vault
+        self.sign = sign
+    }
+
+    /// Whether something was made, or was there as it is asked for.
+    package enum Fate<Made: Sendable>: Sendable {
+        case created(Made)
+        case existed(Made)
+    }
+
+    package struct Credentials: Sendable {
+        package let application: UUID
+        package let apiKey: String
+    }
+
+    package func instance(_ id: String) async throws -> BrokerInstance? { try await store.brokerInstance(id) }
+
+    package func binding(_ id: String, of instance: BrokerInstance) async throws -> BrokerBinding? {
+        let binding = try await store.brokerBinding(id)
+        return binding?.instance == instance.key ? binding : nil
+    }
+
+    /// Throws `BrokerError.conflict` when the id stands for something else.
+    package func provision(
+        _ id: String, _ plan: BrokerPlan, named name: Name, request: String, by author: AuditAuthor
+    ) async throws -> Fate<BrokerInstance> {
+        let old = try await store.brokerInstance(id)
+        let instance: BrokerInstance
+        if let old {
+            instance = old
+        } else {
+            instance = try await store.create(
+                NewBrokerInstance(
+                    id: id, plan: plan, request: request, application: UUID(), tenant: plan == .tenant ? UUID() : nil))
+        }
+        guard instance.plan == plan, instance.request == request else {
+            throw BrokerError.conflict("There is a service instance of this id with other attributes")
+        }
+        let wasWhole = try await store.application(instance.application) != nil
+        if !wasWhole { try await make(instance, named: name, by: author) }
+        return old != nil && wasWhole ? .existed(instance) : .created(instance)
+    }
+
+    private func make(_ instance: BrokerInstance, named name: Name, by author: AuditAuthor) async throws {
+        var tenant = Tenant.first
+        if let uuid = instance.tenant {
+            if let made = try await store.tenant(uuid) {
+                tenant = made.key
+            } else {
+                tenant = try await admin.createTenant(uuid: uuid, name: name, by: author).key
+            }
+        }
+        _ = try await admin.createApplication(uuid: instance.application, name: name, of: tenant, by: author)
+    }
+
+    package func rename(_ instance: BrokerInstance, to name: Name, by author: AuditAuthor) async throws {
+        guard let application = try await store.application(instance.application) else { throw BrokerError.gone }
+        if application.name != name.text { try await admin.rename(application, to: name, by: author) }
+    }
+
+    /// Deletes the application with its platforms and devices. Throws `BrokerError.gone` when there is no such instance,
+    /// and `.busy` when so much has to be cleared away that it takes longer than a request.
+    package func deprovision(_ id: String, by author: AuditAuthor) async throws {
+        guard let instance = try await store.brokerInstance(id) else { throw BrokerError.gone }
+        if let application = try await store.application(instance.application) {
+            try await admin.delete(application, force: true, by: author)
+        }
+        if let uuid = instance.tenant, let tenant = try await store.tenant(uuid) {
+            try await delete(tenant, by: author)
+        }
+        try await store.delete(instance.key)
+    }
+
+    /// Keeps a tenant that others added applications to. Until the last one is cleared away the database does not let it go.
+    private func delete(_ tenant: Tenant, by author: AuditAuthor) async throws {
+        for _ in 1...Self.clearingPausesMax {
+            do {
+                return try await admin.delete(tenant, by: author)
+            } catch StoreError.notEmpty {
+                if try await store.applications().contains(where: { $0.tenantKey == tenant.key }) { return }
+                try await Task.sleep(for: Self.clearingPause)
+            }
+        }
+        throw BrokerError.busy
+    }
+
+    /// Five seconds together.
+    private static let clearingPausesMax = 50
+    private static let clearingPause = Duration.milliseconds(100)
+
+    /// Throws `BrokerError.conflict` when the id stands for something else, and `.gone` when the application is no more.
+    package func bind(
+        _ id: String, to instance: BrokerInstance, request: String, by author: AuditAuthor
+    ) async throws -> Fate<Credentials> {
+        guard let application = try await store.application(instance.application) else { throw BrokerError.gone }
+        let old = try await store.brokerBinding(id)
+        let binding: BrokerBinding
+        if let old {
+            binding = old
+        } else {
+            let nonce = [UInt8].random(count: 16)
+            let apiKey = try apiKey(of: id, nonce, application)
+            let new = NewBrokerBinding(
+                id: id, instance: instance.key, request: request, nonce: nonce, apiKeyHash: admin.hash(apiKey))
+            let change = AuditedChange(by: author, "broker.bind", application, ["binding": id])
+            binding = try await store.audited(change) { try await store.create(new) }
+        }
+        guard binding.instance == instance.key, binding.request == request else {
+            throw BrokerError.conflict("There is a service binding of this id with other attributes")
+        }
+        let credentials = try credentials(of: binding, application)
+        return old == nil ? .created(credentials) : .existed(credentials)
+    }
+
+    /// The credentials that the binding was given.
+    package func credentials(of binding: BrokerBinding, _ instance: BrokerInstance) async throws -> Credentials {
+        guard let application = try await store.application(instance.application) else { throw BrokerError.gone }
+        return try credentials(of: binding, application)
+    }
+
+    private func credentials(of binding: BrokerBinding, _ application: Application) throws -> Credentials {
+        let apiKey = try apiKey(of: binding.id, binding.nonce, application)
+        guard admin.hash(apiKey) == binding.apiKeyHash else {
+            throw BrokerError.conflict(
+                "The application's shared secret was replaced since, so the key cannot be told again; unbind and bind")
+        }
+        return Credentials(application: application.uuid, apiKey: apiKey)
+    }
+
+    /// Throws `BrokerError.gone` when there is no such binding.
+    package func unbind(_ id: String, from instance: BrokerInstance, by author: AuditAuthor) async throws {
+        guard let binding = try await binding(id, of: instance) else { throw BrokerError.gone }
+        let subject = instance.application.lowercased
+        let change = AuditedChange(by: author, "broker.unbind", subject, of: .everything, ["binding": id])
+        try await store.audited(change) { try await store.delete(binding.key) }
+    }
+
+    private func apiKey(of binding: String, _ nonce: [UInt8], _ application: Application) throws -> String {
+        let purpose = VaultPurpose.sharedSecret(of: application.uuid)
+        let secret = try vault.open(application.sharedSecret, for: purpose)
+        return sign(secret, Array("broker-binding/\(binding)/".utf8) + nonce).hex
+    }
+}
+
+/// Why the broker does not do what it is asked.
+package enum BrokerError: Error, Sendable, Hashable {
+    /// There is no such instance or binding.
+    case gone
+    /// Something else has the id.
+    case conflict(String)
+    /// What is deleted is still being cleared away; the same request will find it done.
+    case busy
+}
