@@ -1,7 +1,7 @@
 package import BelfryCore
 package import FoundationEssentials
 
-/// Takes in what a person entered for a platform: the kind of its provider decides what that has to be.
+/// Validates and seals the credentials entered for a platform, by the rules of its provider.
 package struct CredentialsService: ProviderCredentials {
     private let dependencies: ProviderDependencies
 
@@ -29,7 +29,7 @@ package struct CredentialsService: ProviderCredentials {
     }
 
     package func parking(of kind: PlatformKind) -> Parking? {
-        kind.provider == nil ? Parking(cause: .credentials, detail: kind.absence, since: dependencies.clock.now) : nil
+        kind.provider == nil ? Parking(cause: .noProvider, detail: kind.absence, since: dependencies.clock.now) : nil
     }
 
     package func test(_ platform: Platform, devices: [DeviceToken]) async -> CredentialsTest {

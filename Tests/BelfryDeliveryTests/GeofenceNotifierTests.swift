@@ -6,12 +6,12 @@ import Testing
 @Suite struct GeofenceNotifierTests {
     private let clock = ManualClock()
     private let store: MemoryStore
-    private let book = CapturedLog()
+    private let log = CapturedLog()
     private let geofenceNotifier: GeofenceNotifier
 
     init() {
         store = MemoryStore(clock: clock)
-        geofenceNotifier = GeofenceNotifier(store: store, clock: clock, logger: book.logger)
+        geofenceNotifier = GeofenceNotifier(store: store, clock: clock, logger: log.logger)
     }
 
     private func fence(_ application: Application, startsIn: Duration? = nil) async throws -> Geofence {
@@ -63,7 +63,7 @@ import Testing
         let application = try await store.create(.numbered(1))
         let ios = try await store.create(.numbered(1, of: application.key))
         let fcm = try await store.create(.numbered(2, of: application.key, kind: .androidFCM))
-        try await store.park(fcm.key, Parking(cause: .credentials, detail: "no provider", since: clock.now))
+        try await store.park(fcm.key, Parking(cause: .noProvider, detail: "no provider", since: clock.now))
         for _ in 0..<50 {
             _ = try await fence(application)
             clock.advance(by: .seconds(2))
@@ -94,7 +94,7 @@ import Testing
         _ = try await store.create(.numbered(1, of: application.key))
         _ = try await fence(application)
         clock.advance(by: .seconds(1))
-        let broken = GeofenceNotifier(store: RefusingStore(base: store), clock: clock, logger: book.logger)
+        let broken = GeofenceNotifier(store: RefusingStore(base: store), clock: clock, logger: log.logger)
         await #expect(throws: StoreError.self) { try await broken.round() }
         try await geofenceNotifier.round()
         #expect(pushes.count == 1)
@@ -107,7 +107,7 @@ import Testing
         let retentionSweeper = RetentionSweeper(
             store: store, clock: clock,
             options: RetentionSweeper.Options(countsKept: .seconds(86_400 * 9), eventsLateMax: .seconds(86_400 * 2)),
-            logger: book.logger)
+            logger: log.logger)
         let event = AnalyticsEvent(kind: .heartbeat, time: clock.now, device: device.uuid)
         #expect(try await store.record([event], on: platform, lateMax: .seconds(86_400 * 2)).counted == 1)
         clock.advance(by: .seconds(86_400 * 2))

@@ -28,6 +28,7 @@ extension ServerTests {
                 }
                 let parked = try await server.receipt(receipt)
                 #expect(parked.state == .parked)
+                #expect(parked.parked.map(\.cause) == [.noProvider])
                 #expect(parked.parked.map(\.detail) == ["this version has no provider for \(kind.rawValue)"])
                 let health = try await server.sender.send("GET", "/healthcheck")
                 #expect(

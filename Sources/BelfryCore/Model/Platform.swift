@@ -121,15 +121,22 @@ extension PlatformKind: RawRepresentable, CaseIterable, Codable {
 /// Why no batches of a platform are sent until an operator acts.
 package struct Parking: Sendable, Hashable {
     package let cause: Cause
-    /// What the provider said, in words a person can act on.
+    /// Why the platform is parked, as text for the operator.
     package let detail: String
     package let since: Instant
 
     package enum Cause: String, Sendable, Hashable, CaseIterable {
-        /// The provider refuses the key, certificate or topic; or there is none for this kind of platform.
+        /// The provider refuses the key, certificate or topic.
         case credentials
-        /// More devices were declared dead than the share the operator set.
+        /// The share of dead tokens exceeded the operator's limit.
         case deadTokens = "dead_tokens"
+        /// The operator parked it.
+        case `operator`
+        /// No provider here delivers to platforms of this type.
+        case noProvider = "no_provider"
+
+        /// Whether new credentials resume the platform.
+        package var endsWithNewCredentials: Bool { self == .credentials || self == .noProvider }
     }
 
     package init(cause: Cause, detail: String, since: Instant) {

@@ -72,7 +72,7 @@ extension AdminService {
         _ platform: Platform, of application: Application, because reason: String, by author: AuditAuthor
     ) async throws {
         let change = AuditedChange(by: author, "platform.park", platform, of: application, ["reason": reason])
-        let parking = Parking(cause: .credentials, detail: reason, since: clock.now)
+        let parking = Parking(cause: .operator, detail: reason, since: clock.now)
         try await store.audited(change) { try await store.park(platform.key, parking) }
     }
 

@@ -55,7 +55,7 @@ extension SQLStore {
             else { throw StoreError.unknown("platform \(platform)") }
             session.registryChanged()
             let parking = try session.prepared(PlatformStatements.byKey).first(platform, as: Platform.init)?.parked
-            if parking?.cause == .credentials { try session.resume(platform) }
+            if parking?.cause.endsWithNewCredentials == true { try session.resume(platform) }
         }
     }
 

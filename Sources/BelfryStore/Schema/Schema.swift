@@ -49,7 +49,7 @@ enum Schema {
             secret_hash \(.bytes) NOT NULL,
             credentials \(.bytes) NOT NULL,
             credentials_version \(.bigint) NOT NULL CHECK (credentials_version >= 1),
-            parked_cause text CHECK (parked_cause IN ('credentials', 'dead_tokens')),
+            parked_cause text CHECK (parked_cause IN ('credentials', 'dead_tokens', 'operator', 'no_provider')),
             parked_detail text,
             parked_since_ms \(.bigint),
             created_at_ms \(.bigint) NOT NULL,

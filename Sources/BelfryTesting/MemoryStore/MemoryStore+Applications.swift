@@ -66,7 +66,9 @@ extension MemoryStore {
             try contents.change(platform) {
                 $0.with(credentials, version: $0.credentialsVersion + 1, parked: $0.parked)
             }
-            if contents.platforms[platform]?.parked?.cause == .credentials { try contents.resume(platform) }
+            if contents.platforms[platform]?.parked?.cause.endsWithNewCredentials == true {
+                try contents.resume(platform)
+            }
         }
         signals.fire()
     }

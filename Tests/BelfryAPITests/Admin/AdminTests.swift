@@ -82,7 +82,7 @@ import Testing
         let server = try await TestAdminServer()
         let body = try await server.send(.post, "apps", #"{"name":"a","nmae":"b"}"#)
         #expect(body.status == 400)
-        #expect(body.message == "'nmae' is no field of this request, which takes name, tenant_uuid")
+        #expect(body.message == "'nmae' is not a field of this request, which takes name, tenant_uuid")
         let query = try await server.send(.get, "apps?limt=3")
         #expect(query.status == 400 && query.message?.contains("'limt'") == true)
         #expect(try await server.send(.get, "apps?limit=201").status == 400)
@@ -148,9 +148,9 @@ import Testing
         ] {
             #expect(!reply.text.contains("org.example.secret"))
         }
-        #expect(
-            try await server.send(.post, "platforms/\(uuid)/park", #"{"reason":"tests"}"#)["state"] == .string("parked")
-        )
+        let parked = try await server.send(.post, "platforms/\(uuid)/park", #"{"reason":"tests"}"#)
+        #expect(parked["state"] == .string("parked"))
+        #expect(parked.text.contains(#""cause":"operator""#))
         #expect(try await server.send(.post, "platforms/\(uuid)/resume")["state"] == .string("active"))
     }
 

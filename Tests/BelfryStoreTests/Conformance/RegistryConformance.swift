@@ -73,7 +73,9 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `new credentials have a new version, and end a parking for their sake`(engine: Engine) async throws {
+    func `new credentials have a new version, and end a parking because of refused or missing ones`(engine: Engine)
+        async throws
+    {
         try await TestStore.play(on: engine) { fixture in
             let store = fixture.store
             let key = fixture.platform.key
@@ -84,9 +86,14 @@ import Testing
             #expect(mended.credentials == Sealed(bytes: [1]))
             #expect(mended.credentialsVersion > fixture.platform.credentialsVersion)
             #expect(mended.parked == nil)
-            try await store.park(key, Parking(cause: .deadTokens, detail: "many", since: fixture.clock.now))
-            try await store.replaceCredentials(of: key, with: Sealed(bytes: [2]))
-            #expect(try await store.platform(key)?.parked?.cause == .deadTokens)
+            for cause in Parking.Cause.allCases {
+                try await store.park(key, Parking(cause: cause, detail: "why", since: fixture.clock.now))
+                #expect(try await store.platform(key)?.parked?.cause == cause)
+                try await store.replaceCredentials(of: key, with: Sealed(bytes: [2]))
+                let remains = cause == .deadTokens || cause == .operator
+                #expect(try await store.platform(key)?.parked?.cause == (remains ? cause : nil))
+            }
+            try await store.park(key, Parking(cause: .operator, detail: "moving", since: fixture.clock.now))
             try await store.resume(key)
             #expect(try await store.platform(key)?.parked == nil)
             await #expect(throws: StoreError.self) { try await store.resume(Key(99)) }
