@@ -83,8 +83,8 @@ import Testing
     private func logged(
         _ router: Router<APIContext>, _ path: String, _ authorization: String, _ body: String
     ) async throws -> [(receipt: String, line: String)] {
-        let book = CapturedLog()
-        var logger = book.logger
+        let log = CapturedLog()
+        var logger = log.logger
         logger.logLevel = .debug
         let app = Hummingbird.Application(router: router, logger: logger)
         let reply = try await app.test(.router) { client in
@@ -94,6 +94,6 @@ import Testing
                 try await client.execute(uri: path, method: .post, headers: headers, body: ByteBuffer(string: body)))
         }
         let receipt = try #require(reply["receipt_id"]?.stringValue, "\(reply)")
-        return book.lines(atLeast: .debug).filter { $0.hasPrefix("push accepted") }.map { (receipt, $0) }
+        return log.lines(atLeast: .debug).filter { $0.hasPrefix("push accepted") }.map { (receipt, $0) }
     }
 }

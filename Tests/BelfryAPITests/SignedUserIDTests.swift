@@ -65,7 +65,7 @@ import Testing
             #"{"alg":"HS256","crit":["b64"],"b64":false}"#, #"{"custom_user_id":"bond007"}"#,
             "has to be signed with HS256"
         ),
-        (#"[]"#, #"{"custom_user_id":"bond007"}"#, "has a header that is no JSON object"),
+        (#"[]"#, #"{"custom_user_id":"bond007"}"#, "has a header that is not a JSON object"),
         (#"{"alg":"HS256"}"#, #"{"custom_user_id":""}"#, "has a payload without a custom_user_id"),
         (#"{"alg":"HS256"}"#, #"{"custom_user_id":7}"#, "has a payload that is not"),
         (#"{"alg":"HS256"}"#, #"{"user":"bond007"}"#, "has a payload without a custom_user_id"),

@@ -176,7 +176,7 @@ import Testing
         #expect(faulty.status == 400)
         #expect(
             faulty.json.elements.compactMap { $0["error"]?.stringValue } == [
-                "Name either a registration_token or a device_uuid", "device_uuid is no UUID",
+                "Name either a registration_token or a device_uuid", "device_uuid is not a UUID",
                 "tags[0] is an empty topic name",
             ])
         #expect(try await server.send(.get, "/v1/tags/count/new", as: .sender).text == "0")

@@ -74,11 +74,11 @@ import Testing
             (#"{"payload":{"aps":1}}"#, "message.apns.payload.aps has to be an object, it is a number"),
             (
                 #"{"payload":{"aps":{"allert":"a"}}}"#,
-                "message.apns.payload.aps.allert is no key of type alert, which takes alert, badge"
+                "message.apns.payload.aps.allert is not a key of type alert, which takes alert, badge"
             ),
             (
                 #"{"payload":{"aps":{"alert":{"titel":"t"}}}}"#,
-                "message.apns.payload.aps.alert.titel is no key of this dictionary, which takes body"
+                "message.apns.payload.aps.alert.titel is not a key of this dictionary, which takes body"
             ),
             (
                 #"{"payload":{"aps":{"alert":1}}}"#,
@@ -119,18 +119,18 @@ import Testing
             ),
             (
                 #"{"type":"background","payload":{"aps":{"alert":"a"}}}"#,
-                "message.apns.payload.aps.alert is no key of type background, which takes content-available"
+                "message.apns.payload.aps.alert is not a key of type background, which takes content-available"
             ),
             (
                 #"{"type":"pushtotalk","payload":{"aps":{"alert":"a"}}}"#,
-                "message.apns.payload.aps.alert is no key of type pushtotalk, which has none"
+                "message.apns.payload.aps.alert is not a key of type pushtotalk, which has none"
             ),
             (
                 #"{"type":"widgets","payload":{"aps":{"content-changed":false}}}"#,
                 "message.apns.payload.aps.content-changed has to be true"
             ),
             (#"{"type":"mdm"}"#, "message.apns.payload.mdm is missing: it is the device's PushMagic, a string"),
-            (#"{"type":"mdm","payload":{"mdm":"m","aps":{}}}"#, "message.apns.payload.aps is no key of type mdm"),
+            (#"{"type":"mdm","payload":{"mdm":"m","aps":{}}}"#, "message.apns.payload.aps is not a key of type mdm"),
         ])
     func `what Apple would not take is refused with its field`(text: String, words: String) {
         let error = #expect(throws: InvalidInput.self) { try Self.push(text) }
@@ -153,8 +153,8 @@ import Testing
                 "alert is missing: event start needs it"
             ),
             (["alert": .string("x")], "alert has to be an object, it is 'x'"),
-            (["alert": .object(["subtitle": .string("x")])], "alert.subtitle is no key of this dictionary"),
-            (["badge": .integer(1)], "badge is no key of type liveactivity"),
+            (["alert": .object(["subtitle": .string("x")])], "alert.subtitle is not a key of this dictionary"),
+            (["badge": .integer(1)], "badge is not a key of type liveactivity"),
         ] as [([String: JSONValue?], String)])
     func `a Live Activity has what its event needs and nothing else`(change: [String: JSONValue?], words: String) throws
     {

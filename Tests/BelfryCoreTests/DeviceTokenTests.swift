@@ -12,7 +12,7 @@ import Testing
     func `an APNs token of anything but pairs of hex digits is refused`(text: String) {
         #expect(
             throws: InvalidInput(
-                field: "registration_token", "is no APNs token: it has to be an even number of hex digits")
+                field: "registration_token", "is not an APNs token: it has to be an even number of hex digits")
         ) {
             try DeviceToken(text, for: .ios)
         }
@@ -82,7 +82,7 @@ import Testing
         subscription("https://x/" + String(repeating: "x", count: 2_039)),
         subscription(p256dh: "A" + p256dh.dropFirst()),
     ])
-    func `what is no Web Push subscription is refused`(text: String) {
+    func `what is not a Web Push subscription is refused`(text: String) {
         #expect(throws: InvalidInput.self) { try DeviceToken(text, for: .web) }
     }
 }

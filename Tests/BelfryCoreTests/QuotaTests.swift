@@ -71,17 +71,17 @@ import Testing
     }
 
     @Test func `what was counted once follows what is committed`() {
-        let book = QuotaCounts(.standard)
-        book.apply(changes(5))
-        #expect(book.use(Self.topics) == nil)
-        book.learn(10, of: Self.topics)
-        book.apply(changes(5))
-        book.apply(changes(-3))
-        #expect(book.use(Self.topics) == 12)
-        book.apply(changes(-99))
-        #expect(book.use(Self.topics) == 0)
-        book.forgetAll()
-        #expect(book.use(Self.topics) == nil)
+        let counts = QuotaCounts(.standard)
+        counts.apply(changes(5))
+        #expect(counts.use(Self.topics) == nil)
+        counts.learn(10, of: Self.topics)
+        counts.apply(changes(5))
+        counts.apply(changes(-3))
+        #expect(counts.use(Self.topics) == 12)
+        counts.apply(changes(-99))
+        #expect(counts.use(Self.topics) == 0)
+        counts.forgetAll()
+        #expect(counts.use(Self.topics) == nil)
     }
 
     @Test func `what changes while it is counted is not learned`() {
@@ -104,13 +104,13 @@ import Testing
     }
 
     @Test func `what is near its limit is counted again sooner`() {
-        let book = QuotaCounts(Quotas([.topics: 10]))
+        let counts = QuotaCounts(Quotas([.topics: 10]))
         let now = ContinuousClock.now
-        book.learn(4, of: Self.topics)
-        #expect(book.stale(at: now + QuotaCounts.ageNearLimit + .seconds(1)).isEmpty)
-        #expect(book.stale(at: now + QuotaCounts.age + .seconds(1)) == [Self.topics])
-        book.learn(5, of: Self.topics)
-        #expect(book.stale(at: now + QuotaCounts.ageNearLimit + .seconds(1)) == [Self.topics])
+        counts.learn(4, of: Self.topics)
+        #expect(counts.stale(at: now + QuotaCounts.ageNearLimit + .seconds(1)).isEmpty)
+        #expect(counts.stale(at: now + QuotaCounts.age + .seconds(1)) == [Self.topics])
+        counts.learn(5, of: Self.topics)
+        #expect(counts.stale(at: now + QuotaCounts.ageNearLimit + .seconds(1)) == [Self.topics])
     }
 }
 

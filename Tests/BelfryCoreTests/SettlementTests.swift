@@ -144,14 +144,14 @@ import Testing
         }
     }
 
-    @Test func `a batch handed back while someone rests for longer than two hours is due when that can be said`() {
+    @Test func `a batch handed back while a device waits for longer than two hours is due when that can be said`() {
         let end = Self.now + .seconds(130 * 60)
         let settlement = Settlement(handingBack: .sample([.pending, .pending], retryTimes: [0: end]), at: Self.now)
         #expect(settlement.retryAt == Self.now + .seconds(120))
         #expect(settlement.waitEnds == [0: end])
     }
 
-    @Test func `a batch handed back rests on`() {
+    @Test func `devices of a batch handed back keep waiting`() {
         let batch = Batch.sample([.pending, .pending], retryTimes: [1: Self.now + .seconds(61)])
         #expect(Settlement(handingBack: batch, at: Self.now).retryTimes == [1: 2])
     }
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test(arguments: [(0, [0, 1, 127]), (60, [1, 127]), (61, [1, 127]), (127 * 60, [127]), (128 * 60, [])])
-    func `rests end at full minutes, counted from the one of the retry`(seconds: Int, delayed: [Int]) throws {
+    func `retry times end at full minutes, counted from the one of the retry`(seconds: Int, delayed: [Int]) throws {
         let codes: [UInt8] = (0..<128).map { RetryTimes.code(minutes: $0 + 1) }
         let retryTimes = codes.withUnsafeBytes {
             RetryTimes.inCodes($0, retryAt: Self.now + .seconds(59), now: Self.now + .seconds(seconds))
@@ -207,9 +207,9 @@ import Testing
         #expect(settlement.counts.isEmpty)
     }
 
-    @Test func `sparing keeps the answers and deactivates no device`() {
+    @Test func `parking keeps the answers and deactivates no device`() {
         let parking = Parking(cause: .deadTokens, detail: "too many", since: Self.now)
-        let spared = settle([.gone(since: .zero), .failed(retryAfter: nil)]).sparing(.init(parking, of: .sample))
+        let spared = settle([.gone(since: .zero), .failed(retryAfter: nil)]).parking(.init(parking, of: .sample))
         #expect(spared.answers == [.gone, .pending])
         #expect(spared.deadTokens.isEmpty)
         #expect(spared.halt?.parking == parking)
@@ -217,7 +217,7 @@ import Testing
 
     // MARK: Devices that were not sent to
 
-    @Test func `who is left out of the load is skipped`() {
+    @Test func `a device left out of the load is skipped`() {
         let batch = Batch.sample([.pending, .pending, .pending])
         let settlement = Settlement(
             of: batch, sending: .sample([Key(2)]), outcomes: [.accepted], policy: Self.policy, now: Self.now, jitter: 0)

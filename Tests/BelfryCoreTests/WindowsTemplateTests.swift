@@ -33,7 +33,7 @@ import Testing
         (#"{"type":"tile","template_name":7}"#, "template_name has to be a string, it is a number"),
         (
             #"{"type":"toast","template_name":"ToastText01","template_fields":{"textField2":"x"}}"#,
-            "template_fields.textField2 is no field of ToastText01, which takes textField1"
+            "template_fields.textField2 is not a field of ToastText01, which takes textField1"
         ),
         (
             #"{"type":"tile","template_name":"TileWideImage","template_fields":{"imgSrc1":1}}"#,
@@ -53,7 +53,7 @@ import Testing
         ),
         (
             #"{"type":"toast","template_name":"ToastText01","options":{"loud":true}}"#,
-            "options.loud is no field of toast"
+            "options.loud is not a field of toast"
         ),
         (
             #"{"type":"badge","template_name":"N/A","template_fields":{"badge_value_integer":100}}"#,
@@ -83,7 +83,7 @@ import Testing
             #"{"template":"tost"}"#,
             "template is 'tost', it has to be one of cycleTile, flipTile, iconicTile, raw, tile, toast"
         ),
-        (#"{"template":"tile","template_fields":{"tileId":"x"}}"#, "template_fields.tileId is no field of tile"),
+        (#"{"template":"tile","template_fields":{"tileId":"x"}}"#, "template_fields.tileId is not a field of tile"),
         (#"{"template":"tile","template_fields":{"count":"3"}}"#, "template_fields.count has to be a whole number"),
         (
             #"{"template":"cycleTile","template_fields":{"cycleImages":["a",1]}}"#,

@@ -2,7 +2,7 @@ import BelfryTesting
 import Foundation
 import Testing
 
-/// Worlds drawn from seeds. `SEED=7` runs one, `SEEDS=5000` that many; a failure names its idempotent id.
+/// Worlds drawn from seeds. `SEED=7` runs one, `SEEDS=5000` that many; a failure names its seed.
 @Suite struct SimulationTests {
     private static let seeds: ClosedRange<UInt64> = {
         let environment = ProcessInfo.processInfo.environment

@@ -29,7 +29,7 @@ import Testing
 
     @Test(arguments: [
         (PlatformKind.androidFCM, ["service_account": JSONValue.string("{}")], "service_account cannot be used"),
-        (.androidFCM, ["gcm_api_key": .string("k")], "gcm_api_key is no field of FCM credentials"),
+        (.androidFCM, ["gcm_api_key": .string("k")], "gcm_api_key is not a field of FCM credentials"),
         (.androidFCM, ["service_account": .integer(1)], "service_account has to be a string"),
         (.android, ["gcm_api_key": .string("a b")], "gcm_api_key holds"),
         (.android, ["gcm_api_key": .string("k"), "endpoint": .string("http://x/")], "endpoint is"),

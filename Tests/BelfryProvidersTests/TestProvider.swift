@@ -24,7 +24,7 @@ struct TestProvider: Sendable {
         options.posting.allowed = ["127.0.0.0/8", "::1"].compactMap(AddressBlock.init)
         change(&options)
         let clock = ManualClock()
-        let logger = Logger(label: "rehearsal") { _ in SwiftLogNoOpLogHandler() }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let group = MultiThreadedEventLoopGroup.singleton
         let routes = try await OutboundRoutes.open(options, clock: clock, on: group, logger: logger)
         let dependencies = ProviderDependencies(

@@ -22,7 +22,7 @@ extension ServerTests.AuditedCommandTests {
 
     @Test func `every command that changes something leaves a line with the system user's name`() async throws {
         try await TestInstallation.with { installation in
-            let fanOut = FanOut(installation: installation)
+            let fanOut = AuditedCommandRunner(installation: installation)
             let all = try await Self.commands(in: installation.scratch)
             try await Self.change(everythingBy: fanOut)
             let known = Self.reading.union(Self.serving).union(fanOut.done)
@@ -32,7 +32,7 @@ extension ServerTests.AuditedCommandTests {
     }
 
     /// Runs each of the commands that change something, in an order in which they can be.
-    private static func change(everythingBy fanOut: FanOut) async throws {
+    private static func change(everythingBy fanOut: AuditedCommandRunner) async throws {
         let installation = fanOut.installation
         try await fanOut.run("tenant create", "--name", "Dairy", leaves: "tenant.create")
         let app = try TestInstallation.Created(
@@ -139,7 +139,7 @@ extension ServerTests.AuditedCommandTests {
     }
 
     /// Those that make a database.
-    private static func databases(_ fanOut: FanOut, _ scratch: Scratch) async throws {
+    private static func databases(_ fanOut: AuditedCommandRunner, _ scratch: Scratch) async throws {
         let copy = scratch.file("copy")
         #expect(try await fanOut.installation.run("backup", "--to", copy).status == 0)
         for (command, action, arguments) in [
@@ -186,13 +186,13 @@ extension ServerTests.AuditedCommandTests {
 }
 
 /// Runs commands one after the other and looks at the line that each leaves.
-private final class FanOut {
+private final class AuditedCommandRunner {
     let installation: TestInstallation
     private(set) var done: Set<String> = []
 
     init(installation: TestInstallation) { self.installation = installation }
 
-    /// Runs a command in the estate, which leaves a line.
+    /// Runs a command and expects its audit line.
     @discardableResult
     func run(
         _ command: String, _ arguments: String..., leaves action: String, endsWell: Bool = true

@@ -264,7 +264,7 @@ extension ServerTests.BadInputTests {
             server.simulator.script.add(.init(then: .answer(ScriptedAnswer("InvalidProviderToken"))))
             _ = try await server.sender.push("The secret recipe", toTopic: "town")
             _ = try await server.parked()
-            let lines = server.book.lines(atLeast: .trace)
+            let lines = server.log.lines(atLeast: .trace)
             #expect(server.hasLogged("batch settled"))
             let keyText = server.key.p8.split(separator: "\n")[1]
             for secret in [

@@ -62,7 +62,7 @@ extension ServerTests.GuardTests {
                     "GET", "/v1/registration/count", headers: ["X-Forwarded-For": "192.0.2.3"]
                 ).status == 429)
             let words = "requests carry X-Forwarded-For from an address that http.trusted.proxies does not name"
-            #expect(server.book.lines(atLeast: .warning).count { $0.hasPrefix(words) } == 1)
+            #expect(server.log.lines(atLeast: .warning).count { $0.hasPrefix(words) } == 1)
         }
     }
 }

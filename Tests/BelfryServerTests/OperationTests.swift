@@ -216,7 +216,7 @@ extension ServerTests.OperationTests {
         }
     }
 
-    @Test func `a variable that is no setting is a warning for a command, and a fault for a server`() async throws {
+    @Test func `a variable that is not a setting is a warning for a command, and a fault for a server`() async throws {
         try await TestInstallation.with { installation in
             let environment = ["BELFRY_DATA_DIRECTORY": installation.data, "BELFRY_LOG_LEVL": "debug"]
             let words = "BELFRY_LOG_LEVL is not a setting of docs/Configuration.md; the nearest is BELFRY_LOG_LEVEL"

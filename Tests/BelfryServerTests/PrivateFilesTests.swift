@@ -26,8 +26,8 @@ import Testing
             try FileManager.default.createDirectory(
                 atPath: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
             let files = ["belfry.sqlite", "belfry.sqlite-wal", "belfry.sqlite-shm", "key-ring", "admin.key"]
-            let book = CapturedLog()
-            try await TestServer.serve(configuration, book) { _, _ in
+            let log = CapturedLog()
+            try await TestServer.serve(configuration, log) { _, _ in
                 try expectPrivate(files, in: data)
                 let copy = scratch.file("copy")
                 _ = try Backup(at: copy).make(of: configuration.storage, at: SystemClock().now)
@@ -37,7 +37,7 @@ import Testing
             for file in files where FileManager.default.fileExists(atPath: data + "/" + file) {
                 try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: data + "/" + file)
             }
-            try await TestServer.serve(configuration, book) { _, _ in try expectPrivate(files, in: data) }
+            try await TestServer.serve(configuration, log) { _, _ in try expectPrivate(files, in: data) }
             #expect(try mode(data) == 0o755, "the directory is its owner's to open")
         }
     }

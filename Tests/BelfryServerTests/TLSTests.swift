@@ -95,7 +95,7 @@ extension ServerTests.TLSTests {
             let expired = try await OpenSSL(scratch: safe.scratch).pair("expired", days: -1)
             try safe.put(expired)
             try await eventually("the end of its time is reported") {
-                server.book.lines(atLeast: .error).contains { $0.contains("the certificate expired on 2021-01-01") }
+                server.log.lines(atLeast: .error).contains { $0.contains("the certificate expired on 2021-01-01") }
             }
             #expect(try await Self.say(Self.get, to: server, trusting: safe.first).hasPrefix("HTTP/1.1 200 "))
         }

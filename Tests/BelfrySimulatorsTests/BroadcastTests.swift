@@ -19,9 +19,9 @@ import Testing
     }
 
     @Test func `a channel is told, and the answer bears the request's id`() async throws {
-        let book = ChannelRegistry()
-        try await TestSimulator.with({ $0.channels = book }) { fixture in
-            let channel = try #require(book.create(storing: 1, of: Self.bundle))
+        let registry = ChannelRegistry()
+        try await TestSimulator.with({ $0.channels = registry }) { fixture in
+            let channel = try #require(registry.create(storing: 1, of: Self.bundle))
             let id = "123e4567-e89b-12d3-a456-426614174000"
             let client = try await fixture.connect()
             let fields = try Self.fields(fixture, channel, ["apns-request-id": id, "apns-expiration": "1900000000"])
@@ -70,12 +70,12 @@ import Testing
     ]
 
     @Test(arguments: rows) func `each flaw of a broadcast is answered with its reason`(row: Row) async throws {
-        let book = ChannelRegistry()
+        let registry = ChannelRegistry()
         try await TestSimulator.with({
-            $0.channels = book
+            $0.channels = registry
             $0.topics = [Self.bundle]
         }) { fixture in
-            let channel = try #require(book.create(storing: 0, of: Self.bundle))
+            let channel = try #require(registry.create(storing: 0, of: Self.bundle))
             let client = try await fixture.connect()
             try await client.send([(try Self.fields(fixture, channel, row.changes), row.payload)])
             let events = await client.events(until: .end(of: 1))

@@ -37,7 +37,8 @@ extension Admin.Call {
 
 extension InvalidInput {
     static func unknown(_ field: String, instead fields: [String]) -> InvalidInput {
-        InvalidInput(field: "'\(field)'", "is no field of this request, which takes \(fields.joined(separator: ", "))")
+        InvalidInput(
+            field: "'\(field)'", "is not a field of this request, which takes \(fields.joined(separator: ", "))")
     }
 
     static func missing(_ field: String) -> InvalidInput { InvalidInput(field: field, "is missing") }
@@ -56,7 +57,7 @@ extension JSONReader {
 
     mutating func uuid(_ field: String) throws(InvalidInput) -> UUID? {
         guard let text = try string(field) else { return nil }
-        guard let uuid = UUID(uuidString: text) else { throw InvalidInput(field: field, "is no UUID") }
+        guard let uuid = UUID(uuidString: text) else { throw InvalidInput(field: field, "is not a UUID") }
         return uuid
     }
 
@@ -65,7 +66,7 @@ extension JSONReader {
         var uuids: [UUID] = []
         for (index, text) in texts.enumerated() {
             guard let uuid = UUID(uuidString: text) else {
-                throw InvalidInput(field: "\(field)[\(index)]", "is no UUID")
+                throw InvalidInput(field: "\(field)[\(index)]", "is not a UUID")
             }
             uuids.append(uuid)
         }
@@ -89,7 +90,7 @@ extension JSONReader {
 extension Instant {
     init(_ text: String, field: String) throws(InvalidInput) {
         guard let instant = Instant(text: text) else {
-            throw InvalidInput(field: field, "is no time such as 2026-01-31T08:30:00Z")
+            throw InvalidInput(field: field, "is not a time such as 2026-01-31T08:30:00Z")
         }
         self = instant
     }

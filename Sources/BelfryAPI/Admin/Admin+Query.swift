@@ -50,7 +50,7 @@ extension Admin {
         func cursor(of count: Int = 1) throws(InvalidInput) -> [Int64]? {
             guard let text = text("cursor") else { return nil }
             guard let cursor = Cursor(text), cursor.numbers.count == count else {
-                throw InvalidInput(field: "cursor", "is none that this path gave out")
+                throw InvalidInput(field: "cursor", "was not issued for this path")
             }
             return cursor.numbers
         }

@@ -7,7 +7,7 @@ package struct AdminRoutes: Sendable {
     private let factory: Admin.RouteFactory
     private let authenticator: Admin.KeyAuthenticator
     private let requestLimiter: RequestLimiter
-    private let once: IdempotencyMiddleware
+    private let idempotency: IdempotencyMiddleware
     private let events: EventHub?
     private let shares: ShareLimiter
     private let bodyBytesMax: Int
@@ -34,7 +34,8 @@ package struct AdminRoutes: Sendable {
         self.requestLimiter = requestLimiter ?? RequestLimiter(clock: clock)
         authenticator = Admin.KeyAuthenticator(
             store: store, requestLimiter: self.requestLimiter, clock: clock, realm: "Belfry")
-        once = IdempotencyMiddleware(store: store, vault: vault, bodyBytesMax: bodyBytesMax, hold: idempotencyHold)
+        idempotency = IdempotencyMiddleware(
+            store: store, vault: vault, bodyBytesMax: bodyBytesMax, hold: idempotencyHold)
         self.events = events
         self.bodyBytesMax = bodyBytesMax
     }
@@ -53,7 +54,7 @@ package struct AdminRoutes: Sendable {
     }
 
     private func handler(_ route: Admin.Route) -> Router<APIContext>.Handler {
-        { [authenticator, requestLimiter, shares, once, bodyBytesMax] request, context in
+        { [authenticator, requestLimiter, shares, idempotency, bodyBytesMax] request, context in
             let key = try await authenticator.key(of: request, context)
             let address = requestLimiter.address(of: request, context)?.text
             let answer = { (request: Request) in
@@ -64,7 +65,7 @@ package struct AdminRoutes: Sendable {
             }
             return try await shares.uploading(request, atMost: bodyBytesMax, for: ShareHolder(key)) {
                 guard request.method == .post else { return try await answer(request) }
-                return try await once.run(
+                return try await idempotency.run(
                     request, context, by: Principal(key), isRepeatable: route.isRepeatable, answer)
             }
         }

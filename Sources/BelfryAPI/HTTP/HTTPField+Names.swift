@@ -21,7 +21,7 @@ extension HTTPField.Name {
     static let brokerRequestIdentity = known("X-Broker-API-Request-Identity")
 
     private static func known(_ name: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no name of a header") }
+        guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is not a header name") }
         return name
     }
 }

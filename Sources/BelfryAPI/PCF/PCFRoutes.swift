@@ -12,7 +12,7 @@ package struct PCFRoutes: Sendable {
     let clock: any WallClock
     let options: PCFv1.Options
     let shares: ShareLimiter
-    private let once: IdempotencyMiddleware
+    private let idempotency: IdempotencyMiddleware
     private let registrations: PCFv1.Registrations
     private let pushes: PCFv1.Pushes
     let schedules: PCFv1.Schedules
@@ -34,7 +34,7 @@ package struct PCFRoutes: Sendable {
         self.shares = shares
         authenticator = Authenticator(
             store: store, requestLimiter: requestLimiter ?? RequestLimiter(clock: clock), realm: options.realm)
-        once = IdempotencyMiddleware(
+        idempotency = IdempotencyMiddleware(
             store: store, vault: vault, bodyBytesMax: options.bodyBytesMax, hold: options.idempotencyHold)
         registrations = PCFv1.Registrations(store: store, secrets: SharedSecrets(vault: vault), options: options)
         let pushService = PushService(store: store, pushObserver: pushObserver)
@@ -111,12 +111,14 @@ package struct PCFRoutes: Sendable {
         isRepeatable: Bool = false,
         _ handler: @escaping @Sendable (Request, Application, APIContext) async throws -> Response
     ) -> Handler {
-        { [authenticator, once, shares, options] request, context in
+        { [authenticator, idempotency, shares, options] request, context in
             let application = try await authenticator.application(of: request, context)
             let holder = ShareHolder(application)
             return try await shares.uploading(request, atMost: options.bodyBytesMax, for: holder) {
                 guard request.method == .post else { return try await handler(request, application, context) }
-                return try await once.run(request, context, by: Principal(application), isRepeatable: isRepeatable) {
+                return try await idempotency.run(
+                    request, context, by: Principal(application), isRepeatable: isRepeatable
+                ) {
                     try await handler($0, application, context)
                 }
             }

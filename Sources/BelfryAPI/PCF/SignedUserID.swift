@@ -37,7 +37,7 @@ enum SignedUserID {
                 }
             }
         } catch {
-            throw fault("has a header that is no JSON object")
+            throw fault("has a header that is not a JSON object")
         }
         guard algorithm == "HS256", !isCritical else { throw fault("has to be signed with HS256 and nothing else") }
     }

@@ -31,6 +31,7 @@ package struct AdminKey: Sendable, Hashable {
         case application(Key<Application>, of: Key<Tenant>)
     }
 
+    /// The secret that a rotation replaced.
     package struct Previous: Sendable, Hashable {
         package let secretHash: [UInt8]
         package let validUntil: Instant

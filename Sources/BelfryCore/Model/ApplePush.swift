@@ -137,7 +137,7 @@ extension ApplePush {
         for name in members.keys.sorted() where !Self.fields.contains(name) {
             throw InvalidInput(
                 field: "'\(field).\(name)'",
-                "is no field of this request, which takes \(Self.fields.joined(separator: ", "))")
+                "is not a field of this request, which takes \(Self.fields.joined(separator: ", "))")
         }
         var priority: Priority?
         if let value = members["priority"], !value.isNull {

@@ -39,7 +39,7 @@ extension Audience {
         }
         var rest = words[...]
         guard let audience = Audience(&rest, depth: 1), rest.isEmpty else {
-            throw InvalidInput(field: "audience", "makes no sense")
+            throw InvalidInput(field: "audience", "is malformed")
         }
         self = audience
     }

@@ -1,5 +1,6 @@
 // What was made, with the secrets that are shown this once.
 
+/// A new application, with its secrets, which are shown this once.
 package struct CreatedApplication: Sendable {
     package let application: Application
     package let apiKey: String
@@ -13,6 +14,7 @@ package struct CreatedApplication: Sendable {
     }
 }
 
+/// A new platform, with its secret, which is shown this once.
 package struct CreatedPlatform: Sendable {
     package let platform: Platform
     /// The secret that its devices authenticate with.

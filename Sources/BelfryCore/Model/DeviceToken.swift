@@ -55,7 +55,7 @@ package struct DeviceToken: Sendable, Hashable {
 
     private static func apns(_ text: String) throws(InvalidInput) -> [UInt8] {
         guard let decoded = [UInt8](hex: text.utf8) else {
-            throw invalid("is no APNs token: it has to be an even number of hex digits")
+            throw invalid("is not an APNs token: it has to be an even number of hex digits")
         }
         guard decoded.count <= apnsBytesMax else {
             throw invalid("is \(decoded.count) bytes, the limit is \(apnsBytesMax)")
@@ -75,7 +75,7 @@ package struct DeviceToken: Sendable, Hashable {
         let bytes = try visible(text)
         guard schemes.contains(where: { text.hasPrefix("\($0)://") && text.utf8.count > $0.utf8.count + 3 }) else {
             throw invalid(
-                "is no channel URI: it has to begin with \(schemes.map { "\($0)://" }.joined(separator: " or "))")
+                "is not a channel URI: it has to begin with \(schemes.map { "\($0)://" }.joined(separator: " or "))")
         }
         return bytes
     }

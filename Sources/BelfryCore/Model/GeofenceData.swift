@@ -26,7 +26,7 @@ package struct GeofenceData: Sendable, Hashable {
     /// Decodes the stored JSON. Throws `InvalidInput` if it is malformed.
     package init(stored text: [UInt8]) throws(InvalidInput) {
         guard case .object(let parts) = try JSONValue(json: text) else {
-            throw InvalidInput(field: "data", "is no object")
+            throw InvalidInput(field: "data", "is not an object")
         }
         self.parts = parts
     }

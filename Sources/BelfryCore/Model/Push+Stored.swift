@@ -62,7 +62,7 @@ extension ApplePush {
             default: try reader.skip()
             }
         }
-        guard let type else { throw InvalidInput(field: "apple.type", "is none that is known") }
+        guard let type else { throw InvalidInput(field: "apple.type", "is unknown") }
         self.init(
             unchecked: type, priority: priority, collapseID: collapseID, isStored: isStored, payload: payload)
     }

@@ -30,7 +30,7 @@ extension Target {
     ) throws(InvalidInput) -> [Element]? {
         guard let names else { return nil }
         let elements = names.compactMap(parse)
-        guard elements.count == names.count else { throw InvalidInput(field: field, "has a name that is none") }
+        guard elements.count == names.count else { throw InvalidInput(field: field, "has an unknown name") }
         return elements
     }
 

@@ -29,6 +29,7 @@ package struct WriteOff: Sendable, Hashable {
     }
 }
 
+/// How unreadable rows are handled.
 package enum Damage {
     /// How long an unreadable row is set aside before it is retried.
     package static let setAsideFor = Duration.seconds(3_600)

@@ -37,6 +37,7 @@ package protocol ProviderDirectory: Sendable {
     func room() -> [Key<Platform>: Int]
 }
 
+/// Why a provider could not be created.
 package enum ProviderError: Error, Sendable, Hashable {
     /// The credentials cannot be used; a human-readable reason.
     case credentials(String)

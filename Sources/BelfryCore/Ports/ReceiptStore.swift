@@ -33,6 +33,7 @@ package struct AnswerCursor: Sendable, Hashable {
     }
 }
 
+/// A page of the devices with an answer of one kind.
 package struct AnswerPage: Sendable, Hashable {
     package let answers: [DeviceAnswer]
     /// nil when there are no more.
@@ -44,6 +45,7 @@ package struct AnswerPage: Sendable, Hashable {
     }
 }
 
+/// A device of a push, and its answer.
 package struct DeviceAnswer: Sendable, Hashable {
     package let uuid: UUID
     package let platform: Key<Platform>

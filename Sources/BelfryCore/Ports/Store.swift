@@ -40,6 +40,7 @@ extension ApplicationStore {
     }
 }
 
+/// An application before it is created.
 package struct NewApplication: Sendable {
     package let uuid: UUID
     package let name: String
@@ -58,6 +59,7 @@ package struct NewApplication: Sendable {
     }
 }
 
+/// A platform before it is created.
 package struct NewPlatform: Sendable {
     package let uuid: UUID
     package let applicationKey: Key<Application>
@@ -196,6 +198,7 @@ package enum PushLoading: Sendable {
     case damaged
 }
 
+/// A device to send to, and its token.
 package struct Recipient: Sendable, Hashable {
     package let device: Key<Device>
     package let token: DeviceToken
@@ -206,6 +209,7 @@ package struct Recipient: Sendable, Hashable {
     }
 }
 
+/// Why a store operation failed.
 package enum StoreError: Error, Sendable, Hashable {
     /// There is no such thing. The text names it without an article: "application 7".
     case unknown(String)

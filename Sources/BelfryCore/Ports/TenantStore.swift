@@ -13,6 +13,7 @@ package protocol TenantStore: Sendable {
     func delete(_ tenant: Key<Tenant>) async throws
 }
 
+/// A tenant before it is created.
 package struct NewTenant: Sendable, Hashable {
     package let uuid: UUID
     package let name: Name

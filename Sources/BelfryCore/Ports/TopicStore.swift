@@ -21,6 +21,7 @@ package protocol TopicStore: Sendable {
     ) async throws -> [Subscription.Refusal?]
 }
 
+/// Selects topics of an application.
 package struct TopicQuery: Sendable, Hashable {
     package let applicationKey: Key<Application>
     /// A part of the name, in lower case.

@@ -14,7 +14,7 @@ package enum ApplePayloadRules {
         let shapes = type.shapes
         for (key, value) in aps.sorted(by: { $0.key < $1.key }) {
             guard let shape = shapes[key] else {
-                throw InvalidInput(field: "\(field).aps.\(key)", "is no key of type \(type.rawValue)\(type.inWords)")
+                throw InvalidInput(field: "\(field).aps.\(key)", "is not a key of type \(type.rawValue)\(type.inWords)")
             }
             try shape.check(value, "\(field).aps.\(key)")
         }
@@ -37,12 +37,12 @@ package enum ApplePayloadRules {
                 throw InvalidInput(field: "\(field).mdm", "is missing: it is the device's PushMagic, a string")
             }
             for key in payload.keys.sorted() where key != "mdm" {
-                throw InvalidInput(field: "\(field).\(key)", "is no key of type mdm, which takes mdm alone")
+                throw InvalidInput(field: "\(field).\(key)", "is not a key of type mdm, which takes mdm alone")
             }
         case .liveActivity:
             // The system reads it, not the app: the app's own members are in content-state.
             for key in payload.keys.sorted() where key != "aps" {
-                throw InvalidInput(field: "\(field).\(key)", "is no key of type liveactivity, which takes aps alone")
+                throw InvalidInput(field: "\(field).\(key)", "is not a key of type liveactivity, which takes aps alone")
             }
         case .alert, .background:
             guard payload["receiptId"] == nil else {
@@ -171,7 +171,7 @@ private enum PayloadShape {
         for (key, value) in members.sorted(by: { $0.key < $1.key }) {
             guard let shape = shapes[key] else {
                 let known = shapes.keys.sorted().joined(separator: ", ")
-                throw InvalidInput(field: "\(field).\(key)", "is no key of this dictionary, which takes \(known)")
+                throw InvalidInput(field: "\(field).\(key)", "is not a key of this dictionary, which takes \(known)")
             }
             try shape.check(value, "\(field).\(key)")
         }

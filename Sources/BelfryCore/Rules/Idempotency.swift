@@ -64,6 +64,7 @@ package struct IdempotencyRecord: Sendable, Hashable {
     }
 }
 
+/// What to do with a request that carries an `Idempotency-Key`.
 package enum IdempotencyVerdict: Sendable, Hashable {
     /// The name is new: run the request.
     case first(idempotentID: UUID)

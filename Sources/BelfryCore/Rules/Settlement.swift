@@ -142,7 +142,7 @@ extension Settlement {
     }
 
     /// This settlement with the platform parked: no device is deactivated and no token is replaced.
-    package func sparing(_ halt: Halt) -> Settlement {
+    package func parking(_ halt: Halt) -> Settlement {
         Settlement(batch: batch, answers: answers, retryAt: retryAt, retryTimes: retryTimes, deadTokens: [], halt: halt)
     }
 }

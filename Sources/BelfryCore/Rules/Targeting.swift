@@ -32,7 +32,7 @@ extension Push {
     /// has.
     ///
     /// nil where no target makes such an audience.
-    package func order(naming: DeviceNaming) -> PushRequest? {
+    package func pushRequest(naming: DeviceNaming) -> PushRequest? {
         Target(audience, on: platforms, naming: naming).map {
             PushRequest(content: content, target: $0, lane: lane, guarantee: guarantee, expiresAt: expiresAt)
         }

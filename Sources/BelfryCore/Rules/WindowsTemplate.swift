@@ -89,7 +89,7 @@ package enum WindowsTemplate {
         _ fields: [String: JSONValue], of name: String, in templates: [String: Slots], field: String
     ) throws(InvalidInput) {
         guard let template = templates[name] else {
-            throw InvalidInput(field: "\(field).template_name", "is '\(name)', which is no template of its type")
+            throw InvalidInput(field: "\(field).template_name", "is '\(name)', which is not a template of its type")
         }
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
             let path = "\(field).template_fields.\(key)"
@@ -175,7 +175,7 @@ package enum WindowsTemplate {
     // MARK: Words
 
     private static func unknown(_ path: String, of template: String, known: [String]) -> InvalidInput {
-        InvalidInput(field: path, "is no field of \(template), which takes \(known.joined(separator: ", "))")
+        InvalidInput(field: path, "is not a field of \(template), which takes \(known.joined(separator: ", "))")
     }
 
     private static func mismatch(_ path: String, _ expected: String, _ value: JSONValue) -> InvalidInput {

@@ -1,3 +1,4 @@
+/// A new admin key, with its text, which is shown this once.
 package struct CreatedKey: Sendable {
     package let key: AdminKey
     package let text: AdminKey.Text

@@ -118,7 +118,7 @@ extension PostingOptions {
             deadline: settings.seconds("providers.deadline.seconds", default: 30, in: 1...300),
             width: settings.int("providers.requests.max", default: standard.width, in: 1...1_000),
             allowing: settings.words("providers.addresses.allow")
-        ) { settings.note("providers.addresses.allow: `\($0)` is no address and no block such as 10.0.0.0/8") }
+        ) { settings.note("providers.addresses.allow: `\($0)` is neither an address nor a block such as 10.0.0.0/8") }
     }
 }
 

@@ -100,7 +100,7 @@ package enum KeyRingError: Error, Sendable, Hashable, CustomStringConvertible {
         case .unwritable(let path):
             "the key ring \(path) cannot be written, or a change of it was cut off: look at \(path).new"
         case .empty: "the key ring holds no key"
-        case .badLine(let line): "line \(line) of the key ring is no `id:64 hex digits`"
+        case .badLine(let line): "line \(line) of the key ring is not `id:64 hex digits`"
         case .repeatedID(let id): "the key ring holds key \(id) twice"
         case .unknown(let id): "the key ring holds no key \(id)"
         case .newest(let id): "key \(id) is the newest, which seals; `belfry keys rotate` makes a newer one"

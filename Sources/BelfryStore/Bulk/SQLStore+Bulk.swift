@@ -77,7 +77,7 @@ extension Takeover {
 extension BulkValue {
     var number: Int64 {
         get throws {
-            guard case .integer(let number) = self else { throw StoreError.damaged("a row", "its key is no number") }
+            guard case .integer(let number) = self else { throw StoreError.damaged("a row", "its key is not a number") }
             return number
         }
     }

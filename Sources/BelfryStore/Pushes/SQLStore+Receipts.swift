@@ -32,7 +32,7 @@ extension SQLStore {
     package func request(of push: Key<Push>) async throws -> PushRequest? {
         let naming = secrets.naming
         return try await glance { db in
-            try db.prepared(PushStatements.byKey).first(push, as: Push.init)?.order(naming: naming)
+            try db.prepared(PushStatements.byKey).first(push, as: Push.init)?.pushRequest(naming: naming)
         }
     }
 

@@ -70,7 +70,7 @@ protocol WriteSession: AnyObject, SendableMetatype {
     /// another node is claiming or settling.
     func takeBatches(in lane: Lane, on platform: Key<Platform>, atMost limit: Int) throws -> [Batch]
     /// Deactivates devices that registered before the time of their verdict.
-    func delete(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws
+    func deactivate(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws
     /// Records the new tokens that a provider named for devices.
     func relocate(_ moves: [Settlement.Move], on platform: Key<Platform>) throws
 }

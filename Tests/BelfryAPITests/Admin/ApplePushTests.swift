@@ -46,7 +46,7 @@ import Testing
     @Test(
         arguments: [
             (#"{"type":"alarm"}"#, "message.apns.type is 'alarm'"),
-            (#"{"sort":"alert"}"#, "'message.apns.sort' is no field of this request"),
+            (#"{"sort":"alert"}"#, "'message.apns.sort' is not a field of this request"),
             (#""voip""#, "message.apns has to be an object, it is a string"),
             (#"{"type":"background","priority":10}"#, "message.apns.priority is 10, type background takes 5"),
             (#"{"type":"alert"}"#, "message.apns.payload.aps has no alert, badge or sound"),

@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// The test of the credentials with a device, on a stage that something may be wrong with.
+    /// Tests the credentials against a simulator that may be faulty.
     private func test(_ simulator: Posted.RunningSimulator, _ providers: TestProviders, trustRoot: String? = nil)
         async throws
         -> CredentialsTest

@@ -16,7 +16,7 @@ struct TestServer: Sendable {
     let addresses: Server.Addresses
     let application: CreatedApplication
     let platform: CreatedPlatform
-    let book: CapturedLog
+    let log: CapturedLog
 
     static let topic = "org.example.system"
 
@@ -41,12 +41,12 @@ struct TestServer: Sendable {
         simulation.topics = [topic]
         simulate(&simulation)
         let simulator = try await APNsSimulator.start(simulation)
-        let book = CapturedLog()
+        let log = CapturedLog()
         let result = await Result {
             try await Scratch.with { scratch in
                 var configuration = try await quick(in: scratch)
                 configure(&configuration)
-                try await serve(configuration, book) { addresses, resources in
+                try await serve(configuration, log) { addresses, resources in
                     let operatorService = resources.operatorService
                     let application = try await operatorService.createApplication(name: "Bakery")
                     let platform = try await operatorService.createPlatform(
@@ -55,13 +55,13 @@ struct TestServer: Sendable {
                     try await body(
                         TestServer(
                             simulator: simulator, key: key, operatorService: operatorService, addresses: addresses,
-                            application: application, platform: platform, book: book))
+                            application: application, platform: platform, log: log))
                 }
             }
         }
         try await simulator.shutdown()
         try result.get()
-        if !mayLogErrors { #expect(book.lines(atLeast: .error) == []) }
+        if !mayLogErrors { #expect(log.lines(atLeast: .error) == []) }
     }
 
     /// Free ports, short deadlines, little patience.
@@ -86,10 +86,10 @@ struct TestServer: Sendable {
 
     /// Serves while `body` works.
     static func serve(
-        _ configuration: ServerConfiguration, _ book: CapturedLog,
+        _ configuration: ServerConfiguration, _ log: CapturedLog,
         _ body: @escaping @Sendable (Server.Addresses, ServerResources) async throws -> Void
     ) async throws {
-        var logger = book.logger
+        var logger = log.logger
         logger.logLevel = .trace
         let server = Server(
             configuration: configuration, metrics: PrometheusRegistry(), logger: logger, obeysSignals: false)
@@ -121,7 +121,7 @@ extension TestServer {
     }
 
     func hasLogged(_ words: String) -> Bool {
-        book.lines(atLeast: .trace).contains { $0.hasPrefix(words) }
+        log.lines(atLeast: .trace).contains { $0.hasPrefix(words) }
     }
 
     /// Waits until every device of the push has its answer.

@@ -8,8 +8,8 @@ import Testing
 
 @Suite struct PostgresReadOnlyTests {
     @Test func `a database that cannot be written says so, and goes on when it can`() async throws {
-        let book = CapturedLog()
-        try await withLoggedStore(book) { store in
+        let log = CapturedLog()
+        try await withLoggedStore(log) { store in
             let fixture = try await TestStore(store: store, clock: ManualClock())
             let device = try await fixture.register("a")
             let push = try await fixture.push()
@@ -31,10 +31,10 @@ import Testing
         try await store.glance { try $0.run(script: script) }
     }
 
-    private func withLoggedStore(_ book: CapturedLog, _ body: (PostgresStore) async throws -> Void) async throws {
+    private func withLoggedStore(_ log: CapturedLog, _ body: (PostgresStore) async throws -> Void) async throws {
         try await TestDatabases.withDatabase { connection in
             let store = try await PostgresStore.open(
-                .init(connection: connection, connectionsMax: 1, clock: ManualClock()), logger: book.logger,
+                .init(connection: connection, connectionsMax: 1, clock: ManualClock()), logger: log.logger,
                 migrate: false)
             let outcome: Swift.Result<Void, any Error>
             do { outcome = .success(try await body(store)) } catch { outcome = .failure(error) }

@@ -96,13 +96,13 @@ import Testing
             let platform = fixture.platform.key
             let full = try await store.writer.write { session in
                 // Devices that are not there, all in one slice.
-                for number in 1...Int64(TokenIndex.freshMax) {
+                for number in 1...Int64(TokenIndex.unindexedMax) {
                     let place = UnindexedTokens.Place(hash: number, platform: platform)
                     _ = session.unindexedTokens?.put(Key(device.key.rawValue + number), at: place)
                 }
                 return session.unindexedTokens?.count ?? 0
             }
-            #expect(full >= TokenIndex.freshMax)
+            #expect(full >= TokenIndex.unindexedMax)
             try await fixture.register("b")
             // What the second asked for is done before what is asked for now.
             while try await store.writer.write({ $0.unindexedTokens?.count ?? 0 }) > 2 {}

@@ -102,8 +102,8 @@ import Testing
 extension SQLiteStore {
     fileprivate func limitPages(beyond more: Int) async throws {
         try await pool.writeWithoutTransaction { db in
-            let batches = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-            try db.execute(sql: "PRAGMA max_page_count = \(batches + more)")
+            let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+            try db.execute(sql: "PRAGMA max_page_count = \(pages + more)")
         }
     }
 }

@@ -29,14 +29,14 @@ enum DamageableEngine: String, CaseIterable, Sendable {
 
     private func damageableSQLite(_ body: (DamageableStore) async throws -> Void) async throws {
         try await withDirectory { directory in
-            let (book, clock, path) = (CapturedLog(), ManualClock(), directory + "/belfry.sqlite")
+            let (log, clock, path) = (CapturedLog(), ManualClock(), directory + "/belfry.sqlite")
             let stores = try (0..<2).map { _ in
                 try SQLiteStore.open(
-                    at: path, clock: clock, logger: book.logger, migrate: true)
+                    at: path, clock: clock, logger: log.logger, migrate: true)
             }
             try await body(
                 DamageableStore(
-                    fixture: try await TestStore(store: stores[0], clock: clock), neighbour: stores[1], book: book,
+                    fixture: try await TestStore(store: stores[0], clock: clock), neighbour: stores[1], log: log,
                     bytes: bytes
                 ) { script in
                     var loop = Configuration()
@@ -51,14 +51,14 @@ enum DamageableEngine: String, CaseIterable, Sendable {
 
     private func damageablePostgres(_ body: (DamageableStore) async throws -> Void) async throws {
         try await TestDatabases.withDatabase { connection in
-            let (book, clock) = (CapturedLog(), ManualClock())
-            let stores = try await [open(connection, clock, book), open(connection, clock, book)]
+            let (log, clock) = (CapturedLog(), ManualClock())
+            let stores = try await [open(connection, clock, log), open(connection, clock, log)]
             let hand = ConnectionPool(ConnectionOptions(connection), size: 1)
             let outcome: Swift.Result<Void, any Error>
             do {
                 try await body(
                     DamageableStore(
-                        fixture: try await TestStore(store: stores[0], clock: clock), neighbour: stores[1], book: book,
+                        fixture: try await TestStore(store: stores[0], clock: clock), neighbour: stores[1], log: log,
                         bytes: bytes
                     ) { script in try await hand.run { try $0.run(script: script) } })
                 outcome = .success(())
@@ -71,9 +71,9 @@ enum DamageableEngine: String, CaseIterable, Sendable {
         }
     }
 
-    private func open(_ connection: String, _ clock: ManualClock, _ book: CapturedLog) async throws -> PostgresStore {
+    private func open(_ connection: String, _ clock: ManualClock, _ log: CapturedLog) async throws -> PostgresStore {
         try await PostgresStore.open(
-            .init(connection: connection, connectionsMax: 1, clock: clock), logger: book.logger, migrate: false)
+            .init(connection: connection, connectionsMax: 1, clock: clock), logger: log.logger, migrate: false)
     }
 }
 
@@ -82,7 +82,7 @@ struct DamageableStore {
     let fixture: TestStore
     /// Another store on the same database, that remembers nothing.
     let neighbour: any Store
-    let book: CapturedLog
+    let log: CapturedLog
     let bytes: (String) -> String
     let run: (String) async throws -> Void
 
@@ -95,5 +95,5 @@ struct DamageableStore {
         try await run("UPDATE \(table) SET \(column) = \(bytes(hex)) WHERE \(rows)")
     }
 
-    var complaints: Int { book.lines(atLeast: .error).count }
+    var complaints: Int { log.lines(atLeast: .error).count }
 }

@@ -5,6 +5,7 @@ package import FoundationEssentials
 // UUIDs in lower case.
 
 extension Admin {
+    /// An application.
     package struct ApplicationReply: Codable, Sendable {
         package let app_uuid: String
         package let name: String
@@ -27,11 +28,13 @@ extension Admin {
         }
     }
 
+    /// A page of applications.
     package struct ApplicationsReply: Codable, Sendable {
         package let apps: [ApplicationReply]
         @OrNull package var next_cursor: String?
     }
 
+    /// A platform.
     package struct PlatformReply: Codable, Sendable {
         package let platform_uuid: String
         package let app_uuid: String
@@ -69,10 +72,12 @@ extension Admin {
         }
     }
 
+    /// The platforms of an application.
     package struct PlatformsReply: Codable, Sendable {
         package let platforms: [PlatformReply]
     }
 
+    /// Why a platform is parked, and since when.
     package struct ParkingReply: Codable, Sendable {
         package let cause: String
         package let detail: String
@@ -97,6 +102,7 @@ extension Admin {
         }
     }
 
+    /// The use of an application's quotas.
     package struct QuotasReply: Codable, Sendable {
         package let quotas: [Quota]
 
@@ -116,6 +122,7 @@ extension Admin {
         }
     }
 
+    /// A broadcast channel.
     package struct ChannelReply: Codable, Sendable {
         package let channel_id: String
         package let storage: String
@@ -129,12 +136,14 @@ extension Admin {
         }
     }
 
+    /// The broadcast channels of a platform.
     package struct ChannelsReply: Codable, Sendable {
         package let channels: [String]
     }
 }
 
 extension Admin {
+    /// A topic.
     package struct TopicReply: Codable, Sendable {
         package let name: String
         @OrNull package var expires_at: String?
@@ -145,6 +154,7 @@ extension Admin {
         }
     }
 
+    /// A page of topics.
     package struct TopicsReply: Codable, Sendable {
         package let total: Int
         package let topics: [TopicReply]

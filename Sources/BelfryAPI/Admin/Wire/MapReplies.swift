@@ -4,6 +4,7 @@ package import BelfryCore
 // latitudes and longitudes in degrees, radii in metres.
 
 extension Admin {
+    /// A location.
     package struct LocationReply: Codable, Sendable {
         package let location_id: Int64
         package let name: String
@@ -24,12 +25,14 @@ extension Admin {
         }
     }
 
+    /// A page of locations.
     package struct LocationsReply: Codable, Sendable {
         package let total: Int
         package let locations: [LocationReply]
         @OrNull package var next_cursor: String?
     }
 
+    /// A location group, with its locations.
     package struct LocationGroupReply: Codable, Sendable {
         package let group_id: Int64
         package let name: String
@@ -48,6 +51,7 @@ extension Admin {
         }
     }
 
+    /// A page of location groups.
     package struct LocationGroupsReply: Codable, Sendable {
         package let total: Int
         package let location_groups: [LocationGroupReply]
@@ -85,6 +89,7 @@ extension Admin {
         }
     }
 
+    /// A page of geofences.
     package struct GeofencesReply: Encodable, Sendable {
         package let total: Int
         package let geofences: [GeofenceReply]

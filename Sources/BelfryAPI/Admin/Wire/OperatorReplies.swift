@@ -5,6 +5,7 @@ package import FoundationEssentials
 // lower case.
 
 extension Admin {
+    /// A tenant.
     package struct TenantReply: Codable, Sendable {
         package let tenant_uuid: String
         package let name: String
@@ -17,11 +18,13 @@ extension Admin {
         }
     }
 
+    /// A page of tenants.
     package struct TenantsReply: Codable, Sendable {
         package let tenants: [TenantReply]
         @OrNull package var next_cursor: String?
     }
 
+    /// An admin key, without its secret unless it is new.
     package struct KeyReply: Codable, Sendable {
         package let key_id: String
         package let name: String
@@ -49,11 +52,13 @@ extension Admin {
         }
     }
 
+    /// A page of admin keys.
     package struct KeysReply: Codable, Sendable {
         package let keys: [KeyReply]
         @OrNull package var next_cursor: String?
     }
 
+    /// A node, as its last heartbeat describes it.
     package struct NodeReply: Codable, Sendable {
         package let node_uuid: String
         package let host: String
@@ -74,14 +79,17 @@ extension Admin {
         }
     }
 
+    /// The nodes.
     package struct NodesReply: Codable, Sendable {
         package let nodes: [NodeReply]
     }
 
+    /// A page of the audit log.
     package struct AuditReply: Codable, Sendable {
         package let entries: [Entry]
         @OrNull package var next_cursor: String?
 
+        /// One line of the audit log.
         package struct Entry: Codable, Sendable {
             package let at: String
             @OrNull package var key_id: String?

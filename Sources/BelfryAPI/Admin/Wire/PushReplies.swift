@@ -4,6 +4,7 @@ package import FoundationEssentials
 // Replies of the admin API about pushes, shared by server and clients. Times are in ISO 8601, UUIDs in lower case.
 
 extension Admin {
+    /// The receipt id of an accepted push.
     package struct CreatedPushReply: Codable, Sendable {
         package let receipt_id: String
 
@@ -25,6 +26,7 @@ extension Admin {
         package let schedule_id: String
     }
 
+    /// The status of a push.
     package struct ReceiptReply: Codable, Sendable {
         package let receipt_id: String
         package let app_uuid: String
@@ -63,6 +65,7 @@ extension Admin {
         }
     }
 
+    /// A page of receipts.
     package struct ReceiptsReply: Codable, Sendable {
         package let pushes: [ReceiptReply]
         @OrNull package var next_cursor: String?
@@ -83,6 +86,7 @@ extension Admin {
         }
     }
 
+    /// Why the provider of a platform could not be connected to.
     package struct ConnectionFaultReply: Codable, Sendable {
         package let platform_uuid: String
         package let fault: String
@@ -97,6 +101,7 @@ extension Admin {
         }
     }
 
+    /// The result of writing off the unreadable rows of a push.
     package struct WriteOffReply: Codable, Sendable {
         package let devices: Int
         package let fan_outs: Int
@@ -147,6 +152,7 @@ extension Admin {
         package let devices: [Device]
         @OrNull package var next_cursor: String?
 
+        /// A device, and its answer.
         package struct Device: Codable, Sendable {
             package let device_uuid: String
             /// null where the platform was deleted.
@@ -163,6 +169,7 @@ extension Admin {
 }
 
 extension Admin {
+    /// A schedule.
     package struct ScheduleReply: Codable, Sendable {
         package let schedule_id: String
         /// `waiting`, or how it ended.
@@ -227,6 +234,7 @@ extension Admin {
         package let by: String
         package let buckets: [Bucket]
 
+        /// The counts of an hour or a day.
         package struct Bucket: Codable, Sendable {
             package let start: String
             package let counts: [String: Int64]
@@ -262,16 +270,19 @@ extension Admin {
     package struct PushAnalyticsReply: Codable, Sendable {
         package let platforms: [Counts]
 
+        /// The counts on one platform.
         package struct Counts: Codable, Sendable {
             package let platform_uuid: String
             package let counts: [String: Int64]
         }
     }
 
+    /// A page of the counts of geofences.
     package struct GeofenceTriggersReply: Codable, Sendable {
         package let triggers: [Triggers]
         @OrNull package var next_cursor: String?
 
+        /// How often a geofence was triggered at one location, on one platform.
         package struct Triggers: Codable, Sendable {
             package let geofence_id: Int64
             /// null where the app did not name it.

@@ -19,7 +19,7 @@ extension PCFv1 {
             /// The fault of the item itself.
             var fault: String? {
                 if (token == nil) == (uuid == nil) { return "Name either a registration_token or a device_uuid" }
-                if let uuid, UUID(uuidString: uuid) == nil { return "device_uuid is no UUID" }
+                if let uuid, UUID(uuidString: uuid) == nil { return "device_uuid is not a UUID" }
                 do {
                     _ = try Topic.normalized(tags, field: "tags")
                     return nil

@@ -43,8 +43,8 @@ enum PostgresDeviceStatements {
     static let cede = "UPDATE device /* devices.cede */ SET reach = 0 WHERE id = $1"
 
     /// Deactivates devices that registered before the time of their verdict. Looks each up in the primary key.
-    static let delete = """
-        UPDATE device /* devices.delete */ SET reach = 0
+    static let deactivateDeadTokens = """
+        UPDATE device /* devices.deactivate_dead_tokens */ SET reach = 0
           FROM unnest($2, $3) AS dead (id, since_ms)
          WHERE device.id = ANY ($2) AND device.id = dead.id AND platform_id + 0 = $1 AND reach + 0 > 0
            AND registered_at_ms < since_ms

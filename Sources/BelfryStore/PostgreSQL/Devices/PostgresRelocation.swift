@@ -52,10 +52,10 @@ extension PostgresWriteSession {
         try PostgresRelocation(session: self, platform: platform).relocate(moves)
     }
 
-    func delete(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws {
+    func deactivate(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws {
         guard !deadTokens.isEmpty else { return }
         var postings = PostingChanges()
-        try prepared(PostgresDeviceStatements.delete).each(
+        try prepared(PostgresDeviceStatements.deactivateDeadTokens).each(
             platform, PostgresArray(deadTokens.map(\.device)), PostgresArray(deadTokens.map(\.since))
         ) { row in
             let topics = try row.withBlob(1) { try TopicList.decode($0) }

@@ -59,14 +59,14 @@ final class SharedUse: Sendable {
     }
 
     /// Recounts what others may have changed.
-    func count(_ accounts: [QuotaAccount], on connection: Connection, _ book: QuotaCounts) throws {
+    func count(_ accounts: [QuotaAccount], on connection: Connection, _ counts: QuotaCounts) throws {
         for account in accounts {
-            book.learn(try connection.quotaUse(account) + (unwrittenUse(account) ?? 0), of: account)
+            counts.learn(try connection.quotaUse(account) + (unwrittenUse(account) ?? 0), of: account)
         }
     }
 
     /// Stores what was added; durable when it returns.
-    func writeDown(on connection: Connection, _ book: QuotaCounts) throws {
+    func writeDown(on connection: Connection, _ counts: QuotaCounts) throws {
         let deltas = state.withLock { $0.deltas }
         let applications = Set(deltas.keys.compactMap(\.application)).sorted()
         guard !applications.isEmpty else { return }
@@ -88,8 +88,8 @@ final class SharedUse: Sendable {
             }
             return state.deltas
         }
-        for (account, sum) in sums where book.use(account) != nil {
-            book.learn(sum + (left[account] ?? 0), of: account)
+        for (account, sum) in sums where counts.use(account) != nil {
+            counts.learn(sum + (left[account] ?? 0), of: account)
         }
     }
 }

@@ -117,7 +117,7 @@ extension SQLiteWriteSession {
         try movePostings(of: row.key, on: platform, from: row.postings, to: [])
     }
 
-    func delete(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws {
+    func deactivate(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws {
         for deadToken in deadTokens {
             guard
                 let row = try device(deadToken.device, on: platform), row.reach != .inactive,

@@ -12,7 +12,7 @@ struct TokenIndex {
     let session: SQLiteWriteSession
 
     /// Unindexed tokens that trigger clearing a slice.
-    static let freshMax = 65_536
+    static let unindexedMax = 65_536
 
     /// The device of a token, or of another token of the same installation. Both hash to `hash`.
     func holder(of token: DeviceToken, _ hash: Int64, on platform: Key<Platform>) throws -> DeviceRow? {
@@ -46,8 +46,8 @@ struct TokenIndex {
         try recall()
         guard let slice = session.unindexedTokens?.fullest else { return }
         let newest = try session.prepared(SQLiteSubscriptionStatements.lastDevice).first { $0.integer(0) } ?? 0
-        let fresh = session.unindexedTokens?.clear(slice, until: newest) ?? []
-        for (place, device) in fresh { try insert(place.hash, device) }
+        let unindexed = session.unindexedTokens?.clear(slice, until: newest) ?? []
+        for (place, device) in unindexed { try insert(place.hash, device) }
         try session.prepared(TokenIndexStatements.setMark).run(newest, slice)
     }
 
@@ -58,7 +58,7 @@ struct TokenIndex {
         session.unindexedTokens = nil
     }
 
-    private var isDue: Bool { session.unindexedTokens.map { $0.count >= Self.freshMax } ?? false }
+    private var isDue: Bool { session.unindexedTokens.map { $0.count >= Self.unindexedMax } ?? false }
 
     private func insert(_ hash: Int64, _ device: Key<Device>) throws {
         try session.prepared(TokenIndexStatements.insert).run(hash, device)
@@ -67,15 +67,15 @@ struct TokenIndex {
     /// Reads the tokens that the writer has dropped, or another process wrote.
     private func recall() throws {
         guard session.unindexedTokens == nil else { return }
-        var fresh = UnindexedTokens(marks: try session.prepared(TokenIndexStatements.marks).all { $0.integer(0) })
+        var unindexed = UnindexedTokens(marks: try session.prepared(TokenIndexStatements.marks).all { $0.integer(0) })
         var displaced: [(hash: Int64, device: Key<Device>)] = []
-        try session.prepared(TokenIndexStatements.beyond).each(fresh.firstMark) { row in
+        try session.prepared(TokenIndexStatements.beyond).each(unindexed.firstMark) { row in
             let place = UnindexedTokens.Place(hash: row.integer(2), platform: Key(row.integer(1)))
             let device = Key<Device>(row.integer(0))
-            guard device.rawValue > fresh.mark(of: place.hash) else { return }
-            if let other = fresh.put(device, at: place) { displaced.append((place.hash, other)) }
+            guard device.rawValue > unindexed.mark(of: place.hash) else { return }
+            if let other = unindexed.put(device, at: place) { displaced.append((place.hash, other)) }
         }
-        session.unindexedTokens = fresh
+        session.unindexedTokens = unindexed
         for (hash, device) in displaced { try insert(hash, device) }
     }
 }
