@@ -6,11 +6,11 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// What came of one message.
+/// The result of one message.
 public enum ADMAnswer: Sendable, Hashable {
-    /// Amazon took it.
+    /// Amazon accepted it.
     ///
-    /// - Parameter replacement: the id the device has by now, if another than the one that was named.
+    /// - Parameter replacement: the device's new id, if it has one.
     case accepted(replacement: String?)
     case rejected(ADMRejection)
     /// There is no access token. Nothing was sent.
@@ -23,9 +23,9 @@ public enum ADMAnswer: Sendable, Hashable {
 
 public struct ADMRejection: Sendable, Hashable {
     public let status: Int
-    /// nil for none, or a word that is not known.
+    /// nil for none, or an unknown term.
     public let reason: ADMReason?
-    /// What the answer asks for.
+    /// The wait that the answer asks for.
     public let retryAfter: Duration?
 }
 
@@ -52,7 +52,7 @@ extension ADMAnswer {
         }
     }
 
-    /// Reads an answer. Takes any bytes: what is not understood is left out and the status decides.
+    /// Reads an answer of any bytes: what is not understood is left out and the status decides.
     public init(_ response: OutboundResponse, of registrationID: String) {
         let written = try? JSONDecoder().decode(Written.self, from: Data(response.body))
         guard response.status == 200 else {

@@ -3,7 +3,7 @@ import NIOHTTP1
 public import NIOSSL
 public import Outbound
 
-/// Who an app is to Amazon: the id and secret of its security profile.
+/// The credentials for Amazon: the id and secret of an app's security profile.
 public struct ADMCredentials: Sendable, Hashable {
     let clientID: String
     let clientSecret: String
@@ -19,12 +19,12 @@ public struct ADMCredentials: Sendable, Hashable {
 /// Source: Amazon, "Sending a message via Amazon Device Messaging", "Requesting an access token".
 public struct ADMClient: Sendable {
     public struct Configuration: Sendable {
-        /// How many requests are under way at a time.
+        /// The number of concurrent requests.
         public var width = 32
         public var requestDeadline = Duration.seconds(10)
         /// `https://host` of the token service and of the message service.
         public var endpoint = "https://api.amazon.com"
-        /// Instead of the HTTP client's own, for simulators.
+        /// In place of the HTTP client's own, for simulators.
         public var tls: TLSConfiguration?
 
         public init() {}
@@ -66,7 +66,7 @@ public struct ADMClient: Sendable {
         }
     }
 
-    /// Asks for an access token, which is all that can be asked without a device.
+    /// Requests an access token, which is all that can be tested without a device.
     public func authorize() async throws(AccessTokenError) { _ = try await token.current() }
 
     private func url(of registrationID: String) -> String {

@@ -4,18 +4,18 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// What is the same for all devices a push goes to.
+/// The part of a push that is the same for all devices.
 public struct ADMMessage: Sendable, Hashable {
     let body: [UInt8]
 
     /// Of all keys and values together. Source: Amazon, "Sending a message via Amazon Device Messaging".
     public static let dataBytesMax = 6 * 1_024
-    /// What Amazon takes, in seconds.
+    /// The lifetimes that Amazon accepts, in seconds.
     public static let lifetimes = 60...2_678_400
     public static let consolidationKeyBytesMax = 64
 
     /// - Parameters:
-    ///   - consolidationKey: a message that waits gives way to a later one with the same key.
+    ///   - consolidationKey: a waiting message is replaced by a later one with the same key.
     ///   - lifetime: seconds for which Amazon keeps it, brought into what Amazon takes; nil for its own week.
     public init(data: [String: String], consolidationKey: String? = nil, lifetime: Int? = nil) throws(ADMError) {
         let bytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
@@ -40,7 +40,7 @@ public struct ADMMessage: Sendable, Hashable {
     }
 }
 
-/// Why something cannot be sent, found before it is.
+/// Why something cannot be sent, detected beforehand.
 public struct ADMError: Error, Sendable, Hashable, CustomStringConvertible {
     public let description: String
 

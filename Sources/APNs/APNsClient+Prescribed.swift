@@ -23,7 +23,7 @@ extension APNsClient.Configuration {
         return pool
     }
 
-    /// Answers after which a connection is of no more use, though those of others may be.
+    /// Decides after which answers a connection is useless, though those of others may be fine.
     ///
     /// An expired token sticks to its connection, and so does the refusal of a changed one (openradar-mirror #18552,
     /// pushy #783, #811). `Shutdown` and `IdleTimeout` announce its end.

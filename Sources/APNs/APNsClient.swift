@@ -35,7 +35,7 @@ public final class APNsClient: Sendable {
         }
     }
 
-    /// How many more notifications the client can usefully hold now.
+    /// How many more notifications the client can usefully take now.
     public var room: Int { pool.room }
 
     /// Connections and requests at this moment.
@@ -113,7 +113,7 @@ public final class APNsClient: Sendable {
     ) async -> [APNsAnswer] {
         let lapsesAt = ContinuousClock.now + deadline
         var answers = await attempt(requests, urgent, deadline)
-        // The judge of the connection has replaced the token and retired the connections that saw the old one.
+        // The verdict on the connection has replaced the token and retired the connections that used the old one.
         let expired = answers.indices.filter { answers[$0].isExpiredToken }
         guard !expired.isEmpty else { return answers }
         let again = await attempt(picking(expired), urgent, lapsesAt - .now)

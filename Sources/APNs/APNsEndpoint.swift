@@ -1,11 +1,11 @@
 import HTTP2Client
 import NIOSSL
 
-/// Which APNs to talk to.
+/// The APNs to connect to.
 public struct APNsEndpoint: Sendable, Hashable {
     public var host: String
     public var port: Int
-    /// The name the server's certificate must bear, if not ``host``.
+    /// The name in the server's certificate, if not ``host``.
     public var serverName: String?
     /// Certificates in PEM to trust instead of the system's, for simulators.
     public var trustRoots: [UInt8]?

@@ -1,7 +1,7 @@
 package import BelfryCore
 
-/// What a platform of type `android` was given: a service account for FCM, or the key of a gateway that speaks what GCM
-/// spoke.
+/// The credentials of a platform of type `android`: a service account for FCM, or the key of a gateway that speaks
+/// GCM's protocol.
 package enum AndroidPlatformCredentials: PlatformCredentials {
     case fcm(FCMPlatformCredentials)
     case gcm(GCMPlatformCredentials)

@@ -2,7 +2,7 @@ import BelfryCore
 import HTTP2Client
 import Outbound
 
-// What the clients say of connections that did not come about, as the server says it.
+// Translates the clients' connection faults into the server's.
 
 extension ConnectionFault {
     init(_ error: HTTP2ConnectError) {
@@ -19,7 +19,7 @@ extension ConnectionFault {
         self.init(kind, isTLS ? "TLS failed: \(Outbound.tlsWords(error.reason))" : error.reason)
     }
 
-    /// nil for what is no fault of a connection.
+    /// nil for a fault that does not concern a connection.
     init?(_ fault: OutboundFault, detail: String? = nil) {
         let kind: Kind
         switch fault.code {

@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// The fields that a person entered for a platform; null counts as not given.
+/// The fields entered for a platform; null counts as not given.
 struct EnteredFields {
     private let values: [String: JSONValue]
 
@@ -9,7 +9,7 @@ struct EnteredFields {
         values = entered.filter { !$0.value.isNull }
         for field in values.keys.sorted() where !known.contains(field) {
             throw InvalidInput(
-                field: field, "is no field of \(provider) credentials, which are \(known.joined(separator: ", "))")
+                field: field, "is not a field of \(provider) credentials, which are \(known.joined(separator: ", "))")
         }
     }
 

@@ -1,4 +1,4 @@
-/// What an operator may set about a provider that is told of many devices in one request.
+/// The operator's options for a provider that takes many devices in one request.
 package struct MulticastOptions: Sendable {
     /// How many devices may be in flight for one platform.
     package var devicesMax: Int

@@ -1,24 +1,24 @@
 package import BelfryCore
 package import FoundationEssentials
 
-/// What a provider has to be told about a platform: read from what a person entered, kept sealed, made into a provider.
+/// The credentials of a platform for one provider: read from entered fields, stored sealed, and made into a provider.
 package protocol PlatformCredentials: Sendable, Hashable, Codable {
-    /// From fields as a person enters them. Throws `InvalidInput` with the field and the reason.
+    /// Reads entered fields. Throws `InvalidInput` with the field and the reason.
     init(entered: [String: JSONValue]) throws(InvalidInput)
-    /// The fields that make these credentials again.
+    /// The fields that would make these credentials.
     var entered: [String: JSONValue] { get }
 
     /// Throws `InvalidInput` when the provider could not be reached with these.
     func check(mode: Platform.Mode, now: Instant) throws(InvalidInput)
-    /// Throws `InvalidInput` when these are not what a platform of the kind takes.
+    /// Throws `InvalidInput` when these are not credentials for the type of platform.
     func check(for kind: PlatformKind) throws(InvalidInput)
-    /// The fields that name an address of their own, which is then spoken to wherever it leads.
+    /// The fields that name an address of their own, which is then connected to even if it is private.
     var unguardedAddresses: [String] { get }
-    /// When the provider will take them no more, as far as they say.
+    /// When the provider will stop accepting them, as far as they say.
     func expiry(now: Instant) -> Instant?
-    /// The public part, by name: what an app needs, and by which a person knows the key again.
+    /// The public part, by name: what an app needs, and what identifies the key to an operator.
     func published() throws -> [String: String]
-    /// Throws when they are not what `check` lets pass.
+    /// Throws when they do not pass `check`.
     func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws -> any DrainableProvider
 }
 
@@ -41,12 +41,12 @@ extension PlatformCredentials {
     }
 }
 
-/// A provider that can be tried, and replaced while it works.
+/// A provider that can be tested, and replaced while it works.
 package protocol DrainableProvider: Provider {
-    /// Asks the provider whether it takes the credentials, in a way that reaches no device.
+    /// Asks the provider whether it accepts the credentials, in a way that reaches no device.
     func test() async -> CredentialsTest
-    /// Connects to the hosts that devices name, where they do so, and sends them nothing that concerns a device; nil where devices
-    /// name none, so that `test` has said all.
+    /// Connects to the hosts that devices name, where they do so, and sends nothing that concerns a device; nil where
+    /// devices name none, so that `test` is sufficient.
     func testConnection(to devices: [DeviceToken]) async -> CredentialsTest?
     /// Closes the connections once idle; what is in flight is answered first.
     func retire() async

@@ -1,9 +1,9 @@
 package import BelfryCore
 
-// The one place where the kinds of platform are listed with their providers.
+// The only list of the types of platform with their providers.
 
 extension PlatformKind {
-    /// What the credentials of its platforms are, and so what delivers to them; nil for a kind that no provider here delivers to.
+    /// The type of its platforms' credentials, and so the provider; nil for a type that no provider here delivers to.
     package var provider: (any PlatformCredentials.Type)? {
         switch self {
         case .apple: APNsPlatformCredentials.self
@@ -20,6 +20,6 @@ extension PlatformKind {
         }
     }
 
-    /// Why nothing can be sent to a platform of this kind.
+    /// Why nothing can be sent to a platform of this type.
     var absence: String { "this version has no provider for \(rawValue)" }
 }

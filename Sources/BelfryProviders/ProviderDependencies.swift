@@ -2,7 +2,7 @@ package import BelfryCore
 package import Logging
 package import NIOCore
 
-/// What providers are made with, the same for all of a process.
+/// The dependencies of providers, the same for all of a process.
 package struct ProviderDependencies: Sendable {
     package let vault: any Vault
     package let clock: any WallClock
@@ -25,7 +25,7 @@ package struct ProviderDependencies: Sendable {
     }
 }
 
-/// What an operator may set about each provider.
+/// The operator's options for each provider.
 package struct ProviderOptions: Sendable {
     package var proxies = ProxyPlan()
     package var apns = APNsOptions()
@@ -38,7 +38,7 @@ package struct ProviderOptions: Sendable {
 
     package init() {}
 
-    /// How long the slowest of them may take over a batch.
+    /// The longest deadline of any provider for a batch.
     package var deadlineMax: Duration {
         [apns.deadline, fcm.deadline, gcm.deadline, hms.deadline, posting.deadline].max() ?? .zero
     }

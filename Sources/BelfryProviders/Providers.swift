@@ -3,7 +3,7 @@ import Synchronization
 
 /// Keeps one provider for each platform, and replaces it when the platform's credentials change.
 ///
-/// The old one is drained while the new one already works, so that a change of credentials costs no push anything.
+/// The old provider is drained while the new one already works, so that a change of credentials affects no push.
 package final class Providers: ProviderDirectory {
     private struct Entry {
         let version: Int64
@@ -18,12 +18,12 @@ package final class Providers: ProviderDirectory {
     package func provider(for platform: Platform) async throws -> any Provider {
         let known = entries.withLock { $0[platform.key] }
         if let known, known.version == platform.credentialsVersion { return known.provider }
-        // Opening a seal and reading certificates takes milliseconds: no lock is held meanwhile, since workers of all platforms
-        // would wait for it.
+        // Opening a seal and reading certificates takes milliseconds: no lock is held meanwhile, since workers of all
+        // platforms would wait for it.
         let made = Entry(version: platform.credentialsVersion, provider: try Self.make(platform, with: dependencies))
         let (kept, superfluous) = entries.withLock { entries -> (Entry, (any DrainableProvider)?) in
             let known = entries[platform.key]
-            // Another worker was quicker.
+            // Another worker was faster.
             if let known, known.version == made.version { return (known, made.provider) }
             entries[platform.key] = made
             return (made, known?.provider)

@@ -3,7 +3,7 @@ import FoundationEssentials
 import SwiftASN1
 import X509
 
-/// A certificate authority made on the spot, for simulators and their clients.
+/// A new certificate authority for simulators and their clients.
 package struct CertificateAuthority: Sendable {
     /// A certificate with its key.
     package struct Identity: Sendable {
@@ -45,7 +45,7 @@ package struct CertificateAuthority: Sendable {
             })
     }
 
-    /// A client certificate as Apple gives to a provider: the topic stands in the `UID` of the subject.
+    /// A client certificate as Apple gives to a provider, with the topic in the `UID` of the subject.
     package func issueClient(topic: String) throws -> Identity {
         let subject = DistinguishedName([
             .init([.init(type: Self.userID, utf8String: topic)]),
@@ -60,7 +60,7 @@ package struct CertificateAuthority: Sendable {
             })
     }
 
-    /// The `UID` of a certificate's subject, which is the topic a provider's certificate stands for.
+    /// The `UID` of a certificate's subject, which is the topic of a provider's certificate.
     static func topic(inCertificate der: [UInt8]) -> String? {
         guard let certificate = try? Certificate(derEncoded: der) else { return nil }
         for attribute in certificate.subject.flatMap(Array.init) where attribute.type == userID {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Why the control port would not.
+/// Why the control port refused a request.
 struct ControlError: Error {
     var status: Int
     var field: String?
@@ -22,7 +22,7 @@ extension ControlAnswer {
     }
 }
 
-/// JSON that may hold nothing its reader does not know: a misspelt condition would otherwise fit every request.
+/// Strict JSON without unknown keys: a misspelt condition would otherwise match every request.
 enum StrictJSON {
     static func decode<T: Codable>(_ type: T.Type, from bytes: [UInt8]) throws(ControlError) -> T {
         do {
@@ -42,7 +42,7 @@ enum StrictJSON {
         }
     }
 
-    /// As much of a JSON value as its keys need.
+    /// The keys of a JSON value.
     private indirect enum Value: Decodable {
         case object([String: Value])
         case list([Value])

@@ -2,8 +2,8 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// The HTTP/1.1 port on which a simulator is scripted and asked. No secrets pass it and it asks for none: it listens
-/// where the simulator does.
+/// The HTTP/1.1 port for scripting and querying a simulator. It carries no secrets and requires none: it listens where
+/// the simulator does.
 enum ControlPort {
     static func open(
         host: String, port: Int, group: any EventLoopGroup, routes: @escaping ControlRoutes
@@ -25,7 +25,7 @@ typealias ControlRoutes = @Sendable (ControlRequest) async -> ControlAnswer
 
 struct ControlRequest: Sendable {
     var method: String
-    /// The path cut at its slashes.
+    /// The path split at its slashes.
     var path: [String]
     var query: [String: String]
     var body: [UInt8]

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The time of day, for simulators that were given no other.
+/// The default time of day for simulators.
 enum WallClock {
     /// Time since 1970.
     @Sendable static func now() -> Duration {

@@ -49,7 +49,7 @@ public final class FCMClient: Sendable {
         }
     }
 
-    /// How many more messages the client can usefully hold now.
+    /// How many more messages the client can usefully take now.
     public var room: Int { min(pool.room, quota.room) }
 
     /// Connections and requests at this moment.
@@ -119,8 +119,8 @@ public final class FCMClient: Sendable {
 }
 
 extension FCMClient.Configuration {
-    /// The configuration with what FCM's habits ask for: it ends connections that were idle for four minutes, and those
-    /// that are pinged while idle. Source: bloomberg/pushiko, docs/comparisons.md.
+    /// The configuration with what FCM requires: it ends connections that were idle for four minutes, and those that
+    /// are pinged while idle. Source: bloomberg/pushiko, docs/comparisons.md.
     fileprivate var prescribed: HTTP2PoolConfiguration {
         var pool = pool
         pool.connection.keptHeaders = FCMAnswer.keptHeaders

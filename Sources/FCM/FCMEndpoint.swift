@@ -2,7 +2,7 @@ import HTTP2Client
 import NIOSSL
 import Outbound
 
-/// Which FCM to talk to.
+/// The FCM to connect to.
 public struct FCMEndpoint: Sendable, Hashable {
     public var host: String
     public var port: Int

@@ -6,11 +6,11 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// What came of one message to one device.
+/// The result of one message to one device.
 public enum GCMAnswer: Sendable, Hashable {
-    /// It was taken. It may still never reach the device.
+    /// It was accepted. It may still never reach the device.
     ///
-    /// `canonical` is the token by which the device is known by now: the one used will be refused some day.
+    /// `canonical` is the device's new token: the one used will be refused some day.
     case accepted(messageID: String, canonical: String?)
     /// The result of this device is an error.
     case rejected(GCMError, retryAfter: Duration?)
@@ -22,7 +22,7 @@ public enum GCMAnswer: Sendable, Hashable {
     case unknown(OutboundFault)
 }
 
-/// Why a device was not sent to. New words may come; an unknown one is kept as it was.
+/// Why a device was not sent to. New terms may come; an unknown one is kept as it was.
 ///
 /// Source: Firebase, "Firebase Cloud Messaging HTTP protocol" (legacy), table of error codes.
 public struct GCMError: Sendable, Hashable, CustomStringConvertible {
@@ -46,12 +46,12 @@ public struct GCMError: Sendable, Hashable, CustomStringConvertible {
     public static let deviceMessageRateExceeded = Self("DeviceMessageRateExceeded")
     public static let topicsMessageRateExceeded = Self("TopicsMessageRateExceeded")
     public static let invalidAPNsCredential = Self("InvalidApnsCredential")
-    /// Not a word of the service: a result that names neither a message nor an error.
+    /// Not a term of the service: a result with neither a message nor an error.
     public static let unstated = Self("Unstated")
 }
 
 extension GCMAnswer {
-    /// The answers of `count` devices, in their order. Takes any bytes and never fails.
+    /// The answers of `count` devices, in their order. Accepts any bytes and never fails.
     public static func answers(_ answer: OutboundAnswer, count: Int) -> [GCMAnswer] {
         switch answer {
         case .response(let response) where response.status == 200: results(of: response, count)

@@ -4,16 +4,16 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// What is the same for all devices a message goes to, encoded once.
+/// The part of a message that is the same for all devices, encoded once.
 ///
 /// Source: Firebase, "Firebase Cloud Messaging HTTP protocol" (legacy).
 public struct GCMMessage: Sendable, Hashable {
     /// The members after the tokens, without braces; empty if there are none.
     let members: [UInt8]
 
-    /// Of all keys and values.
+    /// The limit on all keys and values.
     public static let bytesMax = 4_096
-    /// Four weeks, the longest that a message is kept, and what it is without one.
+    /// Four weeks, the longest that a message is stored, and the default.
     public static let secondsMax: Int64 = 2_419_200
 
     /// - Parameters:
@@ -48,7 +48,7 @@ public struct GCMMessage: Sendable, Hashable {
     }
 }
 
-/// Why something cannot be sent, found before it is.
+/// Why something cannot be sent, detected beforehand.
 public enum GCMMessageError: Error, Sendable, Hashable, CustomStringConvertible {
     case reservedKey(String)
     case timeToLive(Int64)

@@ -6,13 +6,13 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// What came of one message to one device.
+/// The result of one message to one device.
 public enum HMSAnswer: Sendable, Hashable {
-    /// It was taken. It may still never reach the device.
+    /// It was accepted. It may still never reach the device.
     case accepted(requestID: String)
-    /// Others of the same request were taken, this token was not.
+    /// Others of the same request were accepted, this token was not.
     case illegalToken(HMSCause)
-    /// The whole request was not taken.
+    /// The whole request was not accepted.
     case rejected(HMSRejection)
     /// It was not sent: there is no token of ours.
     case unauthorized(AccessTokenError)
@@ -22,7 +22,7 @@ public enum HMSAnswer: Sendable, Hashable {
     case unknown(OutboundFault)
 }
 
-/// Why one token of several was not taken. v1 and v2 name none.
+/// Why one token of several was not accepted. v1 and v2 name no reason.
 ///
 /// Source: Huawei, Push Kit for HarmonyOS, "Response codes", 80100000.
 public struct HMSCause: Sendable, Hashable, CustomStringConvertible {
@@ -44,7 +44,7 @@ public struct HMSCause: Sendable, Hashable, CustomStringConvertible {
 
 public struct HMSRejection: Sendable, Hashable {
     public let status: Int
-    /// nil where the body names none: the status speaks.
+    /// nil where the body has none: the status decides.
     public let code: HMSCode?
     public let retryAfter: Duration?
 
@@ -55,7 +55,7 @@ public struct HMSRejection: Sendable, Hashable {
     }
 }
 
-/// What Push Kit says, in its own numbers. New ones may come; an unknown one is kept as it was.
+/// Push Kit's own codes. New ones may come; an unknown one is kept as it was.
 ///
 /// Source: Huawei, Push Kit REST API, "Common Parameters", result codes.
 public struct HMSCode: Sendable, Hashable, CustomStringConvertible {
@@ -66,7 +66,7 @@ public struct HMSCode: Sendable, Hashable, CustomStringConvertible {
     public var description: String { text }
 
     public static let success = Self("80000000")
-    /// Some tokens are illegal; the message names them.
+    /// Some tokens are illegal; the message lists them.
     public static let partial = Self("80100000")
     public static let badParameters = Self("80100001")
     public static let tokenCount = Self("80100002")
@@ -88,7 +88,7 @@ public struct HMSCode: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension HMSAnswer {
-    /// The answers of the devices behind `tokens`, in their order. Takes any bytes and never fails.
+    /// The answers of the devices behind `tokens`, in their order. Accepts any bytes and never fails.
     public static func answers(_ answer: OutboundAnswer, tokens: some Collection<[UInt8]>) -> [HMSAnswer] {
         switch answer {
         case .response(let response): answers(response, tokens)
@@ -97,7 +97,7 @@ extension HMSAnswer {
         }
     }
 
-    /// 200 alone says nothing.
+    /// A 200 alone does not mean success.
     private static func answers(_ response: OutboundResponse, _ tokens: some Collection<[UInt8]>) -> [HMSAnswer] {
         let body = try? JSONDecoder().decode(Body.self, from: Data(response.body))
         let accepted = HMSAnswer.accepted(requestID: body?.requestID ?? "")
@@ -125,7 +125,7 @@ extension HMSAnswer {
         Array(repeating: answer, count: tokens.count)
     }
 
-    /// Whether our token was not taken.
+    /// Whether our token was not accepted.
     static func refusesToken(_ response: OutboundResponse) -> Bool {
         let body = try? JSONDecoder().decode(Body.self, from: Data(response.body))
         guard let code = body?.code.map({ HMSCode($0) }) else { return response.status == 401 }
@@ -137,7 +137,7 @@ extension HMSAnswer {
 private struct Body: Decodable {
     let code: String?
     let requestID: String?
-    /// Those that the message lists, each with what they are listed under.
+    /// The listed tokens, each with the cause it is listed under.
     let illegalTokens: [[UInt8]: HMSCause]
 
     private enum Key: String, CodingKey {

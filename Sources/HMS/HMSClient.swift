@@ -13,7 +13,7 @@ public struct HMSClient: Sendable {
         /// `https://host` or `https://host:port`.
         public var pushURL = "https://push-api.cloud.huawei.com"
         public var tokenURL = "https://oauth-login.cloud.huawei.com/oauth2/v3/token"
-        /// Instead of the HTTP client's own, for simulators.
+        /// In place of the HTTP client's own, for simulators.
         public var tls: TLSConfiguration?
 
         public init() {}

@@ -6,11 +6,11 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// How a client proves to Huawei who it is, and so which of Push Kit's interfaces it speaks to.
+/// How a client authenticates to Huawei, and which version of Push Kit's API it uses.
 ///
 /// Source: Huawei, Push Kit REST API, v1 for an app, v2 for a project, v3 for HarmonyOS 5 and later.
 public struct HMSCredentials: Sendable {
-    /// What comes before `/messages:send`.
+    /// The path before `/messages:send`.
     let path: String
     let proof: Proof
 
@@ -23,7 +23,7 @@ public struct HMSCredentials: Sendable {
 
     /// The app's id and secret, as AppGallery Connect shows them.
     ///
-    /// - Parameter projectID: nil for v1, else v2 is spoken for the project.
+    /// - Parameter projectID: nil for v1, otherwise v2 is used for the project.
     public init(appID: String, appSecret: String, projectID: String? = nil) throws(HMSCredentialsError) {
         try Self.check(appID, "app id")
         if let projectID { try Self.check(projectID, "project id") }
@@ -36,7 +36,7 @@ public struct HMSCredentials: Sendable {
 
     /// For v3.
     ///
-    /// - Parameter serviceAccount: the bytes of the JSON file that Huawei's API console hands out.
+    /// - Parameter serviceAccount: the bytes of the JSON file that Huawei's API console issues.
     public init(serviceAccount: [UInt8]) throws(HMSCredentialsError) {
         guard let file = try? JSONDecoder().decode(File.self, from: Data(serviceAccount)) else {
             throw HMSCredentialsError(
@@ -48,7 +48,7 @@ public struct HMSCredentials: Sendable {
             try HMSServiceAccountKey(pem: file.private_key, keyID: file.key_id, subAccount: file.sub_account))
     }
 
-    /// Whether v3 is spoken.
+    /// Whether v3 is used.
     public var isServiceAccount: Bool { if case .key = proof { true } else { false } }
 
     private struct File: Decodable {
@@ -58,7 +58,7 @@ public struct HMSCredentials: Sendable {
         let sub_account: String
     }
 
-    /// It goes into a path as it is.
+    /// It is put into a path unescaped.
     private static func check(_ id: String, _ name: String) throws(HMSCredentialsError) {
         guard !id.isEmpty, id.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
             throw HMSCredentialsError("the \(name) has to be digits")
@@ -68,7 +68,7 @@ public struct HMSCredentials: Sendable {
 
 /// Why credentials cannot be used.
 public struct HMSCredentialsError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// For people; holds no secret.
+    /// A human-readable reason; contains no secret.
     public let reason: String
 
     public var description: String { reason }

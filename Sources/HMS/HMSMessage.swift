@@ -6,23 +6,23 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// What is the same for all devices a message goes to, encoded once.
+/// The part of a message that is the same for all devices, encoded once.
 ///
 /// Source: Huawei, Push Kit, "Downlink Message Sending"; Push Kit for HarmonyOS, "Scenario-based messages", v3.
 public struct HMSMessage: Sendable, Hashable {
-    /// What stands before and after the tokens.
+    /// The bytes before and after the tokens.
     private let head: [UInt8]
     private let tail: [UInt8]
     /// The header of v3; nil for v1 and v2.
     let pushType: Int?
 
-    /// Of a request without its tokens.
+    /// The limit on a request without its tokens.
     public static let bytesMax = 4_096
     /// 15 days. Source: as above, `ttl`.
     public static let secondsMax: Int64 = 1_296_000
     public static let collapseKeys: ClosedRange<Int> = -1...100
 
-    /// Data that the app finds, over v1 and v2.
+    /// Data for the app, by v1 and v2.
     ///
     /// - Parameters:
     ///   - data: the text the app gets, by custom JSON.
@@ -41,12 +41,12 @@ public struct HMSMessage: Sendable, Hashable {
             between: ",", after: "}}", pushType: nil, timeToLive: timeToLive)
     }
 
-    /// Data that the app finds without its user being told, over v3.
+    /// Data for the app without a notification to its user, by v3.
     public init(background data: String, timeToLive: Int64? = nil) throws(HMSMessageError) {
         try self.init(payload: Background(extraData: data), pushType: 6, timeToLive: timeToLive)
     }
 
-    /// What the system shows, over v3.
+    /// A notification that the system shows, by v3.
     public init(notification: HMSNotification, timeToLive: Int64? = nil) throws(HMSMessageError) {
         try self.init(payload: Alert(notification: notification), pushType: 0, timeToLive: timeToLive)
     }
@@ -95,17 +95,17 @@ public struct HMSMessage: Sendable, Hashable {
     }
 }
 
-/// What HarmonyOS shows. A touch opens the app and hands it the data.
+/// The notification that HarmonyOS shows. A tap opens the app and passes it the data.
 public struct HMSNotification: Sendable, Hashable, Encodable {
     let category: String
     let title: String
     let body: String
     let clickAction: ClickAction
 
-    /// The one category that needs no leave of Huawei's.
+    /// The one category that needs no permission of Huawei's.
     public static let standardCategory = "MARKETING"
 
-    /// - Parameter category: what kind of news it is, by which Huawei shows and counts it.
+    /// - Parameter category: the kind of notification, by which Huawei shows and limits it.
     public init(title: String, body: String, category: String = standardCategory, data: [String: String] = [:]) {
         self.category = category
         self.title = title
@@ -119,7 +119,7 @@ public struct HMSNotification: Sendable, Hashable, Encodable {
     }
 }
 
-/// Why something cannot be sent, found before it is.
+/// Why something cannot be sent, detected beforehand.
 public enum HMSMessageError: Error, Sendable, Hashable, CustomStringConvertible {
     case timeToLive(Int64)
     case collapseKey(Int)

@@ -12,7 +12,7 @@ import FoundationEssentials
 /// Source: Huawei, Push Kit, "Service account authentication"; RFC 7518 §3.5 for PS256.
 struct HMSServiceAccountKey: Sendable {
     static let audience = "https://oauth-login.cloud.huawei.com/oauth2/v3/token"
-    /// The longest life that Huawei takes, in seconds.
+    /// The longest lifetime that Huawei accepts, in seconds.
     static let lifetime: Int64 = 3_600
 
     private let key: _RSA.Signing.PrivateKey

@@ -1,7 +1,7 @@
 import NIOHTTP1
 public import Outbound
 
-/// What came of one notification: the status, and three headers that only together tell what it means.
+/// The result of one notification: the status, and three headers whose combination has the meaning.
 public enum MPNSAnswer: Sendable, Hashable {
     case answered(MPNSVerdict)
     /// Certainly not sent.
@@ -12,11 +12,11 @@ public enum MPNSAnswer: Sendable, Hashable {
 
 public struct MPNSVerdict: Sendable, Hashable {
     public let status: Int
-    /// nil for a word that is not known, or none.
+    /// nil for none, or an unknown term.
     public let notification: NotificationStatus?
     public let connection: ConnectionStatus?
     public let subscription: SubscriptionStatus?
-    /// What the answer asks for.
+    /// The wait that the answer asks for.
     public let retryAfter: Duration?
 
     /// `X-NotificationStatus`.

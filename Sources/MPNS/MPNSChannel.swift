@@ -1,18 +1,18 @@
-/// Where one phone is reached, as the phone gave it to the app.
+/// The address of one phone, as the phone gave it to the app.
 public struct MPNSChannel: Sendable, Hashable {
     public let uri: String
 
-    /// Channel URIs lead there and nowhere else.
+    /// The suffix of all channel hosts.
     public static let domain = ".notify.live.net"
 
-    /// - Parameter domain: what the host has to end in; another one is for simulators.
+    /// - Parameter domain: the required suffix of the host; another one is for simulators.
     public init(_ uri: String, domain: String = domain) throws(MPNSError) {
         let scheme = uri.hasPrefix("https://") ? "https://" : "http://"
         guard uri.hasPrefix(scheme), uri.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw MPNSError("channel has to be an http or https URI of visible ASCII")
         }
         let authority = uri.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
-        // A user part or a backslash would let the host be read in two ways.
+        // A user part or a backslash would make the host ambiguous.
         guard !authority.contains(where: { "@\\".contains($0) }) else {
             throw MPNSError("channel has a user part")
         }

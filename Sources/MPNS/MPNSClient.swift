@@ -3,12 +3,13 @@ import NIOHTTP1
 public import NIOSSL
 public import Outbound
 
-/// Sends notifications to Windows Phone 7 and 8. Microsoft has shut the service down; who runs one like it is served.
+/// Sends notifications to Windows Phone 7 and 8. Microsoft has shut the service down; this is for services compatible
+/// with it.
 ///
 /// Source: Microsoft, "Sending push notifications for Windows Phone".
 public struct MPNSClient: Sendable {
     public struct Configuration: Sendable {
-        /// How many requests are under way at a time.
+        /// The number of concurrent requests.
         public var width = 32
         public var requestDeadline = Duration.seconds(10)
         /// With the certificate of an authenticated web service, which has no daily limit; see

@@ -1,4 +1,4 @@
-/// What is the same for all phones a push goes to.
+/// The part of a push that is the same for all phones.
 public struct MPNSMessage: Sendable, Hashable {
     public let kind: Kind
     /// XML; for ``Kind/raw`` any bytes.
@@ -17,7 +17,7 @@ public struct MPNSMessage: Sendable, Hashable {
 
         /// The longest wait that ends before the push does.
         ///
-        /// - Parameter lifetime: seconds that are left; nil for a push without an end, which goes at once.
+        /// - Parameter lifetime: the remaining seconds; nil for a push without an expiry, which is sent at once.
         public init(lifetime: Int?) {
             self =
                 switch lifetime ?? 0 {
@@ -28,7 +28,7 @@ public struct MPNSMessage: Sendable, Hashable {
         }
     }
 
-    /// Not published any more; what libraries for MPNS kept to.
+    /// No longer published; the limit that libraries for MPNS observed.
     public static let bodyBytesMax = 3_072
     public static let rawBytesMax = 1_024
 
@@ -66,7 +66,7 @@ public struct MPNSMessage: Sendable, Hashable {
     }
 }
 
-/// Why something cannot be sent, found before it is.
+/// Why something cannot be sent, detected beforehand.
 public struct MPNSError: Error, Sendable, Hashable, CustomStringConvertible {
     public let description: String
 

@@ -2,10 +2,10 @@ import FoundationEssentials
 import NIOCore
 
 extension AddressGuard {
-    /// Judges a URL by its host alone, for where a proxy connects and the address is never seen here.
+    /// Checks a URL by its host alone, for routes where a proxy connects and the address is never seen here.
     ///
-    /// Refuses addresses that are not public however they are written, and names that mean something in a local network only.
-    /// A public name may still lead to an address that is not: that only the proxy can see, and it has to choose.
+    /// Refuses addresses that are not public however they are written, and names that have a meaning only in a local
+    /// network. A public name may still resolve to a private address: only the proxy can see that, and must refuse it.
     public func permits(url: String) -> Bool {
         guard let host = URL(string: url)?.host else { return false }
         return permits(host: host)
@@ -37,8 +37,8 @@ extension AddressGuard {
             && label.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x2D || $0 == 0x5F }
     }
 
-    /// Whether resolvers take a name that ends so for an IPv4 address, as in `127.1`, `0x7f.0.0.1` and `2130706433`. Source:
-    /// WHATWG URL, "ends in a number checker".
+    /// Whether resolvers treat a name with this ending as an IPv4 address, as in `127.1`, `0x7f.0.0.1` and
+    /// `2130706433`. Source: WHATWG URL, "ends in a number checker".
     private static func isNumber(_ label: Substring) -> Bool {
         label.utf8.allSatisfy { 0x30...0x39 ~= $0 }
             || label.hasPrefix("0x") && label.dropFirst(2).allSatisfy(\.isHexDigit)

@@ -1,13 +1,13 @@
 extension Outbound {
-    /// Many items in their order, `count` at a time.
+    /// Splits items into parts of `count`, in their order.
     public static func parts<Item>(of items: [Item], count: Int) -> [ArraySlice<Item>] {
         stride(from: 0, to: items.count, by: count).map { items[$0..<min($0 + count, items.count)] }
     }
 
-    /// Does something to each of many items, `width` at a time, and returns the results in their order.
+    /// Processes many items, `width` at a time, and returns the results in their order.
     ///
     /// - Parameters:
-    ///   - deadline: then what is under way is cancelled, and what was not begun stays `untried`.
+    ///   - deadline: afterwards running work is cancelled, and what was not begun stays `untried`.
     ///   - lane: items of one lane leave half of the width to those of others.
     public static func fanOut<Item: Sendable, Result: Sendable>(
         _ items: [Item], width: Int, within deadline: Duration, untried: Result, lane: (Item) -> String = { _ in "" },

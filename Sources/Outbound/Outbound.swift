@@ -9,9 +9,9 @@ public struct OutboundRequest: Sendable {
     public var url: String
     public var headers: HTTPHeaders
     public var body: ByteBuffer
-    /// Instead of the client's own.
+    /// In place of the client's own.
     public var tls: TLSConfiguration?
-    /// How much of the answer's body is read.
+    /// The limit on the answer's body.
     public var answerBytesMax: Int
 
     public init(
@@ -26,17 +26,17 @@ public struct OutboundRequest: Sendable {
     }
 }
 
-/// Posts to providers that speak plain HTTP. Each request has a deadline, each answer a limit; no redirect is followed if
-/// the client is set so, and none should be.
+/// Posts to providers that use plain HTTP. Each request has a deadline, each answer a limit; the client should be
+/// configured to follow no redirects.
 public struct Outbound: Sendable {
     private let client: HTTPClient
     private let names: AddressGuard?
     private let hosts: HostPolicy?
 
     /// - Parameters:
-    ///   - names: for a client with a proxy, which connects where we cannot see it: judges the hosts of URLs before anything is
+    ///   - names: for a client with a proxy, which connects out of our sight: checks the hosts of URLs before anything is
     ///     sent.
-    ///   - hosts: for a client that connects by itself: judges the addresses of hosts before anything is connected to.
+    ///   - hosts: for a client that connects directly: checks the addresses of hosts before connecting.
     public init(_ client: HTTPClient, judgingNamesBy names: AddressGuard? = nil, hostsBy hosts: HostPolicy? = nil) {
         self.client = client
         self.names = names
@@ -67,15 +67,16 @@ public struct Outbound: Sendable {
                     status: Int(response.status.code), headers: response.headers,
                     body: try await Self.body(of: response, upTo: request.answerBytesMax, until: lapsesAt)))
         } catch is AddressRefused where hosts != nil {
-            // The name led elsewhere a moment before. Whether something listens there is not to be told from the words.
+            // The name resolved to something else a moment before. The error must not reveal whether something listens
+            // there.
             return .unprocessed(.noConnection)
         } catch {
             return OutboundAnswer(error, isGuarded: names != nil || hosts != nil)
         }
     }
 
-    /// Connects to the host of a URL, TLS and all, and sends it a request that means nothing. nil when an answer comes, whatever it
-    /// says.
+    /// Connects to the host of a URL, including TLS, and sends a meaningless request. Returns nil when an answer comes,
+    /// whatever it is.
     public func reach(_ url: String, tls: TLSConfiguration? = nil, deadline: Duration) async -> OutboundFault? {
         switch await post(OutboundRequest(url: url, body: ByteBuffer(), tls: tls), deadline: deadline) {
         case .response: nil
@@ -83,7 +84,7 @@ public struct Outbound: Sendable {
         }
     }
 
-    /// Whether the URL's port is one: the client, which takes any number for one, would end the process with others.
+    /// Whether the URL's port is valid: the client, which accepts any number, would crash the process with others.
     static func hasPort(_ url: String) -> Bool {
         guard let port = URL(string: url)?.port else { return true }
         return 1...65_535 ~= port
@@ -128,7 +129,7 @@ extension Outbound {
     ///   - trustRoots: certificates in PEM.
     ///   - certificate: a chain in PEM, the leaf first.
     ///   - key: its private key in PEM.
-    /// - Returns: nil when there is nothing to set.
+    /// - Returns: nil when nothing has to be set.
     public static func tls(trustRoots: String?, certificate: String? = nil, key: String? = nil) throws
         -> TLSConfiguration?
     {

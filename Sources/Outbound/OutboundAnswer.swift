@@ -5,7 +5,7 @@ public import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// What came of one request.
+/// The result of one request.
 public enum OutboundAnswer: Sendable, Equatable {
     case response(OutboundResponse)
     /// It was certainly not written.
@@ -17,7 +17,7 @@ public enum OutboundAnswer: Sendable, Equatable {
 public struct OutboundResponse: Sendable, Equatable {
     public let status: Int
     public let headers: HTTPHeaders
-    /// As much as was asked for; the rest is cut off.
+    /// Up to the limit of the request; the rest is cut off.
     public let body: [UInt8]
 
     public init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = []) {
@@ -36,13 +36,13 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
         public static let connect = Code(number: 1)
         /// TLS failed, usually because a certificate was not trusted.
         public static let tls = Code(number: 2)
-        /// The host's address is none that may be connected to.
+        /// The host's address must not be connected to.
         public static let addressRefused = Code(number: 3)
         /// The URL cannot be used.
         public static let url = Code(number: 4)
         /// The deadline passed.
         public static let deadline = Code(number: 5)
-        /// The connection ended, or what came was no HTTP.
+        /// The connection ended, or the answer was not HTTP.
         public static let broken = Code(number: 6)
         /// An answer came, and cannot be understood.
         public static let unreadable = Code(number: 7)
@@ -53,7 +53,7 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
     }
 
     public let code: Code
-    /// For people; holds no address and no secret.
+    /// A human-readable reason; contains no address and no secret.
     public let description: String
 
     public init(_ code: Code, _ description: String) {
@@ -69,10 +69,10 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
 extension OutboundAnswer {
     static let late = OutboundAnswer.unknown(OutboundFault(.deadline, "no answer in time"))
 
-    /// What an error of the HTTP client says about the request.
+    /// Converts an error of the HTTP client.
     ///
-    /// - Parameter isGuarded: whether a stranger named the host. Then no connection is no connection: what the network said of it
-    ///   is not told, since the name may have led to an address that is not public.
+    /// - Parameter isGuarded: whether a third party chose the host. Then the network's own error is not revealed, since
+    ///   the name may have resolved to a private address.
     init(_ error: any Error, isGuarded: Bool = false) {
         switch error {
         case is AddressRefused:
@@ -112,7 +112,7 @@ extension OutboundFault {
         self = (first.error as? IOError).map { OutboundFault($0) } ?? .noConnection
     }
 
-    /// As the system names it, such as `Connection refused`.
+    /// The system's text, such as `Connection refused`.
     fileprivate init(_ error: IOError) {
         self.init(.connect, "no connection: \(String(cString: strerror(error.errnoCode)))")
     }

@@ -1,6 +1,7 @@
-/// Which of many items is begun next: from each lane in turn, and from none more than half of the width while others wait.
+/// Decides which of many items begins next: from each lane in turn, and no more than half of the width from one while
+/// others wait.
 ///
-/// So a host that is slow cannot take all the places, and hold up those of the others.
+/// So a slow host cannot take all places, and delay the requests to others.
 struct RequestQueue {
     private struct Lane {
         var waiting: [Int] = []
@@ -33,7 +34,7 @@ struct RequestQueue {
         self.width = width
     }
 
-    /// nil when nothing waits, or as much is under way as may be.
+    /// nil when nothing waits, or the width is used up.
     mutating func next() -> Int? {
         guard active < width else { return nil }
         let isAlone = lanes.count { !$0.waiting.isEmpty } == 1

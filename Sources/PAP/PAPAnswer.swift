@@ -1,8 +1,8 @@
 public import Outbound
 
-/// What came of one push.
+/// The result of one push.
 public enum PAPAnswer: Sendable, Hashable {
-    /// The gateway's code, which stands in an answer of 200.
+    /// The gateway's code, in an answer of 200.
     ///
     /// - Parameter description: visible ASCII.
     case result(code: Int, description: String)
@@ -23,8 +23,8 @@ extension PAPAnswer {
         }
     }
 
-    /// Reads an answer. Takes any bytes; only `response-result` and `badmessage-response` count, wherever they stand.
-    /// Source: WAP-247 PAP §9.2.
+    /// Reads an answer of any bytes; only `response-result` and `badmessage-response` count, wherever they are. Source:
+    /// WAP-247 PAP §9.2.
     public init(_ response: OutboundResponse) {
         if response.status == 200, let element = PAPElement(in: response.body), let code = element.code {
             self = .result(code: code, description: Outbound.plain((element.attributes["desc"] ?? "").utf8))
@@ -34,7 +34,7 @@ extension PAPAnswer {
     }
 }
 
-/// The start tag that tells the result, and its attributes.
+/// The start tag of the result, and its attributes.
 struct PAPElement {
     private(set) var attributes: [String: String] = [:]
 
@@ -53,7 +53,7 @@ struct PAPElement {
         return nil
     }
 
-    /// `name="value"` or `name='value'`, one after the other; stops at what is neither.
+    /// `name="value"` or `name='value'`, one after the other; stops at anything else.
     private mutating func read(_ text: Substring) {
         var rest = text
         while let equals = rest.firstIndex(of: "=") {

@@ -9,7 +9,7 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// Who an app is to the push gateway, and where that is.
+/// The credentials for the push gateway, and its address.
 public struct PAPCredentials: Sendable, Hashable {
     let applicationID: String
     let password: String
@@ -24,21 +24,21 @@ public struct PAPCredentials: Sendable, Hashable {
 
     /// The public gateway of a content provider.
     ///
-    /// - Parameter isEvaluation: the gateway for trials.
+    /// - Parameter isEvaluation: the gateway for evaluation.
     public static func url(contentProvider: String, isEvaluation: Bool) -> String {
         "https://cp\(contentProvider).pushapi.\(isEvaluation ? "eval" : "na").blackberry.com/mss/PD_pushRequest"
     }
 }
 
-/// Sends pushes by the Push Access Protocol, to BlackBerry 10 or to a gateway of one's own.
+/// Sends pushes by the Push Access Protocol, to BlackBerry 10 or to a private gateway.
 ///
 /// Source: WAP-247 PAP; BlackBerry, "Push Service SDK".
 public struct PAPClient: Sendable {
     public struct Configuration: Sendable {
-        /// How many requests are under way at a time.
+        /// The number of concurrent requests.
         public var width = 16
         public var requestDeadline = Duration.seconds(15)
-        /// Instead of the HTTP client's own, for simulators.
+        /// In place of the HTTP client's own, for simulators.
         public var tls: TLSConfiguration?
 
         public init() {}
@@ -56,9 +56,9 @@ public struct PAPClient: Sendable {
 
     /// Answers in the order of the devices. Never throws and always returns by its deadline.
     ///
-    /// One request for each device: of a request for many the gateway would tell one result.
+    /// One request for each device: for a request with many the gateway would return one result.
     public func send(_ message: PAPMessage, to devices: [PAPDevice], within deadline: Duration) async -> [PAPAnswer] {
-        // Unlikely to stand in the content, and drawn anew so that no sender can put it there.
+        // Unlikely to occur in the content, and random so that no sender can put it there.
         let boundary = "belfry-\(UInt64.random(in: .min ... .max))-\(UInt64.random(in: .min ... .max))"
         let headers: HTTPHeaders = [
             "content-type": "multipart/related; boundary=\(boundary); type=application/xml",

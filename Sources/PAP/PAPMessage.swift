@@ -4,11 +4,11 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// What is the same for all devices a push goes to.
+/// The part of a push that is the same for all devices.
 public struct PAPMessage: Sendable, Hashable {
     public let content: [UInt8]
     public let contentType: String
-    /// Unix seconds until which the gateway tries; nil for as long as it likes.
+    /// Unix seconds until which the gateway tries; nil leaves it to the gateway.
     public let deliverBefore: Int64?
 
     /// Source: BlackBerry, "Push Service SDK", content limits.
@@ -61,21 +61,21 @@ public struct PAPMessage: Sendable, Hashable {
 public struct PAPDevice: Sendable, Hashable {
     /// A PIN or a token.
     public let address: String
-    /// Of this push to this device; the same when it is sent again.
+    /// The id of this push's message to this device; the same when it is sent again.
     public let pushID: String
 
     public init(address: String, pushID: String) throws(PAPError) {
         guard !address.isEmpty, (address + pushID).utf8.allSatisfy({ 0x20...0x7E ~= $0 }) else {
             throw PAPError("address is empty or holds other than visible ASCII")
         }
-        // It would go to everybody. Source: BlackBerry, "Push Service SDK", broadcast pushes.
+        // It would be sent to all devices. Source: BlackBerry, "Push Service SDK", broadcast pushes.
         guard address.lowercased() != "push_all" else { throw PAPError("address means every device") }
         self.address = address
         self.pushID = pushID
     }
 }
 
-/// Why something cannot be sent, found before it is.
+/// Why something cannot be sent, detected beforehand.
 public struct PAPError: Error, Sendable, Hashable, CustomStringConvertible {
     public let description: String
 

@@ -1,10 +1,10 @@
 extension Proxy {
     /// From `http://host:port`, `http://user:password@host:port`, or the same with `socks5`.
     ///
-    /// Characters of user and password that have a meaning in a URL are written as `%XX`. `socks5h` is taken too: names are
-    /// always resolved by the proxy.
+    /// Special characters in user and password are written as `%XX`. `socks5h` is accepted too: names are always
+    /// resolved by the proxy.
     ///
-    /// - Parameter password: instead of one in the URL.
+    /// - Parameter password: in place of one in the URL.
     public init(url: String, password: String? = nil) throws(ProxyFault) {
         guard let mark = url.firstRange(of: "://"), let kind = Self.kind(url[..<mark.lowerBound]) else {
             throw ProxyFault("it has to begin with http:// or socks5://")
@@ -51,7 +51,7 @@ extension Proxy {
         return ProxyLogin(user: user, password: password ?? own)
     }
 
-    /// nil when a `%` begins no byte, or the bytes are no text. Source: RFC 3986 §2.1.
+    /// nil when a `%` is not followed by a byte, or the bytes are not text. Source: RFC 3986 §2.1.
     private static func decoded(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

@@ -13,7 +13,7 @@ public struct Proxy: Sendable, Hashable {
     public let port: Int
     public let login: ProxyLogin?
 
-    /// Throws when the proxy could not be asked with these.
+    /// Throws when the proxy could not be used with these.
     public init(_ kind: Kind, host: String, port: Int, login: ProxyLogin? = nil) throws(ProxyFault) {
         guard !host.isEmpty, host.utf8.count <= 255, host.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != 0x40 }) else {
             throw ProxyFault("its host has to be a name or an address of visible ASCII")
@@ -32,7 +32,7 @@ extension Proxy: CustomStringConvertible {
     public var description: String { "\(kind.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }
 
-/// Whom a proxy knows us as. Neither part is ever printed.
+/// The credentials for the proxy. Neither part is ever printed.
 public struct ProxyLogin: Sendable, Hashable {
     let user: String
     let password: String
@@ -62,7 +62,7 @@ extension ProxyLogin: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What keeps a proxy from being used as it was named; holds neither user nor password.
+/// Why a proxy cannot be used with these parameters; contains neither user nor password.
 public struct ProxyFault: Error, Sendable, Hashable, CustomStringConvertible {
     public let description: String
 

@@ -1,10 +1,10 @@
 public import NIOCore
 public import NIOPosix
 
-/// The way through a proxy, to any host.
+/// A route through a proxy, to any host.
 public struct Tunnel: Sendable {
     public let proxy: Proxy
-    /// Told of each connection that did not come about, on an event loop.
+    /// Called for each connection that failed, on an event loop.
     public var onFailure: @Sendable (TunnelError) -> Void
 
     public init(through proxy: Proxy, onFailure: @escaping @Sendable (TunnelError) -> Void = { _ in }) {
@@ -12,9 +12,10 @@ public struct Tunnel: Sendable {
         self.onFailure = onFailure
     }
 
-    /// Connects to the proxy and has it connect to a host, whose name the proxy resolves.
+    /// Connects to the proxy and makes it connect to a host, whose name the proxy resolves.
     ///
-    /// To be called on the event loop of the bootstrap: elsewhere the connection could have come and gone before it is watched.
+    /// Must be called on the event loop of the bootstrap: elsewhere the connection could open and close before it is
+    /// watched.
     ///
     /// - Parameters:
     ///   - bootstrap: with its channel options; its initializer and time-out are set here.
@@ -59,7 +60,7 @@ public struct Tunnel: Sendable {
         }
     }
 
-    /// The error with the proxy's name before it; the observer is told.
+    /// The error with the proxy's name before it; the observer is called.
     private func named(_ error: any Error) -> TunnelError {
         let own = error as? TunnelError ?? TunnelError(.garbled, "\(error)")
         let error = TunnelError(own.code, "the proxy \(proxy): \(own.reason)")

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Stands first in the pipeline of a connection to a proxy, does the handshake, and goes away.
+/// The first handler in the pipeline of a connection to a proxy: does the handshake, and removes itself.
 ///
-/// Until then the handlers behind it see nothing: to them the channel becomes active when the tunnel is open.
+/// Until then the later handlers see nothing: to them the channel becomes active when the tunnel is open.
 final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -45,7 +45,7 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Those behind have read nothing yet.
+    /// Later handlers have read nothing yet.
     func channelReadComplete(context: ChannelHandlerContext) {}
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

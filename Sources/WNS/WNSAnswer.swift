@@ -1,15 +1,15 @@
 import NIOHTTP1
 public import Outbound
 
-/// What came of one notification.
+/// The result of one notification.
 public enum WNSAnswer: Sendable, Hashable {
-    /// WNS took it. It may still never be shown: bad XML is dropped on the device.
+    /// WNS accepted it. It may still never be shown: invalid XML is dropped on the device.
     case received
-    /// WNS took it and threw it away: the device is offline and it was not to be kept, or the user wants none.
+    /// WNS accepted and discarded it: the device is offline and it was not to be stored, or the user wants none.
     case dropped
-    /// WNS threw it away, for the app sends this device too much.
+    /// WNS discarded it, because the app sends this device too much.
     case channelThrottled(retryAfter: Duration?)
-    /// WNS answered otherwise than with 200.
+    /// WNS answered with a status other than 200.
     case rejected(WNSRejection)
     /// There is no access token. Nothing was sent.
     case unauthorized(AccessTokenError)
@@ -23,7 +23,7 @@ public struct WNSRejection: Sendable, Hashable {
     public let status: Int
     /// `X-WNS-Error-Description`, in visible ASCII.
     public let description: String?
-    /// What the answer asks for.
+    /// The wait that the answer asks for.
     public let retryAfter: Duration?
 }
 
@@ -36,8 +36,8 @@ extension WNSAnswer {
         }
     }
 
-    /// Reads an answer, whose word is in the headers: 200 is also what a notification gets that went nowhere.
-    /// Source: Microsoft, "Push notification service request and response headers", `X-WNS-Status`.
+    /// Reads an answer, whose result is in the headers: a discarded notification gets 200 as well. Source: Microsoft,
+    /// "Push notification service request and response headers", `X-WNS-Status`.
     public init(_ response: OutboundResponse) {
         guard response.status == 200 else {
             let description = response.headers.first(name: "x-wns-error-description")

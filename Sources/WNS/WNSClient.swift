@@ -8,10 +8,10 @@ public import Outbound
 /// Source: Microsoft, "Push notification service request and response headers".
 public struct WNSClient: Sendable {
     public struct Configuration: Sendable {
-        /// How many requests are under way at a time.
+        /// The number of concurrent requests.
         public var width = 32
         public var requestDeadline = Duration.seconds(10)
-        /// Instead of the HTTP client's own, for simulators.
+        /// In place of the HTTP client's own, for simulators.
         public var tls: TLSConfiguration?
 
         public init() {}
@@ -54,7 +54,7 @@ public struct WNSClient: Sendable {
         }
     }
 
-    /// Asks for an access token, which is all that can be asked without a device.
+    /// Requests an access token, which is all that can be tested without a device.
     public func authorize() async throws(AccessTokenError) { _ = try await token.current() }
 }
 

@@ -1,4 +1,4 @@
-/// How an app proves to WNS who it is. Source: Microsoft, "Push notification service request and response headers",
+/// How an app authenticates to WNS. Source: Microsoft, "Push notification service request and response headers",
 /// "Access token request parameters"; Windows App SDK, "Quickstart: Push notifications".
 public struct WNSCredentials: Sendable, Hashable {
     let url: String

@@ -1,13 +1,13 @@
-/// What is the same for all devices a push goes to.
+/// The part of a push that is the same for all devices.
 public struct WNSMessage: Sendable, Hashable {
     public let kind: Kind
     /// XML; for ``Kind/raw`` any bytes.
     public let body: [UInt8]
-    /// Seconds for which it is of use; nil for as long as the service keeps it.
+    /// Seconds for which it is useful; nil for as long as the service stores it.
     public let ttl: Int?
-    /// Whether the service keeps it for a device that is offline; nil for what the kind is used to.
+    /// Whether the service stores it for an offline device; nil for the default of the kind.
     public let isCached: Bool?
-    /// A tile gives way to a later one with the same tag.
+    /// A tile is replaced by a later one with the same tag.
     public let tag: String?
     public let priority: Priority?
 
@@ -56,7 +56,7 @@ public struct WNSMessage: Sendable, Hashable {
     }
 }
 
-/// Why something cannot be sent, found before it is.
+/// Why something cannot be sent, detected beforehand.
 public struct WNSError: Error, Sendable, Hashable, CustomStringConvertible {
     public let description: String
 

@@ -4,16 +4,16 @@ public import NIOSSL
 public import Outbound
 import Synchronization
 
-/// Sends messages to browsers through whatever push service each of them named.
+/// Sends messages to browsers through the push service that each of them named.
 ///
 /// Source: RFC 8030, RFC 8291, RFC 8292.
 public struct WebPushClient: Sendable {
     public struct Configuration: Sendable {
-        /// How many requests are under way at a time.
+        /// The number of concurrent requests.
         public var width = 64
-        /// How long one request may take. A service that hangs holds other requests up no longer.
+        /// The deadline of one request. A service that hangs delays other requests no longer.
         public var requestDeadline = Duration.seconds(10)
-        /// Instead of the HTTP client's own, for simulators.
+        /// In place of the HTTP client's own, for simulators.
         public var tls: TLSConfiguration?
         /// Unix seconds.
         public var now: @Sendable () -> Int64 = { Outbound.now() }
@@ -25,7 +25,7 @@ public struct WebPushClient: Sendable {
     private let vapid: VAPID
     private let configuration: Configuration
 
-    /// - Parameter outbound: on a client that an `AddressGuard` stands before: subscriptions name any host they like.
+    /// - Parameter outbound: uses a client with an `AddressGuard`, because subscriptions may name any host.
     public init(_ outbound: Outbound, vapid: VAPID, configuration: Configuration = Configuration()) {
         self.outbound = outbound
         self.vapid = vapid
@@ -51,7 +51,7 @@ public struct WebPushClient: Sendable {
     private func send(_ message: WebPushMessage, to subscription: WebPushSubscription) async -> WebPushAnswer {
         guard let body = try? WebPushCipher(for: subscription).seal(message.payload) else { return .unusableKey }
         let first = await attempt(message, body, subscription)
-        // A token that has gone stale for the service's clock is made anew, once.
+        // A token that is stale by the service's clock is made anew, once.
         guard case .rejected(let rejection) = first.answer, rejection.status == 401, let header = first.authorization
         else { return first.answer }
         vapid.forget(header, for: subscription.origin)
@@ -88,7 +88,7 @@ public struct WebPushClient: Sendable {
     }
 }
 
-/// The push services that did not answer a request of the batch: the others of theirs are not waited for as well.
+/// The push services that did not answer a request of the batch: their other requests are not waited for.
 private final class SilentHosts: Sendable {
     private let origins = Mutex<Set<String>>([])
 
@@ -114,7 +114,7 @@ extension WebPushMessage {
         do {
             return try WebPushCipher(for: subscription).seal(payload)
         } catch {
-            throw WebPushError("p256dh is no point of P-256")
+            throw WebPushError("p256dh is not a point of P-256")
         }
     }
 }

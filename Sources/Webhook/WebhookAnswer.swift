@@ -6,7 +6,7 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// What came of one batch.
+/// The result of one batch.
 public enum WebhookAnswer: Sendable, Hashable {
     /// One for each device, in order.
     case verdicts([WebhookVerdict])
@@ -20,14 +20,14 @@ public enum WebhookAnswer: Sendable, Hashable {
     case unknown(OutboundFault)
 }
 
-/// What the receiver says of one device.
+/// The receiver's verdict on one device.
 public enum WebhookVerdict: Sendable, Hashable {
     case accepted
     /// For good: it would be refused again.
     case refused
-    /// The device is no more.
+    /// The device is gone.
     case gone
-    /// To be tried again, after this wait if one is named.
+    /// Retry, after this wait if one is named.
     case retry(after: Duration?)
 }
 
@@ -62,7 +62,7 @@ extension WebhookAnswer {
             let outcome: String
             let retryAfter: Int64?
 
-            /// nil for a word that is none.
+            /// nil for an unknown verdict.
             var verdict: WebhookVerdict? {
                 switch outcome {
                 case "accepted": .accepted

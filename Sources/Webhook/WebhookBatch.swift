@@ -1,10 +1,11 @@
 import Outbound
 
-/// One push and the devices it is for, in one request.
+/// One push and its devices, in one request.
 public struct WebhookBatch: Sendable {
-    /// Who is to be told.
+    /// The devices.
     public struct Device: Sendable, Hashable {
-        /// Of this push to this device; the same when it is sent again, so that the receiver can see a repetition.
+        /// The id of this push's message to this device; the same when it is sent again, so that the receiver can
+        /// detect a repetition.
         public let messageID: String
         /// As the device registered it.
         public let token: String

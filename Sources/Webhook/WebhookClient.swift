@@ -3,10 +3,10 @@ import NIOHTTP1
 public import NIOSSL
 public import Outbound
 
-/// Hands batches of devices to a service of one's own, which tells them by whatever means it has.
+/// Posts batches of devices to a service of one's own, which notifies them by its own means.
 public struct WebhookClient: Sendable {
     public struct Configuration: Sendable {
-        /// Instead of the HTTP client's own, for tests.
+        /// In place of the HTTP client's own, for tests.
         public var tls: TLSConfiguration?
         /// Unix seconds.
         public var now: @Sendable () -> Int64 = { Outbound.now() }

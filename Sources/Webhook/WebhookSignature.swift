@@ -2,18 +2,18 @@ import Crypto
 import FoundationEssentials
 import Outbound
 
-/// Proves to the receiver that a request is from who shares its secret, and when it was made.
+/// Proves to the receiver that a request is from a sender with the same secret, and when it was made.
 ///
-/// HMAC-SHA256 over id, time and body. The time is signed so that an old request cannot be sent again as a new one. The id
-/// is drawn from the body: the same request sent twice has the same.
-/// Source: standardwebhooks.com, specification; for which there are libraries in most languages.
+/// HMAC-SHA256 over id, time and body. The time is signed so that an old request cannot be replayed as a new one. The
+/// id is derived from the body: the same request sent twice has the same. Source: standardwebhooks.com, specification;
+/// for which there are libraries in most languages.
 public struct WebhookSignature: Sendable {
     private let key: SymmetricKey
 
     /// Source: the same, "Symmetric signature scheme": 24 bytes or more.
     public static let secretBytesMin = 24
 
-    /// - Parameter secret: `whsec_` with Base64 behind it, or any text whose bytes are the key; nil for a short one.
+    /// - Parameter secret: `whsec_` followed by Base64, or any text whose bytes are the key; nil for a short one.
     public init?(secret: String) {
         let prefix = "whsec_"
         let bytes =
@@ -23,7 +23,7 @@ public struct WebhookSignature: Sendable {
         key = SymmetricKey(data: bytes)
     }
 
-    /// The headers that a request bears.
+    /// The headers of a request.
     ///
     /// - Parameter time: Unix seconds.
     func headers(of body: [UInt8], time: Int64) -> [(name: String, value: String)] {

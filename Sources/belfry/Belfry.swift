@@ -5,7 +5,7 @@ import Foundation
 @main
 enum Main {
     static func main() async {
-        // What is made here, databases, keys and backups, is for its owner alone from its first byte.
+        // Files that this program creates, databases, keys and backups, are private from their first byte.
         umask(0o077)
         await Belfry.main()
     }

@@ -1,18 +1,18 @@
 public import HTTP2Client
 
-/// What came of one notification.
+/// The result of one notification.
 public enum APNsAnswer: Sendable, Hashable {
-    /// APNs took it. It may still never reach the device.
+    /// APNs accepted it. It may still never reach the device.
     ///
     /// `uniqueID` is only given by the sandbox, for the Push Notifications console.
     case accepted(id: APNsID?, uniqueID: String?)
-    /// APNs answered, and did not take it.
+    /// APNs answered, and did not accept it.
     case rejected(APNsRejection)
     /// APNs certainly did not process it: it may be sent again without a duplicate.
     case unprocessed(HTTP2Fault)
-    /// It was written and no answer came. Sending it again may tell the device twice.
+    /// It was written and no answer came. Sending it again may notify the device twice.
     case unknown(HTTP2Fault)
-    /// TLS failed for the sake of the certificates, ours or theirs. Not processed; a person must act.
+    /// TLS failed because a certificate was not accepted. Not processed; an operator must act.
     case credentialsRefused(HTTP2Fault)
 }
 
@@ -28,8 +28,7 @@ public struct APNsRejection: Sendable, Hashable {
 }
 
 extension APNsAnswer {
-    /// Reads an answer from what came over the wire. Takes any bytes and never fails: what is not understood is left
-    /// out and the status decides.
+    /// Reads an answer of any bytes and never fails: what is not understood is left out and the status decides.
     public init(
         status: Int, body: Span<UInt8>, id: APNsID? = nil, uniqueID: String? = nil, retryAfter: Int? = nil
     ) {

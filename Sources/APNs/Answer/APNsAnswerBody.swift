@@ -1,8 +1,8 @@
-/// The body of an APNs error, `{"reason":"…","timestamp":…}`, read as far as it can be understood.
+/// The body of an APNs error, `{"reason":"…","timestamp":…}`, as far as it can be understood.
 ///
-/// Takes any bytes: what cannot be understood is left out, and the status speaks for itself.
+/// Accepts any bytes: what cannot be understood is left out, and the status decides.
 struct APNsAnswerBody: Hashable {
-    /// A reason longer than this is none.
+    /// A longer text is not a reason.
     static let reasonBytesMax = 128
 
     private(set) var reason: APNsReason?
@@ -33,7 +33,7 @@ struct APNsAnswerBody: Hashable {
         guard value.isString, 1...reasonBytesMax ~= value.content.count else { return nil }
         var text = [UInt8]()
         for index in value.content {
-            // Reasons are plain words. Whatever else comes must not reach a log or a page as it is.
+            // Reasons are plain words. Anything else must not reach a log or a page unchanged.
             guard 0x21...0x7E ~= bytes[index] else { return nil }
             text.append(bytes[index])
         }
@@ -54,7 +54,7 @@ struct APNsAnswerBody: Hashable {
     }
 }
 
-/// Steps over JSON without building it. Never reads beyond its bytes, never recurses, each byte is looked at once.
+/// Scans JSON without building it. Never reads beyond its bytes, never recurses, reads each byte once.
 private struct JSONScanner {
     struct Value {
         let content: Range<Int>

@@ -1,4 +1,4 @@
-/// Why APNs rejected a request, in its own words. New words may come; an unknown one is kept as it was.
+/// Why APNs rejected a request, in its own term. New terms may come; an unknown one is kept as it was.
 ///
 /// Source: Apple, "Handling notification responses from APNs".
 public struct APNsReason: Sendable, Hashable, CustomStringConvertible {
@@ -50,10 +50,10 @@ public struct APNsReason: Sendable, Hashable, CustomStringConvertible {
     public static let missingPushType = Self("MissingPushType")
     public static let cannotCreateChannelConfig = Self("CannotCreateChannelConfig")
     public static let topicMismatch = Self("TopicMismatch")
-    /// Not APNs' word: a status that names no reason came without one.
+    /// Not APNs' own: for a status without a reason whose meaning is not known.
     public static let unstated = Self("Unstated")
 
-    /// The reason a status stands for, where the body gives none.
+    /// The reason that a status stands for, where the body gives none.
     init(status: Int) {
         self =
             switch status {

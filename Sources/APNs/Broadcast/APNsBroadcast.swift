@@ -1,12 +1,12 @@
 import HTTP2Client
 
-/// One update or end of a Live Activity, and the channels it goes to. APNs hands it to every device that subscribed.
+/// One update or end of a Live Activity, and its channels. APNs delivers it to every subscribed device.
 ///
 /// Source: Apple, "Sending broadcast push notification requests to APNs".
 public struct APNsBroadcast: Sendable, Hashable {
     public let bundleID: String
     public let priority: APNsPriority
-    /// Unix seconds until which APNs keeps it; 0, which a channel that stores nothing asks for, hands it on once.
+    /// Unix seconds until which APNs stores it; 0, which a channel that stores nothing requires, makes one attempt.
     public let expiration: Int64
     public let payload: [UInt8]
     public let channels: [APNsChannelID]
@@ -37,7 +37,7 @@ public struct APNsBroadcast: Sendable, Hashable {
         self.channels = channels
     }
 
-    /// It stands in a path as it is.
+    /// It is put into a path unescaped.
     static func isBundleID(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
@@ -49,11 +49,11 @@ public struct APNsBroadcast: Sendable, Hashable {
     }
 }
 
-/// What APNs calls a broadcast channel: Base64 that stands in a header.
+/// APNs' id of a broadcast channel: Base64, in a header.
 public struct APNsChannelID: Sendable, Hashable, CustomStringConvertible {
     public let text: String
 
-    /// Apple names no length. What is longer is none.
+    /// Apple names no maximum. A longer text is not an id.
     public static let bytesMax = 255
 
     public var description: String { text }

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// The bodies that APNs' management of channels answers with.
+/// The response bodies of APNs' channel management.
 package enum APNsChannelAnswer {
-    /// Of one channel.
+    /// Reads the response about one channel.
     package static func storage(_ body: ArraySlice<UInt8>) throws(APNsChannelError) -> APNsChannel.Storage {
         let channel: Channel = try read(body)
         guard let storage = APNsChannel.Storage(rawValue: channel.storage) else {
@@ -11,7 +11,7 @@ package enum APNsChannelAnswer {
         return storage
     }
 
-    /// Of all channels of an app, without those whose id is none.
+    /// Reads the ids of all channels of an app, without malformed ones.
     package static func ids(_ body: ArraySlice<UInt8>) throws(APNsChannelError) -> [APNsChannelID] {
         let list: List = try read(body)
         return list.channels.compactMap { try? APNsChannelID($0) }

@@ -2,9 +2,9 @@ public import HTTP2Client
 public import Logging
 public import NIOCore
 
-/// Makes, shows, lists and deletes the broadcast channels of one app.
+/// Creates, reads, lists and deletes the broadcast channels of one app.
 ///
-/// They are kept by APNs, apart for production and sandbox, 10,000 of an app in each.
+/// APNs stores them, separately for production and sandbox, up to 10,000 for an app in each.
 /// Source: Apple, "Sending channel management requests to APNs".
 public final class APNsChannels: Sendable {
     private let pool: HTTP2Pool
@@ -29,7 +29,7 @@ public final class APNsChannels: Sendable {
             eventLoopGroup: eventLoopGroup, logger: logger)
     }
 
-    /// Makes a channel. What it stores cannot be changed afterwards.
+    /// Creates a channel. Its storage policy cannot be changed afterwards.
     public func create(
         _ storage: APNsChannel.Storage, deadline: Duration = .seconds(30)
     ) async throws(APNsChannelError) -> APNsChannel {
@@ -41,7 +41,7 @@ public final class APNsChannels: Sendable {
         return APNsChannel(id: id, storage: storage)
     }
 
-    /// Shows a channel.
+    /// Reads a channel.
     public func channel(
         _ id: APNsChannelID, deadline: Duration = .seconds(30)
     ) async throws(APNsChannelError) -> APNsChannel {
@@ -49,7 +49,7 @@ public final class APNsChannels: Sendable {
         return APNsChannel(id: id, storage: try APNsChannelAnswer.storage(response.body))
     }
 
-    /// Deletes a channel. Who had subscribed is told nothing more.
+    /// Deletes a channel. Its subscribers get nothing more.
     public func delete(_ id: APNsChannelID, deadline: Duration = .seconds(30)) async throws(APNsChannelError) {
         _ = try await ask("DELETE", "channels", id, deadline)
     }
@@ -75,7 +75,7 @@ public final class APNsChannels: Sendable {
         do throws(APNsChannelError) {
             return try await attempt(batch, deadline)
         } catch .rejected(let rejection) where rejection.reason == .expiredProviderToken {
-            // The judge of the connection has replaced the token and retired the connections that saw the old one.
+            // The verdict on the connection has replaced the token and retired the connections that used the old one.
             return try await attempt(batch, lapsesAt - .now)
         }
     }
@@ -93,12 +93,12 @@ public final class APNsChannels: Sendable {
     }
 }
 
-/// A broadcast channel as APNs keeps it.
+/// A broadcast channel as APNs stores it.
 public struct APNsChannel: Sendable, Hashable {
     public let id: APNsChannelID
     public let storage: Storage
 
-    /// What a channel keeps for devices that cannot be reached. Source: Apple, `message-storage-policy`.
+    /// What a channel stores for devices that cannot be reached. Source: Apple, `message-storage-policy`.
     public enum Storage: Int, Sendable, Hashable, CaseIterable {
         case nothing = 0
         /// The latest message, for eight hours at most.
@@ -111,9 +111,9 @@ public struct APNsChannel: Sendable, Hashable {
     }
 }
 
-/// Why there is no channel to show.
+/// Why the operation failed.
 public enum APNsChannelError: Error, Sendable, CustomStringConvertible {
-    /// APNs answered, and did not do it.
+    /// APNs answered, and refused.
     case rejected(APNsRejection)
     /// APNs certainly did not process it.
     case unprocessed(HTTP2Fault)

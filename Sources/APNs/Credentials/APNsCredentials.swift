@@ -1,6 +1,6 @@
-/// How a client proves to APNs who it is: with a signing key or with a certificate.
+/// How a client authenticates to APNs: with a signing key or with a certificate.
 ///
-/// A value that several clients share also shares the signed token, as APNs asks: one token for each team and key.
+/// Clients that share a value also share the signed token, as APNs requires: one token for each team and key.
 public struct APNsCredentials: Sendable {
     enum Kind: Sendable {
         case token(ProviderToken)
@@ -55,26 +55,26 @@ public struct APNsCredentialsError: Error, Sendable, Hashable, CustomStringConve
 
         /// The p8 text is not PEM, not PKCS#8, or not a P-256 key.
         public static let key = Code(number: 1)
-        /// The key id or the team id is empty or holds other than letters and digits.
+        /// The key id or the team id is empty or contains characters other than letters and digits.
         public static let identifier = Code(number: 2)
         /// The bytes are not PKCS#12, or use an encryption that is not supported.
         public static let p12 = Code(number: 3)
         public static let passphrase = Code(number: 4)
-        /// The file holds no certificate, or no private key.
+        /// The file contains no certificate, or no private key.
         public static let incomplete = Code(number: 5)
         /// The private key belongs to none of the certificates.
         public static let keyMismatch = Code(number: 6)
         public static let expired = Code(number: 7)
         public static let notYetValid = Code(number: 8)
         public static let trustRoots = Code(number: 9)
-        /// TLS would not take the certificate and key.
+        /// TLS did not accept the certificate and key.
         public static let tls = Code(number: 10)
         /// Signing failed.
         public static let signing = Code(number: 11)
     }
 
     public let code: Code
-    /// For people; holds no secret.
+    /// A human-readable reason; contains no secret.
     public let reason: String
 
     public var description: String { reason }

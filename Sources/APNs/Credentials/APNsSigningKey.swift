@@ -33,7 +33,7 @@ struct APNsSigningKey: Sendable {
         }
     }
 
-    /// They go into JSON as they are. Source: Apple, "Establishing a token-based connection to APNs", both have ten
+    /// They are put into JSON unescaped. Source: Apple, "Establishing a token-based connection to APNs", both have ten
     /// characters.
     private static func check(_ identifier: String, _ name: String) throws(APNsCredentialsError) {
         let isPlain = identifier.utf8.allSatisfy { byte in

@@ -14,7 +14,7 @@ enum PKCS12 {
         }
     }
 
-    /// Looks into the file first: `NIOSSLPKCS12Bundle` stops the process when a file opens well and holds no key, or no
+    /// Inspects the file first: `NIOSSLPKCS12Bundle` stops the process when a file opens and contains no key, or no
     /// certificate for its key. See APNsCertificateTests, "a key that belongs to another certificate is refused", and
     /// docs/decisions/0025-p12-files-are-looked-into-before-they-are-opened.md.
     private static func check(_ bytes: [UInt8], _ passphrase: String) throws(APNsCredentialsError) {
@@ -50,7 +50,7 @@ enum PKCS12 {
         sk_X509_free(certificates)
     }
 
-    /// What went wrong last. The passphrase is checked before all else, by the file's own MAC.
+    /// The last error. The passphrase is checked first, by the file's own MAC.
     private static func failure() -> APNsCredentialsError {
         let code = ERR_peek_error()
         let reason = ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"

@@ -13,7 +13,7 @@ final class ProviderToken: Sendable {
 
     init(sign: @escaping @Sendable (Int64) throws -> [UInt8]) { self.sign = sign }
 
-    /// Tells the token in use from one that replaced it after APNs called it expired.
+    /// Distinguishes the present token from one that was replaced after APNs reported it expired.
     var generation: Int { held.withLock { $0.schedule.generation } }
 
     func header(at now: Int64) throws -> HTTP2Header {
@@ -27,7 +27,7 @@ final class ProviderToken: Sendable {
         }
     }
 
-    /// Replaces a token of `generation` that APNs called expired; false if that has already been done.
+    /// Replaces a token of `generation` that APNs reported expired; false if that has already been done.
     func expire(_ generation: Int, at now: Int64) -> Bool {
         held.withLock { held in
             guard held.schedule.expire(generation, at: now) else { return false }

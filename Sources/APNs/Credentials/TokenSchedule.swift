@@ -1,4 +1,4 @@
-/// When a provider token is signed anew, and which time it bears. Times in Unix seconds.
+/// Decides when a provider token is signed anew, and its time of issue. Times in Unix seconds.
 ///
 /// The time of issue lies on a grid that all nodes share, so that nodes behind one address present tokens of the same
 /// age. APNs refuses a token older than an hour, and a change within 20 minutes on one connection.
@@ -6,13 +6,13 @@
 struct TokenSchedule: Equatable {
     /// Distance between two grid points.
     static let grid: Int64 = 30 * 60
-    /// How far behind the clock a grid point is taken up, so that a clock that is fast signs nothing in the future.
+    /// How far behind the clock a grid point is used, so that a fast clock signs nothing in the future.
     static let lag: Int64 = 2 * 60
     /// The least time between two tokens.
     static let ageMin: Int64 = 20 * 60
 
     private(set) var issuedAt: Int64?
-    /// Counts the tokens that APNs called expired and that were replaced.
+    /// Counts the tokens that APNs reported expired and that were replaced.
     private(set) var generation = 0
 
     /// Moves to a new time of issue if one is due; true if a token must be signed.
@@ -28,8 +28,8 @@ struct TokenSchedule: Equatable {
         return true
     }
 
-    /// APNs called a token of `generation` expired. Only the first of many to say so causes a new one, issued now:
-    /// the grid point may be the very time that was refused.
+    /// APNs reported a token of `generation` expired. Only the first of many reports causes a new one, issued now: the
+    /// grid point may be the very time that was refused.
     mutating func expire(_ generation: Int, at now: Int64) -> Bool {
         guard generation == self.generation else { return false }
         self.generation += 1

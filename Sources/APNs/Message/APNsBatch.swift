@@ -13,11 +13,11 @@ public struct APNsBatch: Sendable {
 
 /// One device of a batch.
 public struct APNsDevice: Sendable, Hashable {
-    /// How long a token may be. Apple warns that the length varies; today 32, for Live Activities up to 100.
+    /// The length of a token. Apple warns that it varies; today 32, for Live Activities up to 100.
     public static let tokenBytes = 1...100
 
     public let token: [UInt8]
-    /// Sent as `apns-id`; nil lets APNs make one.
+    /// Sent as `apns-id`; nil lets APNs create one.
     public let id: APNsID?
     /// Replaces the payload of the message.
     public let payload: APNsPayload?
@@ -32,8 +32,8 @@ public struct APNsDevice: Sendable, Hashable {
 }
 
 extension APNsBatch {
-    /// The batch as requests. What repeats may be indexed by the header compressor, what differs must not be, or it
-    /// would push the rest out of the table. Source: Apple, "Sending notification requests to APNs", HPACK.
+    /// The batch as requests. Repeated headers may be indexed by the header compressor, differing ones must not be, or
+    /// they would evict the rest from the table. Source: Apple, "Sending notification requests to APNs", HPACK.
     var requests: HTTP2Batch {
         let isPersonal = devices.contains { $0.payload != nil }
         var batch = HTTP2Batch(

@@ -1,4 +1,4 @@
-/// The id of one notification on its way to one device: a UUID, as 128 bits.
+/// The id of one notification to one device: a UUID, as 128 bits.
 public struct APNsID: Sendable, Hashable, CustomStringConvertible {
     public let high: UInt64
     public let low: UInt64

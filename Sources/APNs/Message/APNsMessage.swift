@@ -1,4 +1,4 @@
-/// What is the same for all devices a push goes to. One that exists is one APNs has no formal reason to refuse.
+/// The part of a push that is the same for all devices. A value has been validated against APNs' formal rules.
 public struct APNsMessage: Sendable, Hashable {
     public let topic: String
     public let pushType: APNsPushType
@@ -14,7 +14,7 @@ public struct APNsMessage: Sendable, Hashable {
     /// - Parameters:
     ///   - topic: the bundle id, or the whole topic: the suffix the push type asks for is added where it lacks. For
     ///     `mdm` the UID of the MDM certificate.
-    ///   - priority: nil for the usual one of the push type.
+    ///   - priority: nil for the default of the push type.
     ///   - expiration: Unix seconds; 0 for one attempt, nil for APNs' own policy of at most 30 days.
     ///   - payload: JSON, sent as it is.
     public init(
@@ -34,7 +34,7 @@ public struct APNsMessage: Sendable, Hashable {
         self.payload = try APNsPayload(payload, for: pushType)
     }
 
-    /// A header value may hold no control bytes and no space at its ends. Source: RFC 9110 §5.5.
+    /// A header value must not contain control bytes, nor spaces at its ends. Source: RFC 9110 §5.5.
     private static func check(collapseID: String) throws(APNsMessageError) {
         let bytes = collapseID.utf8
         guard bytes.count <= collapseIDBytesMax else { throw .collapseIDTooLong(bytes: bytes.count) }
@@ -56,7 +56,7 @@ public struct APNsPayload: Sendable, Hashable {
     }
 }
 
-/// Why something cannot be sent, found before it is.
+/// Why something cannot be sent, detected beforehand.
 public enum APNsMessageError: Error, Sendable, Hashable, CustomStringConvertible {
     case topic(String)
     case topicNotForMDM(String)

@@ -1,4 +1,4 @@
-/// What a push is for. Decides the topic's suffix, the priorities APNs takes and how large a payload may be.
+/// The purpose of a push. It decides the topic's suffix, the accepted priorities and the size limit of a payload.
 ///
 /// Source: Apple, "Sending notification requests to APNs", `apns-push-type`; widgets and controls from WidgetKit.
 public enum APNsPushType: String, Sendable, Hashable, CaseIterable {
@@ -14,7 +14,7 @@ public enum APNsPushType: String, Sendable, Hashable, CaseIterable {
     case widgets
     case controls
 
-    /// What the topic bears behind the bundle id.
+    /// The suffix of the topic after the bundle id.
     public var topicSuffix: String {
         switch self {
         case .alert, .background, .mdm: ""
@@ -29,7 +29,7 @@ public enum APNsPushType: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The priorities APNs takes, the usual one first.
+    /// The accepted priorities, the default first.
     public var priorities: [APNsPriority] {
         switch self {
         case .background: [.considerate]
@@ -47,8 +47,8 @@ public enum APNsPushType: String, Sendable, Hashable, CaseIterable {
 public enum APNsPriority: Int, Sendable, Hashable, CaseIterable {
     /// At once.
     case immediate = 10
-    /// With regard to the device's power.
+    /// Considering the device's power.
     case considerate = 5
-    /// Power before all else; never wakes the device.
+    /// Prioritizes power; never wakes the device.
     case low = 1
 }

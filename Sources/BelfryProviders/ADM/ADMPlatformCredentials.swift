@@ -2,11 +2,11 @@ import ADM
 package import BelfryCore
 import Outbound
 
-/// What an Amazon platform needs to send: the app's security profile.
+/// The credentials of an Amazon platform: the app's security profile.
 package struct ADMPlatformCredentials: PlatformCredentials {
     let clientID: String
     let clientSecret: String
-    /// `https://host` instead of Amazon's.
+    /// `https://host` in place of Amazon's.
     let endpoint: String?
     /// Certificates in PEM to trust instead of the system's.
     let trustRoots: String?

@@ -1,11 +1,11 @@
 import ADM
 import BelfryCore
 
-// Every answer of ADM and its one consequence. The same table for people: docs/Providers.md.
+// The outcome of every answer of ADM. docs/Providers.md has the same table for operators.
 // Source: Amazon, "Sending a message via Amazon Device Messaging", response codes.
 
 extension Outcome {
-    /// - Parameter sentAt: a device that registered since is alive again.
+    /// - Parameter sentAt: a device that registered since is active.
     init(_ answer: ADMAnswer, sentAt: Instant) {
         switch answer {
         case .accepted(let replacement): self.init(movedTo: replacement, kind: .amazon)

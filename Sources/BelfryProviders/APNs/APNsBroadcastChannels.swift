@@ -1,9 +1,9 @@
 import APNs
 import BelfryCore
 
-/// Looks after broadcast channels at APNs, with the credentials of a platform.
+/// Manages broadcast channels at APNs, with the credentials of a platform.
 ///
-/// A connection serves one request: channels are made by people and back ends, a few a day.
+/// A connection serves one request: channels are created rarely, by operators and back ends.
 struct APNsBroadcastChannels: BroadcastChannels {
     let dependencies: ProviderDependencies
 
@@ -73,7 +73,7 @@ struct APNsBroadcastChannels: BroadcastChannels {
         }
     }
 
-    /// What cannot be an id is that of no channel.
+    /// A malformed id belongs to no channel.
     private static func id(_ text: String) throws(BroadcastChannelError) -> APNsChannelID {
         guard let id = try? APNsChannelID(text) else { throw .unknown }
         return id

@@ -1,4 +1,4 @@
-/// What an operator may set about APNs.
+/// The operator's options for APNs.
 package struct APNsOptions: Sendable {
     /// How many connections one platform may open.
     package var connectionsMax: Int
@@ -6,8 +6,8 @@ package struct APNsOptions: Sendable {
     package var deadline: Duration
     /// Whether payloads carry `receiptId`, which the client SDKs need for analytics.
     package var sendsReceiptID: Bool
-    /// How long a device waits whose message met an error of APNs' own. Source: Apple, "Handling notification responses
-    /// from APNs", 15 minutes.
+    /// How long a device waits whose message met an internal error of APNs. Source: Apple, "Handling notification
+    /// responses from APNs", 15 minutes.
     package var serverErrorWait: Duration
 
     package init(

@@ -7,15 +7,15 @@ extension APNsPlatformCredentials {
         "channels_endpoint",
     ]
 
-    /// From fields as a person enters them: `topic` with `apns_key` (PEM), `key_id` and `team_id`, or with
-    /// `apns_certificate` (a p12 in Base64) and `passphrase`. `endpoint`, `channels_endpoint` and
-    /// `trust_root` (PEM) are for tests.
+    /// Reads entered fields: `topic` with `apns_key` (PEM), `key_id` and `team_id`, or with `apns_certificate` (a p12
+    /// in Base64) and `passphrase`. `endpoint`, `channels_endpoint` and `trust_root` (PEM) are for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
         var values: [String: String] = [:]
         for (field, value) in entered where value != .null {
             guard Self.fields.contains(field) else {
                 throw InvalidInput(
-                    field: field, "is no field of APNs credentials, which are \(Self.fields.joined(separator: ", "))")
+                    field: field, "is not a field of APNs credentials, which are \(Self.fields.joined(separator: ", "))"
+                )
             }
             guard let text = value.stringValue else {
                 throw InvalidInput(field: field, "has to be a string, it is \(value.typeName)")
@@ -32,7 +32,7 @@ extension APNsPlatformCredentials {
         ["endpoint": endpoint, "channels_endpoint": channelsEndpoint].filter { $1 != nil }.keys.sorted()
     }
 
-    /// The fields that make these credentials again.
+    /// The fields that would make these credentials.
     package var entered: [String: JSONValue] {
         var values = ["topic": topic]
         values["endpoint"] = endpoint
@@ -63,7 +63,7 @@ extension APNsPlatformCredentials.Identity {
         case (nil, let p12?):
             for field in ["key_id", "team_id"] { try values.refuse(field, because: "goes with apns_key alone") }
             guard let bytes = Data(base64Encoded: p12) else {
-                throw InvalidInput(field: "apns_certificate", "is no Base64")
+                throw InvalidInput(field: "apns_certificate", "is not Base64")
             }
             self = .certificate(p12: Array(bytes), passphrase: values["passphrase"] ?? "")
         case (nil, nil): throw InvalidInput(field: "apns_key", "or apns_certificate is missing")
@@ -73,7 +73,7 @@ extension APNsPlatformCredentials.Identity {
 }
 
 extension [String: String] {
-    /// Throws `InvalidInput` when a field was entered that would mean nothing.
+    /// Throws `InvalidInput` when a field was entered that has no meaning.
     fileprivate func refuse(_ field: String, because problem: String) throws(InvalidInput) {
         if self[field] != nil { throw InvalidInput(field: field, problem) }
     }

@@ -2,7 +2,7 @@ import APNs
 package import BelfryCore
 import FoundationEssentials
 
-/// What an iOS platform needs to send: who we are, the app's topic, and which APNs. Kept sealed.
+/// The credentials of an iOS platform: key or certificate, the app's topic, and the endpoint. Stored sealed.
 package struct APNsPlatformCredentials: PlatformCredentials {
     package let identity: Identity
     /// The bundle id.
@@ -11,7 +11,7 @@ package struct APNsPlatformCredentials: PlatformCredentials {
     package let endpoint: String?
     /// Certificates in PEM to trust instead of the system's.
     package let trustRootsPEM: String?
-    /// Where broadcast channels are managed, as `endpoint`.
+    /// The endpoint for managing broadcast channels; see `endpoint`.
     package let channelsEndpoint: String?
 
     package enum Identity: Sendable, Hashable, Codable {
@@ -36,7 +36,7 @@ package struct APNsPlatformCredentials: PlatformCredentials {
             throw InvalidInput(field: "topic", "has to be a bundle id, without spaces")
         }
         let credentials = try open(now: now)
-        // A certificate for VoIP alone names the topic with its suffix.
+        // A certificate for VoIP only names the topic with its suffix.
         if let named = credentials.topic, !APNsPushType.allCases.contains(where: { named == topic + $0.topicSuffix }) {
             throw InvalidInput(field: "topic", "is \(topic), the certificate is for \(named)")
         }
@@ -60,7 +60,7 @@ package struct APNsPlatformCredentials: PlatformCredentials {
         }
         guard case .certificate = identity, kind == .apple(.location) else { return }
         throw InvalidInput(
-            field: "apns_certificate", "is no way in for location pushes: APNs takes them with a key alone")
+            field: "apns_certificate", "cannot authenticate location pushes; use a signing key")
     }
 
     package func published() -> [String: String] {

@@ -13,7 +13,7 @@ struct APNsProvider: DrainableProvider {
     private let options: APNsOptions
     private let logger: Logger
 
-    /// What PCF sent where a push has no expiry: the end of 32-bit time. Source: PCF Push API, "expiryTime".
+    /// The expiry that PCF sent for a push without one: the end of 32-bit time. Source: PCF Push API, "expiryTime".
     private static let farFuture: Int64 = 2_147_483_647
 
     init(_ platform: Platform, _ credentials: APNsPlatformCredentials, with dependencies: ProviderDependencies) throws {
@@ -116,7 +116,7 @@ struct APNsProvider: DrainableProvider {
         return APNsBatch(message: message, devices: devices)
     }
 
-    /// A channel that stores nothing takes no expiry, so a push that names none has none.
+    /// A channel that stores nothing takes no expiry, so a push without one gets none.
     private func makeBroadcast(_ push: Push, _ recipients: [Recipient]) throws -> APNsBroadcast {
         let payload = try IOSPayload(push.content, for: use, receiptID: nil, sentAt: clock.now)
         let apple = push.content.apple
@@ -130,7 +130,7 @@ struct APNsProvider: DrainableProvider {
 }
 
 extension APNsAnswer {
-    /// Whether no connection may be the reason.
+    /// Whether a missing connection may be the reason.
     fileprivate var isUnsent: Bool {
         switch self {
         case .unprocessed, .credentialsRefused: true
@@ -170,7 +170,7 @@ extension APNsPriority {
 }
 
 extension AppleTokenUse {
-    /// A push of its type that would show nothing, if there were a device for it.
+    /// A push of its type that would show nothing on a device.
     fileprivate var emptyPush: (type: APNsPushType, payload: String) {
         switch self {
         case .app: (.background, #"{"aps":{"content-available":1}}"#)

@@ -1,14 +1,14 @@
 import APNs
 import BelfryCore
 
-// Every answer of APNs and its one consequence. The same table for people: docs/Providers.md.
+// The outcome of every answer of APNs. docs/Providers.md has the same table for operators.
 // Source: Apple, "Handling notification responses from APNs".
 
 extension Outcome {
     /// - Parameters:
-    ///   - sentAt: since when a channel that APNs does not know is gone, for APNs names no time.
-    ///   - serverErrorWait: how long a message waits that met an error of APNs' own.
-    ///   - fault: why the last connection did not come about, if it did not.
+    ///   - sentAt: the time of death for a channel that APNs does not know, because APNs names none.
+    ///   - serverErrorWait: how long a message waits that met an internal error of APNs.
+    ///   - fault: why the last connection could not be opened, if it could not.
     init(_ answer: APNsAnswer, sentAt: Instant, serverErrorWait: Duration, fault: ConnectionFault? = nil) {
         switch answer {
         case .accepted: self = .accepted
@@ -20,7 +20,7 @@ extension Outcome {
     }
 
     private init(_ rejection: APNsRejection, _ sentAt: Instant, _ serverErrorWait: Duration) {
-        // Any number may stand in the header; the wait is a day at most.
+        // The header may contain any number; the wait is a day at most.
         let retryAfter = rejection.retryAfter.map { Duration.seconds(min(max($0, 0), 86_400)) }
         switch rejection.reason {
         case .unregistered, .expiredToken:
@@ -45,13 +45,13 @@ extension Outcome {
             .expiredProviderToken, .featureNotEnabled, .topicMismatch:
             self = .credentialsRefused("APNs answered \(rejection.status) \(rejection.reason)")
         case .tooManyRequests, .tooManyProviderTokenUpdates: self = .throttled(retryAfter: retryAfter)
-        // Of the connection, which is replaced.
+        // Concerns the connection, which is replaced.
         case .idleTimeout, .shutdown: self = .failed(retryAfter: retryAfter)
         default: self.init(status: rejection.status, retryAfter, serverErrorWait)
         }
     }
 
-    /// Where the status speaks: errors of APNs' own, and reasons that Apple had not named when this was written.
+    /// Decided by the status: internal errors of APNs, and reasons that Apple added later.
     private init(status: Int, _ retryAfter: Duration?, _ serverErrorWait: Duration) {
         switch status {
         case 410: self = .gone(since: nil)

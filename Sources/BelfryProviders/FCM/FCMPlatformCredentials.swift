@@ -2,9 +2,9 @@ package import BelfryCore
 import FCM
 import FoundationEssentials
 
-/// What a platform needs to send through FCM: a service account, and which FCM. Kept sealed.
+/// The credentials of a platform for FCM: a service account, and the endpoint. Stored sealed.
 package struct FCMPlatformCredentials: PlatformCredentials {
-    /// The JSON that the Firebase console hands out.
+    /// The JSON that the Firebase console issues.
     package let serviceAccount: String
     /// `https://host` or `https://host:port`; nil for Google's.
     package let endpoint: String?
@@ -19,7 +19,7 @@ package struct FCMPlatformCredentials: PlatformCredentials {
         self.trustRootsPEM = trustRootsPEM
     }
 
-    /// From `service_account`, the file as a text or as an object. `endpoint` and `trust_root` (PEM) are for tests.
+    /// Reads `service_account`, the file as a text or as an object. `endpoint` and `trust_root` (PEM) are for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
         let fields = try EnteredFields(entered, of: "FCM", known: Self.fields)
         guard let account = try fields.documentIfAny("service_account") else {

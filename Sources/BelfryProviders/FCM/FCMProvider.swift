@@ -54,7 +54,7 @@ struct FCMProvider: DrainableProvider {
         return answers.map { Outcome($0, sentAt: sentAt, fault: fault) }
     }
 
-    /// A token that no device has, and a message that is only checked: FCM looks at the credentials before it does.
+    /// Uses a token that no device has, and a message that is only validated: FCM checks the credentials first.
     func test() async -> CredentialsTest {
         guard let message = try? FCMMessage(data: ["test": "1"], isValidatedOnly: true) else {
             return CredentialsTest(nil)
@@ -70,7 +70,7 @@ struct FCMProvider: DrainableProvider {
 }
 
 extension FCMAnswer {
-    /// Whether no connection may be the reason.
+    /// Whether a missing connection may be the reason.
     fileprivate var isUnsent: Bool {
         switch self {
         case .unprocessed, .credentialsRefused: true

@@ -2,7 +2,7 @@ package import BelfryCore
 import FCM
 import Synchronization
 
-/// The quotas of the projects that are sent for: platforms of the same project share one, and so do nodes.
+/// The quotas of projects: platforms of the same project share one, and so do nodes.
 package final class FCMQuotas: Sendable {
     private struct State {
         var quotas: [String: (quota: FCMQuota, perMinute: Int)] = [:]
@@ -13,7 +13,7 @@ package final class FCMQuotas: Sendable {
 
     package init() {}
 
-    /// From now on this process sends with its part alone.
+    /// Sets this node's share of the limit.
     package func take(_ share: NodeShare) {
         state.withLock { state in
             guard share != state.share else { return }
@@ -22,7 +22,7 @@ package final class FCMQuotas: Sendable {
         }
     }
 
-    /// - Parameter perMinute: what the project has, for all nodes together.
+    /// - Parameter perMinute: the project's limit, for all nodes together.
     func quota(of project: String, perMinute: Int) -> FCMQuota {
         state.withLock { state in
             if let known = state.quotas[project] { return known.quota }

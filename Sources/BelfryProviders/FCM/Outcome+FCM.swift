@@ -1,14 +1,14 @@
 import BelfryCore
 import FCM
 
-// Every answer of FCM and its one consequence. The same table for people: docs/Providers.md.
+// The outcome of every answer of FCM. docs/Providers.md has the same table for operators.
 // Source: Firebase, "Error codes for the HTTP v1 API".
 
 extension Outcome {
     /// - Parameters:
-    ///   - sentAt: when the batch was taken up. FCM gives no time with a dead token: a device that registered since did
-    ///     so with another token.
-    ///   - fault: why the last connection did not come about, if it did not.
+    ///   - sentAt: when sending began. FCM names no time for a dead token: a device that registered since did so with another
+    ///     token.
+    ///   - fault: why the last connection could not be opened, if it could not.
     init(_ answer: FCMAnswer, sentAt: Instant, fault: ConnectionFault? = nil) {
         switch answer {
         case .accepted: self = .accepted
@@ -24,10 +24,10 @@ extension Outcome {
     private init(_ rejection: FCMRejection, _ sentAt: Instant) {
         switch rejection.code {
         case .unregistered: self = .gone(since: sentAt)
-        // FCM says so of a token that is none, and of a message that is wrong: never a reason to prune.
+        // FCM reports this for a malformed token, and for an invalid message: never a reason to deactivate.
         case .invalidArgument: self = .refused(rejection.isAboutToken ? .badToken : .other)
         case .senderIDMismatch: self = .refused(.tokenOfAnotherApplication)
-        // The key with which Firebase speaks to another service is wrong: of this device alone, which is no Android.
+        // Firebase's key for another service is wrong: it concerns only this device, which is not an Android device.
         case .thirdPartyAuthError, .apnsAuthError: self = .refused(.forbidden)
         case .quotaExceeded, .resourceExhausted: self = .throttled(retryAfter: rejection.retryAfter ?? .seconds(60))
         case .unavailable, .internal, .unspecified: self = .failed(retryAfter: rejection.retryAfter)
@@ -37,7 +37,7 @@ extension Outcome {
         }
     }
 
-    /// A code that Google had not named when this was written: its status speaks.
+    /// A code that Google added later: decided by its status.
     private init(status: Int, _ rejection: FCMRejection) {
         switch status {
         case 401, 403, 404: self = .credentialsRefused("FCM answered \(status) \(rejection.code)")

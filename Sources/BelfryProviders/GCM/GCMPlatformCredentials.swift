@@ -2,7 +2,7 @@ package import BelfryCore
 import GCM
 import Outbound
 
-/// What a platform needs to send over `gcm/send`: the server key, and to whom. Kept sealed.
+/// The credentials of a platform for `gcm/send`: the server key, and the endpoint. Stored sealed.
 package struct GCMPlatformCredentials: PlatformCredentials {
     package let key: String
     /// `https://host/path`; nil for FCM's own, which Google shut down.
@@ -16,7 +16,7 @@ package struct GCMPlatformCredentials: PlatformCredentials {
         self.trustRootsPEM = trustRootsPEM
     }
 
-    /// From `gcm_api_key`, and `endpoint`: the whole URL of the gateway. `trust_root` (PEM) is for tests.
+    /// Reads `gcm_api_key`, and `endpoint`: the whole URL of the gateway. `trust_root` (PEM) is for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
         let fields = try EnteredFields(entered, of: "GCM", known: ["gcm_api_key", "endpoint", "trust_root"])
         key = try fields.text("gcm_api_key")

@@ -30,7 +30,7 @@ struct GCMProvider: PostingProvider {
         return answers.map { Outcome($0, kind: kind, sentAt: sentAt) }
     }
 
-    /// A token that no device has, and a message that is only checked.
+    /// Uses a token that no device has, and a message that is only validated.
     func test() async -> CredentialsTest {
         guard let message = try? GCMMessage(data: ["test": "1"], isDryRun: true) else { return CredentialsTest(nil) }
         let answers = await client.send(

@@ -1,13 +1,13 @@
 import BelfryCore
 import GCM
 
-// Every answer of gcm/send and its one consequence. The same table for people: docs/Providers.md.
+// The outcome of every answer of gcm/send. docs/Providers.md has the same table for operators.
 // Source: Firebase, "Firebase Cloud Messaging HTTP protocol" (legacy).
 
 extension Outcome {
     /// - Parameters:
-    ///   - kind: whose tokens it sends to.
-    ///   - sentAt: when the batch was taken up; no time comes with a dead token.
+    ///   - kind: the type of platform that the tokens belong to.
+    ///   - sentAt: when sending began; a dead token comes without a time.
     init(_ answer: GCMAnswer, kind: PlatformKind, sentAt: Instant) {
         switch answer {
         case .accepted(_, let canonical): self.init(movedTo: canonical, kind: kind)

@@ -2,14 +2,14 @@ package import BelfryCore
 import HMS
 import Outbound
 
-/// What a platform needs to send through Huawei's Push Kit: the app's id and secret, or a service account. Kept sealed.
+/// The credentials of a platform for Huawei's Push Kit: the app's id and secret, or a service account. Stored sealed.
 package struct HMSPlatformCredentials: PlatformCredentials {
     /// With `appSecret`, for HMS on Android.
     package let appID: String?
     package let appSecret: String?
-    /// Of the project, where it is to be sent for by v2.
+    /// The project's id, for sending by v2.
     package let projectID: String?
-    /// The JSON that Huawei's API console hands out, for HarmonyOS 5 and later.
+    /// The JSON that Huawei's API console issues, for HarmonyOS 5 and later.
     package let serviceAccount: String?
     /// `https://host` or `https://host:port`; nil for Huawei's.
     package let endpoint: String?
@@ -35,7 +35,7 @@ package struct HMSPlatformCredentials: PlatformCredentials {
         self.trustRootsPEM = trustRootsPEM
     }
 
-    /// From `app_id` and `app_secret`, with `project_id` or without; or from `service_account`, the file as a text or as an
+    /// Reads `app_id` and `app_secret`, with or without `project_id`; or `service_account`, the file as a text or as an
     /// object. `endpoint`, `token_url` and `trust_root` (PEM) are for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
         let fields = try EnteredFields(entered, of: "HMS", known: Self.fields)

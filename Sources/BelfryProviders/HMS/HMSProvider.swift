@@ -26,7 +26,7 @@ struct HMSProvider: PostingProvider {
         return answers.map { Outcome($0) }
     }
 
-    /// A token that no device has, and a message that is only checked, or would be shown on no device.
+    /// Uses a token that no device has, and a message that is only validated, or would be shown on no device.
     func test() async -> CredentialsTest {
         let message =
             isServiceAccount
@@ -39,8 +39,8 @@ struct HMSProvider: PostingProvider {
 }
 
 extension HMSMessage {
-    /// The same flat map as on Android, as one text. HarmonyOS 5 shows what has a title by itself; anything else is for
-    /// the app to show.
+    /// The same flat map as on Android, as one text. HarmonyOS 5 itself shows a push with a title; the app shows any
+    /// other.
     init(_ push: Push, forHarmonyOS isHarmonyOS: Bool, now: Instant) throws {
         let payload = try AndroidPayload(push.content, kind: .huawei, receiptID: push.receiptID, sentAt: now)
         let timeToLive = push.secondsToLive(at: now, max: Self.secondsMax).map { max(1, $0) }
@@ -62,7 +62,7 @@ extension HMSMessage {
 }
 
 extension AndroidPayload {
-    /// Push Kit takes numbers only.
+    /// Push Kit accepts only numbers.
     fileprivate var hmsCollapseKey: Int? {
         collapseKey.flatMap { Int($0) }.flatMap { HMSMessage.collapseKeys.contains($0) ? $0 : nil }
     }

@@ -1,8 +1,8 @@
 import BelfryCore
 import HMS
 
-// Every answer of Push Kit and its one consequence. The same table for people: docs/Providers.md.
-// Source: Huawei, Push Kit REST API, result codes. A result code speaks before the status does.
+// The outcome of every answer of Push Kit. docs/Providers.md has the same table for operators.
+// Source: Huawei, Push Kit REST API, result codes. A result code takes precedence over the status.
 
 extension Outcome {
     init(_ answer: HMSAnswer) {
@@ -16,13 +16,13 @@ extension Outcome {
         }
     }
 
-    /// What Huawei refuses us bars; what it refuses a device, or has no word for, is that device's.
+    /// Errors about our credentials become `credentialsRefused`; every other error concerns the device alone.
     private init(_ cause: HMSCause) {
         switch cause {
         case .noRight, .noPushTypeRight, .noLiveNotificationRight, .appInformation:
             self = .credentialsRefused("HMS answered \(cause)")
         case .country, .platform: self = .refused(.forbidden)
-        // Also said of a token of another app: never a reason to prune.
+        // Also reported for a token of another app: never a reason to deactivate.
         default: self = .refused(.badToken)
         }
     }
@@ -43,7 +43,7 @@ extension Outcome {
         }
     }
 
-    /// No code, or one that Huawei had not named when this was written: the status speaks.
+    /// No code, or one that Huawei added later: decided by the status.
     private init(hmsStatus rejection: HMSRejection) {
         switch rejection.status {
         case 401, 403, 404, 300..<400: self = .credentialsRefused("HMS answered \(rejection.status)")

@@ -3,13 +3,13 @@ import MPNS
 import NIOSSL
 import Outbound
 
-/// What a Windows Phone platform needs to send: nothing, or the certificate of an authenticated web service.
+/// The credentials of a Windows Phone platform: none, or the certificate of an authenticated web service.
 package struct MPNSPlatformCredentials: PlatformCredentials {
     /// A chain in PEM, the leaf first.
     let certificate: String?
     /// In PEM.
     let privateKey: String?
-    /// What channel URIs end in; nil for Microsoft's.
+    /// The suffix of channel hosts; nil for Microsoft's.
     let domain: String?
     /// Certificates in PEM to trust instead of the system's.
     let trustRoots: String?

@@ -1,7 +1,7 @@
 import BelfryCore
 import MPNS
 
-// Every answer of MPNS and its one consequence. The same table for people: docs/Providers.md.
+// The outcome of every answer of MPNS. docs/Providers.md has the same table for operators.
 // Source: Microsoft, "Push Notification Service response codes for Windows Phone".
 
 extension Outcome {
@@ -20,7 +20,7 @@ extension Outcome {
         // The app asked for none of this kind.
         case (200, .suppressed), (200, .dropped): self = .refused(.dropped)
         case (200, _): self = .accepted
-        // Of this channel; devices name their channels, so it says nothing of our certificate.
+        // Concerns this channel; devices name their channels, so it says nothing about our certificate.
         case (401, _): self = .refused(.forbidden)
         case (403, _): self = .credentialsRefused("MPNS refuses the certificate")
         case (404, _): self = verdict.subscription == .expired ? .gone(since: sentAt) : .refused(.badToken)

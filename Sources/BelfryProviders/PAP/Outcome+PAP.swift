@@ -1,15 +1,15 @@
 import BelfryCore
 import PAP
 
-// Every answer of a push gateway and its one consequence. The same table for people: docs/Providers.md.
+// The outcome of every answer of a push gateway. docs/Providers.md has the same table for operators.
 // Source: WAP-247 PAP §9.13; BlackBerry, "Push Service SDK", response codes.
 
 extension Outcome {
-    /// - Parameter sentAt: a device that registered since is alive again.
+    /// - Parameter sentAt: a device that registered since is active.
     init(_ answer: PAPAnswer, sentAt: Instant) {
         switch answer {
         case .result(let code, _): self.init(papCode: code, sentAt: sentAt)
-        // Not the gateway's language; it may have been taken.
+        // Not an answer of the protocol; the message may have been accepted.
         case .rejected(200, _): self = .unanswered
         case .rejected(401, _), .rejected(403, _):
             self = .credentialsRefused("the push gateway refuses the application's password")
@@ -21,9 +21,9 @@ extension Outcome {
 
     private init(papCode: Int, sentAt: Instant) {
         switch papCode {
-        // 1500: taken, and the daily quota is used up by it.
+        // 1500: accepted, and the daily quota is now used up.
         case 1_000, 1_001, 1_500: self = .accepted
-        // The push id is known: an attempt of before has arrived after all.
+        // The push id is known: an earlier attempt arrived after all.
         case 2_007: self = .accepted
         case 2_001: self = .refused(.badToken)
         case 2_002, 4_502, 22_002: self = .gone(since: sentAt)
@@ -35,7 +35,7 @@ extension Outcome {
         }
     }
 
-    /// Quotas begin anew at midnight UTC.
+    /// Quotas are reset at midnight UTC.
     private static func untilTomorrow(_ now: Instant) -> Duration {
         let day: Int64 = 86_400_000
         return .milliseconds(day - now.milliseconds % day)

@@ -2,13 +2,13 @@ package import BelfryCore
 import Outbound
 import PAP
 
-/// What a BlackBerry platform needs to send: the app's id and password, and its gateway.
+/// The credentials of a BlackBerry platform: the app's id and password, and its gateway.
 package struct PAPPlatformCredentials: PlatformCredentials {
     let applicationID: String
     let password: String
-    /// The content provider's id, which names a public gateway.
+    /// The content provider's id, which selects a public gateway.
     let contentProvider: String?
-    /// A gateway of one's own.
+    /// A private gateway.
     let url: String?
     /// Certificates in PEM to trust instead of the system's.
     let trustRoots: String?
@@ -43,7 +43,7 @@ package struct PAPPlatformCredentials: PlatformCredentials {
         try PAPProvider(self, mode: platform.mode, with: dependencies)
     }
 
-    /// The gateway for trials serves platforms in development.
+    /// Platforms in development use the gateway for evaluation.
     func gateway(_ mode: Platform.Mode) throws(InvalidInput) -> String {
         switch (contentProvider, url) {
         case (nil, let url?): return url

@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// The recipients of a batch whose tokens are addresses, and where they stand in it.
+/// The recipients of a batch whose tokens are addresses, and their positions in it.
 struct Addressed<Address> {
     let addresses: [Address]
     private let places: [Int]
@@ -19,7 +19,7 @@ struct Addressed<Address> {
         count = recipients.count
     }
 
-    /// One for each recipient; a token that is no address is a bad one.
+    /// One outcome for each recipient; a token that is not an address is a bad one.
     func outcomes(_ outcomes: [Outcome]) -> [Outcome] {
         var all = Array(repeating: Outcome.refused(.badToken), count: count)
         for (place, outcome) in zip(places, outcomes) { all[place] = outcome }
@@ -28,12 +28,12 @@ struct Addressed<Address> {
 }
 
 extension Recipient {
-    /// The token of a provider whose tokens are text.
+    /// The token as text.
     var text: String { String(decoding: token.bytes, as: UTF8.self) }
 }
 
 extension Push {
-    /// Whole seconds until it ends; nil when it has no end of its own.
+    /// Whole seconds until it expires; nil without an expiry.
     func lifetime(at now: Instant) -> Int? {
         expiresAt.map { Int(max(($0 - now).milliseconds, 0) / 1_000) }
     }

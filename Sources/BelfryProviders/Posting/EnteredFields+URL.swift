@@ -12,14 +12,14 @@ extension EnteredFields {
         else {
             throw InvalidInput(
                 field: field,
-                "is no URL that begins with \(schemes.sorted().map { "\($0)://" }.joined(separator: " or "))")
+                "is not a URL that begins with \(schemes.sorted().map { "\($0)://" }.joined(separator: " or "))")
         }
         return text
     }
 }
 
 extension Outbound {
-    /// The same with words for a person.
+    /// The same with a human-readable reason.
     static func checkedTLS(
         trustRoots: String?, certificate: String? = nil, key: String? = nil
     ) throws(InvalidInput) -> TLSConfiguration? {

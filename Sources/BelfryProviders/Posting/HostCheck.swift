@@ -2,12 +2,12 @@ import BelfryCore
 import NIOSSL
 import Outbound
 
-/// Connects to the hosts that devices name, just as a push does.
+/// Connects to the hosts that devices name, exactly as a push does.
 struct HostCheck: Sendable {
     let outbound: Outbound
     let tls: TLSConfiguration?
 
-    /// For one host.
+    /// The deadline for one host.
     private static let deadline = Duration.seconds(5)
     private static let hostsMax = 3
 
@@ -15,7 +15,7 @@ struct HostCheck: Sendable {
     ///
     /// - Parameters:
     ///   - origins: `https://host` or `https://host:port`, of some devices.
-    ///   - unasked: for when there is none.
+    ///   - unasked: the verdict when there are none.
     func test(_ origins: [String], reached: CredentialsTest, unasked: CredentialsTest) async -> CredentialsTest {
         var faults: [String] = []
         for origin in Set(origins).sorted().prefix(Self.hostsMax) {

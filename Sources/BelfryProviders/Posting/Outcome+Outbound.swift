@@ -11,7 +11,7 @@ extension Outcome {
         }
     }
 
-    /// Nothing was sent to a host that an operator or a provider names: what is wrong with it, a person must mend.
+    /// Nothing was sent to a host that an operator or a provider names: an operator must correct it.
     init(unprocessed fault: OutboundFault, byHostOf name: String) {
         switch fault.code {
         case .addressRefused:
@@ -32,16 +32,16 @@ extension Outcome {
         }
     }
 
-    /// Accepted, perhaps with another token to use from now on; one that no device could register does not count.
+    /// Accepted, perhaps with another token for later pushes; a token that no device could register is ignored.
     init(movedTo token: String?, kind: PlatformKind) {
         let token = token.flatMap { try? DeviceToken($0, for: kind) }
         self = token.map { .moved(to: $0) } ?? .accepted
     }
 
-    /// A wait that a stranger may have asked for, an hour at most: a batch waits for the longest.
+    /// A wait that a third party may have chosen, an hour at most: a batch waits for the longest.
     static func wait(_ asked: Duration?) -> Duration? { asked.map { min($0, .seconds(3_600)) } }
 
-    /// An answer that no table names: its status speaks.
+    /// An answer that no table lists: decided by its status.
     init(unlisted status: Int, retryAfter: Duration?) {
         switch status {
         case 408, 500...: self = .failed(retryAfter: retryAfter)
@@ -53,7 +53,7 @@ extension Outcome {
 }
 
 extension CredentialsTest {
-    /// From a request for an access token, which reaches no device.
+    /// The outcome of a request for an access token, which reaches no device.
     init(_ authorize: () async throws(AccessTokenError) -> Void) async {
         do {
             try await authorize()

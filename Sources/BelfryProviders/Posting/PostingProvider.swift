@@ -2,11 +2,11 @@ import BelfryCore
 import Logging
 import Synchronization
 
-/// A provider that is posted to over the shared HTTP client, so that it has no connections of its own to look after.
+/// A provider that uses the shared HTTP client, so that it manages no connections of its own.
 protocol PostingProvider: DrainableProvider {
     var inFlight: InFlightDevices { get }
 
-    /// Throws `InvalidInput`, or the error of the client's message, when the push cannot be rendered; nil when it holds
+    /// Throws `InvalidInput`, or the error of the client's message, when the push cannot be rendered; nil when it has
     /// nothing for such a device.
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]?
 }
@@ -31,13 +31,13 @@ extension PostingProvider {
     func shutdown(within deadline: Duration) async {}
 }
 
-/// How many devices a provider is busy with.
+/// The number of devices that a provider is sending to.
 final class InFlightDevices: Sendable {
     let logger: Logger
     private let devicesMax: Int
     private let busy = Mutex(0)
 
-    /// - Parameter devicesMax: some batches: more wait in the database, where an urgent one overtakes them.
+    /// - Parameter devicesMax: a few batches: more wait in the database, where an urgent one overtakes them.
     init(devicesMax: Int = 4 * Batch.devicesMax, logger: Logger) {
         self.devicesMax = devicesMax
         self.logger = logger

@@ -5,10 +5,10 @@ package import NIOCore
 import Outbound
 import Tunnel
 
-/// The routes out of this process: directly, and through each proxy that is configured.
+/// The routes out of this process: direct, and through each configured proxy.
 ///
-/// Each way has its HTTP clients, shared by all platforms; for HTTP/2 by the batch it hands out the tunnel. What
-/// opened the routes closes them.
+/// Each route has its HTTP clients, shared by all platforms; for HTTP/2 it provides a tunnel. The owner that opened the
+/// routes closes them.
 package struct OutboundRoutes: Sendable {
     private struct ProxiedRoute: Sendable {
         let tunnel: Tunnel
@@ -19,7 +19,7 @@ package struct OutboundRoutes: Sendable {
     private let plan: ProxyPlan
     private let watch: ProxyWatch
     private let addresses: AddressGuard
-    /// Of the guarded client.
+    /// The policy of the guarded client.
     private let hosts: HostPolicy
     private let direct: HTTPClient
     private let guarded: HTTPClient
@@ -61,24 +61,24 @@ package struct OutboundRoutes: Sendable {
         }
     }
 
-    // MARK: What providers are made with
+    // MARK: Parts for providers
 
     /// For addresses that the provider or the operator names.
     func trusted(for family: ProviderFamily) -> Outbound { Outbound(http(for: family)) }
 
-    /// Of all families that go the same way it is the same.
+    /// The same for all families that use the same route.
     func http(for family: ProviderFamily) -> HTTPClient { proxiedRoute(family)?.client ?? direct }
 
-    /// For addresses that devices and tenants name: speaks to public ones only, and to those that the operator allows. Through
-    /// a proxy it can judge names alone.
+    /// For addresses that devices and tenants name: connects only to public ones, and to those that the operator
+    /// allows. Through a proxy it can check only names.
     func guarded(for family: ProviderFamily) -> Outbound {
         proxiedRoute(family).map { Outbound($0.client, judgingNamesBy: addresses) } ?? Outbound(guarded, hostsBy: hosts)
     }
 
-    /// nil for those that are reached directly.
+    /// nil for families that are reached directly.
     func tunnel(for family: ProviderFamily) -> Tunnel? { proxiedRoute(family)?.tunnel }
 
-    /// Why a provider could not be reached, if its proxy let nothing through since then.
+    /// Why a provider could not be reached, if its proxy has failed since then.
     func trouble(of families: [ProviderFamily], since: Instant) -> String? {
         families.lazy.compactMap { plan[$0] }.compactMap { watch.trouble(with: $0, since: since)?.reason }.first
     }
@@ -94,7 +94,7 @@ package struct OutboundRoutes: Sendable {
         return configuration
     }
 
-    /// It speaks to many hosts, some of them slow.
+    /// It connects to many hosts, some of them slow.
     private static func guardedConfiguration(_ options: ProviderOptions) -> HTTPClient.Configuration {
         var configuration = configuration
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = options.posting.width
@@ -102,8 +102,8 @@ package struct OutboundRoutes: Sendable {
         return configuration
     }
 
-    /// The relay speaks to the proxy: the client itself knows no password for SOCKS, and calls some failures of a proxy by the
-    /// same names as failures behind it.
+    /// The relay speaks to the proxy: the client itself supports no password for SOCKS, and reports some failures of a
+    /// proxy under the same names as failures behind it.
     private static func proxiedConfiguration(_ options: ProviderOptions, _ relay: Relay) -> HTTPClient.Configuration {
         var configuration = configuration
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = options.posting.width

@@ -1,12 +1,12 @@
 import BelfryCore
 
-/// The providers, by the names under which an operator says through which proxy each is reached.
+/// The families of providers, by the names in the operator's proxy settings.
 package enum ProviderFamily: String, Sendable, Hashable, CaseIterable {
     case apns, fcm, gcm, hms, webpush, wns, mpns, adm, pap, webhook
 }
 
 extension PlatformKind {
-    /// Who may deliver to platforms of this kind.
+    /// The providers that may deliver to platforms of this type.
     var families: [ProviderFamily] {
         switch self {
         case .apple: [.apns]

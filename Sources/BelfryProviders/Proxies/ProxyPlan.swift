@@ -1,13 +1,13 @@
 package import Tunnel
 
-/// Through which proxy each family of providers is reached.
+/// The proxy of each family of providers.
 package struct ProxyPlan: Sendable, Hashable {
     package enum Way: Sendable, Hashable {
         case direct
         case through(Proxy)
     }
 
-    /// For families that have no way of their own.
+    /// For families without a route of their own.
     package var standard: Way
     package var own: [ProviderFamily: Way]
 
@@ -23,7 +23,7 @@ package struct ProxyPlan: Sendable, Hashable {
         }
     }
 
-    /// Each proxy that is used, with the platforms that use it.
+    /// Each proxy, with the families that use it.
     package var users: [Proxy: [ProviderFamily]] {
         let used = ProviderFamily.allCases.compactMap { family in self[family].map { (family, $0) } }
         return Dictionary(grouping: used, by: \.1).mapValues { $0.map(\.0) }

@@ -3,14 +3,14 @@ import Logging
 import Synchronization
 import Tunnel
 
-/// Tells people of proxies that let nothing through, and not too often.
+/// Logs proxy failures, at a limited rate.
 ///
-/// Such a proxy is trouble of the operator's, not of a platform: no platform is parked for it, and what was to be sent is tried
-/// again with a growing wait.
+/// Such a failure is the operator's, not a platform's: no platform is parked because of it, and work is retried with a
+/// growing wait.
 final class ProxyWatch: Sendable {
     private struct Troubles {
         var last: (error: TunnelError, at: Instant)?
-        /// When each kind was last told.
+        /// When each kind was last logged.
         var toldAt: [TunnelError.Code: Instant] = [:]
     }
 
@@ -18,7 +18,7 @@ final class ProxyWatch: Sendable {
     private let logger: Logger
     private let troubles = Mutex<[Proxy: Troubles]>([:])
 
-    /// The same trouble with the same proxy is told once in this time.
+    /// The same failure of the same proxy is logged once in this time.
     static let pause = Duration.seconds(60)
 
     init(clock: any WallClock, logger: Logger) {
@@ -30,7 +30,7 @@ final class ProxyWatch: Sendable {
         Tunnel(through: proxy) { [self] in note($0, proxy) }
     }
 
-    /// The last trouble with a proxy, if it had any since then.
+    /// The last failure of a proxy, if it had any since then.
     func trouble(with proxy: Proxy, since: Instant) -> TunnelError? {
         troubles.withLock { $0[proxy]?.last.flatMap { $0.at >= since ? $0.error : nil } }
     }
@@ -45,7 +45,7 @@ final class ProxyWatch: Sendable {
             return isNew
         }
         guard isNew else { return }
-        // A wrong password does not heal by itself.
+        // A wrong password does not correct itself.
         logger.log(
             level: error.code == .credentials ? .error : .warning, "a proxy lets nothing through",
             metadata: ["proxy": "\(proxy)", "reason": "\(error.reason)"])

@@ -1,7 +1,7 @@
 import BelfryCore
 import WNS
 
-// Every answer of WNS and its one consequence. The same table for people: docs/Providers.md.
+// The outcome of every answer of WNS. docs/Providers.md has the same table for operators.
 // Source: Microsoft, "Push notification service request and response headers", "Response codes".
 
 extension Outcome {
@@ -21,9 +21,9 @@ extension Outcome {
     private init(_ rejection: WNSRejection, sentAt: Instant) {
         let retryAfter = rejection.retryAfter
         switch rejection.status {
-        // The client has already tried with a new token.
+        // The client has already tried a new token.
         case 401: self = .credentialsRefused("WNS refuses the access token: \(rejection.description ?? "401")")
-        // The channel of another app: devices name their channels, so it says nothing of our credentials.
+        // The channel of another app: devices name their channels, so it says nothing about our credentials.
         case 403: self = .refused(.tokenOfAnotherApplication)
         case 410 where rejection.description?.lowercased().contains("domain blocked") == true:
             self = .credentialsRefused("WNS blocks this app: \(rejection.description ?? "410")")
@@ -40,7 +40,7 @@ extension Outcome {
 }
 
 extension WNSAnswer {
-    /// How long the sender as a whole is to wait, whatever the channel.
+    /// How long the sender as a whole must wait, whatever the channel.
     var senderWait: Duration? {
         guard case .rejected(let rejection) = self, [406, 429].contains(rejection.status) else { return nil }
         return rejection.retryAfter ?? Outcome.standardWait

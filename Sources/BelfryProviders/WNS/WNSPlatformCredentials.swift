@@ -2,12 +2,12 @@ package import BelfryCore
 import Outbound
 import WNS
 
-/// What a Windows platform needs to send: an app of the Store, or one of Entra ID.
+/// The credentials of a Windows platform: an app of the Store, or one of Entra ID.
 package struct WNSPlatformCredentials: PlatformCredentials {
     let identity: Identity
     /// The token service; nil for Microsoft's.
     let tokenURL: String?
-    /// What channel URIs end in; nil for Microsoft's.
+    /// The suffix of channel hosts; nil for Microsoft's.
     let domain: String?
     /// Certificates in PEM to trust instead of the system's.
     let trustRoots: String?
@@ -21,8 +21,8 @@ package struct WNSPlatformCredentials: PlatformCredentials {
         "package_sid", "tenant_id", "client_id", "client_secret", "token_url", "domain", "trust_root",
     ]
 
-    /// `client_secret` with `package_sid`, or with `tenant_id` and `client_id`. `token_url`, `domain` and `trust_root` are
-    /// for tests.
+    /// Reads `client_secret` with `package_sid`, or with `tenant_id` and `client_id`. `token_url`, `domain` and
+    /// `trust_root` are for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
         let fields = try EnteredFields(entered, of: "WNS", known: Self.fields)
         let secret = try fields.text("client_secret")

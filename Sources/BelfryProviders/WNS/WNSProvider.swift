@@ -41,7 +41,8 @@ struct WNSProvider: PostingProvider {
         await CredentialsTest { () async throws(AccessTokenError) in try await client.authorize() }
     }
 
-    /// Tokens come from another host than the one that messages go to. Without a device the token is all there is to ask for.
+    /// Tokens come from another host than the one that messages are sent to. Without a device only the token can be
+    /// requested.
     func testConnection(to devices: [DeviceToken]) async -> CredentialsTest? {
         let channels = devices.compactMap { try? WNSChannel(String(decoding: $0.bytes, as: UTF8.self), domain: domain) }
         guard !channels.isEmpty, case .works = await test() else { return nil }
@@ -50,7 +51,8 @@ struct WNSProvider: PostingProvider {
 }
 
 extension WNSMessage {
-    /// A toast is never kept for a device that is offline, a tile and a badge always are, as PCF had it. What the app itself
+    /// A toast is never stored for an offline device, a tile and a badge always are, as PCF did. A raw notification is
+    /// stored when the push has an expiry.
     /// reads is kept when the push has an end.
     fileprivate init(_ payload: Windows8Payload, lifetime: Int?, isUrgent: Bool) throws(WNSError) {
         switch payload.kind {

@@ -1,7 +1,7 @@
 import BelfryCore
 import WebPush
 
-// Every answer of a push service and its one consequence. The same table for people: docs/Providers.md.
+// The outcome of every answer of a push service. docs/Providers.md has the same table for operators.
 // Source: RFC 8030, RFC 8292 §4.2; autopush, "Error Codes"; Apple, "Sending web push notifications in web apps and browsers".
 
 extension Outcome {
@@ -18,8 +18,8 @@ extension Outcome {
         }
     }
 
-    /// A browser names its push service, so anybody can have one that answers as they like, or subscribe with a key that is
-    /// not ours. So 401 and 403 harm the one device only; but Apple's word for a bad token can have no other cause than us.
+    /// A browser names its push service, so anyone can run one that answers arbitrarily, or subscribe with another key.
+    /// So 401 and 403 concern only the one device; but Apple's reason for a bad token can only be caused by us.
     private init(_ rejection: WebPushRejection, isApple: Bool, sentAt: Instant) {
         switch (rejection.status, rejection.reason) {
         case (404, _), (410, _): self = .gone(since: sentAt)

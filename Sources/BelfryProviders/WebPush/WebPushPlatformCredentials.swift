@@ -2,7 +2,7 @@ package import BelfryCore
 import Outbound
 import WebPush
 
-/// What a web platform needs to send: the key pair that its subscriptions are bound to, and whom to complain to.
+/// The credentials of a web platform: the key pair that its subscriptions are bound to, and a contact for complaints.
 package struct WebPushPlatformCredentials: PlatformCredentials {
     /// The private key, 32 bytes in Base64 for URLs or PEM.
     let vapidKey: String

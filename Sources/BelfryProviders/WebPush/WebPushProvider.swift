@@ -3,7 +3,7 @@ import FoundationEssentials
 import Outbound
 import WebPush
 
-/// Sends the pushes of one web platform, each to the push service that its browser named.
+/// Sends the pushes of one web platform, each to the push service that the browser named.
 struct WebPushProvider: PostingProvider {
     let inFlight: InFlightDevices
     private let client: WebPushClient
@@ -12,7 +12,7 @@ struct WebPushProvider: PostingProvider {
     private let clock: any WallClock
     private let options: PostingOptions
 
-    /// As long as Android's, where PCF named a figure.
+    /// The same as Android's, for which PCF named a figure.
     private static let lifetime = 2_419_200
 
     init(_ credentials: WebPushPlatformCredentials, with dependencies: ProviderDependencies) throws {
@@ -22,7 +22,7 @@ struct WebPushProvider: PostingProvider {
         vapid = try credentials.identity()
         var configuration = WebPushClient.Configuration()
         configuration.width = options.width
-        // Of a service that hangs, the first requests are waited for and the others are not begun.
+        // If a service hangs, only its first requests are waited for and the others are not begun.
         configuration.requestDeadline = options.deadline / 3
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         let clock = clock
@@ -43,7 +43,8 @@ struct WebPushProvider: PostingProvider {
             zip(batch.addresses, answers).map { Outcome($1, isApple: $0.isApple, sentAt: sentAt) })
     }
 
-    /// The key was read when the provider was made. Each browser has its own push service, which `testConnection` connects to.
+    /// The key was read when the provider was created. Each browser has its own push service, which `testConnection`
+    /// connects to.
     func test() async -> CredentialsTest { .works }
 
     func testConnection(to devices: [DeviceToken]) async -> CredentialsTest? {
@@ -68,7 +69,7 @@ extension Push {
         }
     }
 
-    /// Of a message that was sent twice and still waits, the second replaces the first.
+    /// If a message was sent twice and still waits, the second replaces the first.
     fileprivate var topic: String {
         withUnsafeBytes(of: receiptID.uuid) { Base64URL.encode($0) }
     }

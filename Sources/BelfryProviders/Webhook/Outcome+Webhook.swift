@@ -2,12 +2,12 @@ import BelfryCore
 import Outbound
 import Webhook
 
-// Every answer of a webhook and its one consequence. The same table for people: docs/Providers.md.
+// The outcome of every answer of a webhook. docs/Providers.md has the same table for operators.
 
 extension Outcome {
     /// One outcome for each device of the batch.
     ///
-    /// - Parameter sentAt: a device that registered since is alive again.
+    /// - Parameter sentAt: a device that registered since is active.
     static func table(_ answer: WebhookAnswer, devices: Int, sentAt: Instant) -> [Outcome] {
         if case .verdicts(let verdicts) = answer, verdicts.count == devices {
             return verdicts.map { Outcome($0, sentAt: sentAt) }

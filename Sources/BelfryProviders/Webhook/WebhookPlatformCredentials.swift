@@ -2,7 +2,7 @@ package import BelfryCore
 import Outbound
 import Webhook
 
-/// What a webhook platform needs to send: where to, and the secret that requests are signed with.
+/// The credentials of a webhook platform: its URL, and the secret that signs requests.
 package struct WebhookPlatformCredentials: PlatformCredentials {
     let url: String
     let secret: String

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Outbound
 import Webhook
 
-/// Hands the pushes of one webhook platform, batch by batch, to a service of the operator's own.
+/// Posts the pushes of one webhook platform, batch by batch, to the operator's own service.
 struct WebhookProvider: PostingProvider {
     let inFlight: InFlightDevices
     private let client: WebhookClient
@@ -34,7 +34,7 @@ struct WebhookProvider: PostingProvider {
         return Outcome.table(answer, devices: devices.count, sentAt: sentAt)
     }
 
-    /// A batch without devices.
+    /// Sends a batch without devices.
     func test() async -> CredentialsTest {
         let answer = await client.send(
             WebhookBatch(push: Array(#"{"test":true}"#.utf8), devices: []), within: options.deadline)
@@ -43,7 +43,7 @@ struct WebhookProvider: PostingProvider {
 }
 
 extension Push {
-    /// What a webhook is told of a push.
+    /// The description of a push for a webhook.
     fileprivate var json: JSONValue {
         var members: [String: JSONValue] = [
             "receiptId": .string(receiptID.lowercased), "urgency": .string("\(lane)"),

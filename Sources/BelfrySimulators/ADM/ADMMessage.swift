@@ -1,7 +1,7 @@
 import Crypto
 import FoundationEssentials
 
-/// A message for one device, judged by Amazon's rules. Source: developer.amazon.com, "ADM: send a message".
+/// A message for one device, validated by Amazon's rules. Source: developer.amazon.com, "ADM: send a message".
 struct ADMMessage {
     static let dataBytesMax = 6 * 1024
     static let consolidationKeyMax = 64
@@ -34,7 +34,7 @@ struct ADMMessage {
 
     private var dataBytes: Int { pairs.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
 
-    /// Base64 of the MD5 of `key:value` pairs, sorted by key, with commas between.
+    /// Base64 of the MD5 of `key:value` pairs, sorted by key and separated by commas.
     private var checksum: String {
         let text = pairs.sorted { Array($0.key.utf8).lexicographicallyPrecedes(Array($1.key.utf8)) }
             .map { "\($0.key):\($0.value)" }.joined(separator: ",")

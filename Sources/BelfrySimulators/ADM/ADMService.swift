@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Amazon's half: a token endpoint, and one message for one device.
+/// Amazon's side: a token endpoint, and one message for one device.
 package final class ADMService: SimulatedService {
     package static let habits = HTTPHabits()
 
     private let configuration: ADMConfiguration
-    /// The access tokens that were handed out.
+    /// The access tokens that were issued.
     package let accessTokens = AccessTokens(prefix: "Atc|MQ")
     private let quota: Quota?
     private let requests = Atomic<Int>(0)
@@ -15,7 +15,7 @@ package final class ADMService: SimulatedService {
         self.quota = configuration.messagesPerSecond.map { Quota($0, per: .seconds(1)) }
     }
 
-    /// Not an error: the device is told, and has the registration id that stands in the `body` of the script.
+    /// Not an error: the device is told, and its registration id is the `body` of the script.
     private static let replaced = "Replaced"
 
     private static let statuses = [

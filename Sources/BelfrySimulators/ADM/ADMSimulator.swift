@@ -11,13 +11,13 @@ extension ServiceSimulator where S == ADMService {
     }
 }
 
-/// How a simulated ADM listens and whom it believes.
+/// How a simulated ADM listens and which senders it accepts.
 package struct ADMConfiguration: ServiceConfiguration {
     package var listening = Listening()
     package var credentials = ClientCredentials(
         clientID: "amzn1.application-oa2-client.belfry", clientSecret: "amzn1.oa2-cs.v1.secret")
     package var accessTokenLife = Duration.seconds(3600)
-    /// Messages of the app in a second; nil is without end.
+    /// Messages of the app in a second; nil for no limit.
     package var messagesPerSecond: Int?
 
     package init() {}

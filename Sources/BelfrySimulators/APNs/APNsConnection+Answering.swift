@@ -1,6 +1,6 @@
 import CNghttp2
 
-/// From a whole request to its answer.
+/// From a complete request to its answer.
 extension APNsConnection {
     /// The usual answer; nil is 200. See `Validation` for the order.
     func verdict(on request: Request) -> APNsVerdict? {
@@ -17,12 +17,12 @@ extension APNsConnection {
         return nil
     }
 
-    /// What the script says of single tokens.
+    /// The script's verdict on single tokens.
     func scriptedVerdict(on request: Request) -> APNsVerdict? {
         compiled.verdict(for: request.pointee.token).map { APNsVerdict($0) }
     }
 
-    /// Whether the request is to be answered; its verdict is then known.
+    /// Whether the request is to be answered; its verdict is known then.
     func obeyScript(_ request: Request, on stream: Slot, delay: inout Int64) -> Bool {
         let path = compiled.asksForPath ? request.pointee.path : ""
         var context = ServiceContext(
@@ -50,7 +50,7 @@ extension APNsConnection {
         ledger.keep(kept, for: request.pointee.token, hash: request.pointee.tokenHash)
     }
 
-    /// Answers what was not taken, with the header fields of a script where it states some.
+    /// Sends a refusal, with the header fields of a script if it names some.
     func submit(_ verdict: APNsVerdict, _ fields: UnsafeMutableBufferPointer<nghttp2_nv>, on stream: Slot) {
         guard !verdict.fields.isEmpty else {
             return submit(UnsafeBufferPointer(fields), on: stream, body: Array(verdict.body.utf8))

@@ -13,7 +13,7 @@ extension APNsConnection {
         request.pointee.facts.topic = service.classify(text)
     }
 
-    /// A channel's id stands where a device's token would.
+    /// The path has a channel's id in place of a device's token.
     func readChannel(_ value: UnsafeRawBufferPointer, for request: Request) {
         let isID = ChannelRegistry.isID(String(decoding: value, as: UTF8.self))
         request.pointee.facts.channel = isID && request.pointee.keepToken(value) ? .good : .bad
@@ -50,7 +50,7 @@ struct BroadcastValidation {
         case .known(.liveactivity): break
         case .known, .unknown: return .invalidPushType
         }
-        // 1 is not for broadcasts, and there is no usual one.
+        // 1 is not for broadcasts, and there is no default.
         guard request.priority == .good, request.priorityLevel != 1 else { return .badPriority }
         return request.expiration == .good ? nil : .badExpirationDate
     }
@@ -65,7 +65,7 @@ struct BroadcastValidation {
         return request.topic?.isAllowed == false ? .topicMismatch : nil
     }
 
-    /// - Parameter policy: of the channel; nil when there is none.
+    /// - Parameter policy: the channel's storage policy; nil when there is no such channel.
     func complaint(of request: RequestFacts, toChannelStoring policy: Int?) -> APNsReason? {
         guard let policy else { return .channelNotRegistered }
         if policy == 0, !request.expiresAtOnce { return .badExpirationDate }

@@ -5,7 +5,7 @@ import NIOSSL
 
 /// What nghttp2 reads, turned into the facts of a request.
 extension APNsConnection {
-    /// - Parameter name: in lower case, as nghttp2 insists.
+    /// - Parameter name: in lower case, as nghttp2 guarantees.
     func read(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, for request: Request) {
         if handler.ledger.detail == .payloads { keepHeader(name, value, for: request) }
         switch name.count {
@@ -98,7 +98,7 @@ extension APNsConnection {
     }
 
     private static func pushType(_ value: UnsafeRawBufferPointer) -> RequestFacts.Kind {
-        // The two that nearly every request has need no string.
+        // The two most common values need no string.
         if value.equals("alert") { return .known(.alert) }
         if value.equals("background") { return .known(.background) }
         return PushType(rawValue: String(decoding: value, as: UTF8.self)).map { .known($0) } ?? .unknown
@@ -116,13 +116,13 @@ extension APNsConnection {
 
 // MARK: - Who sent it
 
-/// The provider token a connection last found good, so that the same bytes are believed at a glance.
+/// The provider token that a connection last accepted, so that the same bytes are accepted without another check.
 struct LastToken {
     var bytes: [UInt8] = []
     var issuedAt: Int64 = 0
 }
 
-/// The topic a connection last saw.
+/// The topic that a connection last read.
 struct LastTopic {
     var bytes: [UInt8] = []
     var text = ""

@@ -1,7 +1,8 @@
 import CNghttp2
 import NIOCore
 
-/// One connection of a provider to APNs: the facts of a request while its header fields go by, then validation.
+/// One connection of a provider to APNs: collects the facts of a request while its header fields arrive, then validates
+/// them.
 ///
 /// The fast path copies no more than the token of a request and allocates nothing.
 final class APNsConnection: HTTP2Connection {
@@ -14,7 +15,7 @@ final class APNsConnection: HTTP2Connection {
     var credentials = ConnectionCredentials()
     var lastToken = LastToken()
     var lastTopic = LastTopic()
-    /// The topic of the client certificate, once it has been looked for.
+    /// The topic of the client certificate, once it has been looked up.
     var certificateTopic: String??
     private var allowsAllStreams: Bool
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is kept of one request to APNs, and the verdict on it. Used again for later requests, with its memory.
+/// The facts of one request to APNs, and the verdict on it. Reused for later requests, with its memory.
 struct APNsRequest {
     static let idBytes = 36
 
@@ -19,7 +19,7 @@ struct APNsRequest {
 
     private let tokenStore: UnsafeMutableRawBufferPointer
     private var tokenCount = 0
-    /// Where the `apns-id` of request and answer stands, as text.
+    /// The `apns-id` of request and answer, as text.
     let id: UnsafeMutablePointer<UInt8>
 
     init(tokenBytesMax: Int) {
@@ -37,7 +37,7 @@ struct APNsRequest {
         UnsafeRawBufferPointer(rebasing: tokenStore[..<tokenCount])
     }
 
-    /// The path it was sent to, as far as it is one that APNs has.
+    /// The path it was sent to, as far as APNs has it.
     var path: String {
         switch facts.path {
         case .device: "/3/device/\(Hex.encode(token))"
@@ -46,7 +46,7 @@ struct APNsRequest {
         }
     }
 
-    /// Forgets the request before.
+    /// Clears the previous request.
     mutating func begin() {
         facts = RequestFacts()
         headersSeen = []
@@ -60,7 +60,7 @@ struct APNsRequest {
         isTold = false
     }
 
-    /// Reads a token from hex digits; false when it is none or has a length that tokens do not have.
+    /// Reads a token from hex digits; false when it is malformed or has a length that tokens do not have.
     mutating func readToken(_ digits: UnsafeRawBufferPointer, allowed: ClosedRange<Int>) -> Bool {
         guard digits.count.isMultiple(of: 2), allowed.contains(digits.count / 2) else { return false }
         for index in 0..<digits.count / 2 {
@@ -74,7 +74,7 @@ struct APNsRequest {
         return true
     }
 
-    /// Keeps bytes that stand for a token as they are; false when they are too many.
+    /// Stores the bytes in place of a token; false when they are too many.
     mutating func keepToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count <= tokenStore.count else { return false }
         tokenStore.copyMemory(from: bytes)
@@ -83,7 +83,7 @@ struct APNsRequest {
         return true
     }
 
-    /// Keeps an `apns-id` if it has the canonical form, 8-4-4-4-12 hex digits.
+    /// Stores an `apns-id` if it has the canonical form, 8-4-4-4-12 hex digits.
     mutating func readID(_ value: UnsafeRawBufferPointer) -> Bool {
         guard value.count == Self.idBytes, let start = value.baseAddress else { return false }
         for (index, byte) in value.enumerated() {
@@ -95,7 +95,7 @@ struct APNsRequest {
         return true
     }
 
-    /// Invents an `apns-id` for a request that brought none.
+    /// Makes an `apns-id` for a request without one.
     func writeID(from random: (UInt64, UInt64)) {
         UUIDText.write(random, to: id)
     }
@@ -120,7 +120,7 @@ enum UUIDText {
     }
 }
 
-/// The headers whose repetition APNs refuses.
+/// The headers that APNs refuses when repeated.
 struct HeaderSet: OptionSet {
     let rawValue: UInt16
     static let authorization = HeaderSet(rawValue: 1 << 0)

@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// Apple's side of APNs: its checks, and which of its senders it believes.
+/// Apple's side of APNs: its checks, and the senders that it accepts.
 ///
 /// Unlike the other providers it serves its connections itself: see ``APNsConnection``.
 package final class APNsService: SimulatedProvider {
@@ -30,7 +30,7 @@ package final class APNsService: SimulatedProvider {
         APNsConnection(handler: handler, ordinal: ordinal, service: self)
     }
 
-    /// What a topic is, as far as its ending and the known topics tell.
+    /// The kind of a topic, as far as its suffix and the known topics tell.
     func classify(_ topic: String) -> RequestFacts.Topic {
         let suffix = TopicSuffix(of: topic)
         let bundle = String(topic.dropLast(suffix.rawValue.count))

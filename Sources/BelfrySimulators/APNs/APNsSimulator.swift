@@ -21,23 +21,23 @@ extension ScriptedAnswer {
     }
 }
 
-/// How an APNs simulator listens and whom it believes.
+/// How an APNs simulator listens and which senders it accepts.
 package struct APNsConfiguration: ServiceConfiguration {
     package var listening = Listening()
     package var authentication = APNsAuthentication.anyToken
-    /// Bundle ids that may be pushed to; nil allows any.
+    /// Bundle ids that accept pushes; nil for any.
     package var topics: Set<String>?
     /// The sandbox also answers `apns-unique-id`.
     package var isSandbox = false
-    /// What clients of APNs report of its SETTINGS.
+    /// The value that clients of APNs report of its SETTINGS.
     package var streamsAtOnceMax: UInt32 = 1000
     /// With provider tokens APNs allows one stream until a token has been accepted.
     package var startsWithOneStream = true
     /// The lengths a device token may have, in bytes.
     package var tokenBytes: ClosedRange<Int> = 32...32
-    /// The broadcast channels there are; an `APNsChannelsSimulator` with the same book makes them.
+    /// The existing broadcast channels; an `APNsChannelsSimulator` with the same `ChannelRegistry` creates them.
     package var channels = ChannelRegistry()
-    /// Reads the whole payload of each request as JSON, instead of looking at its first byte.
+    /// Parses the whole payload of each request as JSON, instead of checking its first byte.
     package var parsesPayloads = false
 
     package init() {}
@@ -51,13 +51,13 @@ package struct APNsConfiguration: ServiceConfiguration {
     }
 }
 
-/// How senders prove to APNs who they are.
+/// How senders authenticate to APNs.
 package enum APNsAuthentication: Sendable {
     /// Provider tokens signed by one of these keys.
     case tokens([APNsSigningKey])
-    /// Any well-formed provider token, its signature unseen. For benchmarks.
+    /// Any well-formed provider token, without checking its signature. For benchmarks.
     case anyToken
-    /// A TLS client certificate signed by this authority (PEM); nil is the simulator's own.
+    /// A TLS client certificate signed by this authority (PEM); nil for the simulator's own.
     case certificates(trustRootPEM: String?)
     /// Any TLS client certificate.
     case anyCertificate
@@ -69,7 +69,7 @@ package enum APNsAuthentication: Sendable {
         }
     }
 
-    /// The keys to verify with; nil believes any.
+    /// The keys to verify with; nil accepts any.
     var knownKeys: [String: APNsSigningKey]? {
         guard case .tokens(let keys) = self else { return nil }
         return Dictionary(keys.map { ($0.keyID, $0) }) { _, last in last }

@@ -1,14 +1,14 @@
-/// What the simulator answers to one request: a status and, unless it is 200, a reason.
+/// The simulator's answer to one request: a status and, unless it is 200, a reason.
 ///
-/// The reason is free text, so that a script can also give what Apple has not invented yet.
+/// The reason is free text, so that a script can also name reasons that Apple does not have yet.
 struct APNsVerdict {
     var status: Int
     var reason: String?
     /// When the token was last known to be invalid, in milliseconds since 1970. Comes with 410.
     var timestamp: Int64?
-    /// Header fields beside those that APNs has.
+    /// Additional header fields.
     var fields: [(name: String, value: String)] = []
-    /// The body where a script states one.
+    /// The body that a script names.
     var scriptedBody: String?
 
     init(status: Int, reason: String? = nil, timestamp: Int64? = nil) {
@@ -30,7 +30,7 @@ struct APNsVerdict {
         scriptedBody = answer.body
     }
 
-    /// What the ledger keeps of it; nil is 200.
+    /// The ledger's form of it; nil is 200.
     static func entry(_ verdict: APNsVerdict?) -> LedgerAnswer {
         LedgerAnswer(status: verdict?.status ?? 200, reason: verdict.map { $0.reason ?? "" })
     }

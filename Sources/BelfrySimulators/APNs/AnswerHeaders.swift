@@ -1,7 +1,7 @@
 import CNghttp2
 import Foundation
 
-/// The header fields of an answer in memory that nghttp2 can read, made once for each connection.
+/// The header fields of an answer in memory for nghttp2, made once for each connection.
 final class AnswerHeaders {
     private static let texts: [StaticString] = [
         ":status", "apns-id", "apns-unique-id", "apns-request-id",
@@ -18,7 +18,7 @@ final class AnswerHeaders {
             memcpy(name, text.utf8Start, text.utf8CodeUnitCount)
             return name
         }
-        // Ids never repeat: indexed, they would only push others out of the HPACK table.
+        // Ids never repeat: indexed, they would only evict others from the HPACK table.
         let unindexed = UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue)
         fields[0] = nghttp2_nv(name: names[0], value: status, namelen: 7, valuelen: 3, flags: 0)
         fields[1] = nghttp2_nv(

@@ -1,4 +1,4 @@
-/// What one connection remembers of the provider tokens it has seen. Pure: time comes with each question.
+/// The provider tokens that one connection has used. Pure: the time is a parameter.
 ///
 /// Source: Apple, "Establishing a token-based connection to APNs": at most an hour old, refreshed no more than once
 /// every 20 minutes on a connection, one team and one key to a connection.
@@ -10,7 +10,7 @@ struct ConnectionCredentials {
     private var issuedAt: Int64?
     private var changedAt: Int64?
 
-    /// The complaint about a token whose signature is known to be good, or nil.
+    /// The fault of a token whose signature is valid; nil when there is none.
     mutating func judge(_ token: ProviderToken, at now: Int64) -> APNsReason? {
         if let complaint = Self.complaintAboutAge(issuedAt: token.issuedAt, at: now) { return complaint }
         if let first, first.teamID != token.teamID { return .invalidProviderToken }

@@ -1,7 +1,7 @@
 import Crypto
 import FoundationEssentials
 
-/// A provider token as it came in `authorization`: a JWT signed with ES256.
+/// A provider token from `authorization`: a JWT signed with ES256.
 ///
 /// Source: Apple, "Establishing a token-based connection to APNs".
 struct ProviderToken: Equatable {
@@ -13,7 +13,7 @@ struct ProviderToken: Equatable {
     /// The bytes the signature covers: header and claims as sent.
     var signed: [UInt8]
 
-    /// Reads `bearer <JWT>`; nil when the word is another or the JWT is not one of ES256 with `kid`, `iss` and `iat`.
+    /// Reads `bearer <JWT>`; nil when the scheme is another or the JWT is not one of ES256 with `kid`, `iss` and `iat`.
     init?(jwt: String) {
         let parts = jwt.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3,

@@ -1,17 +1,18 @@
 import Crypto
 import Synchronization
 
-/// Tells good provider tokens from bad, and does the dear part (JSON and signature) once for each distinct JWT.
+/// Verifies provider tokens, and does the expensive part (JSON and signature) once for each distinct JWT.
 final class ProviderTokenCheck: Sendable {
-    /// What is known of a JWT whatever the time and the connection: who signed it and when, or nil when no known key did.
+    /// The facts of a JWT that do not depend on time and connection: its signer and time, or nil when no known key
+    /// signed it.
     typealias Finding = ProviderToken?
 
     private let keys: [String: APNsSigningKey]?
     private let findings = Mutex<[[UInt8]: Finding]>([:])
-    /// A sender that mints a JWT for each request must not grow the simulator without limit.
+    /// Bounds the memory for a sender that makes a new JWT for each request.
     private static let findingsMax = 4096
 
-    /// - Parameter keys: the known keys by key id; nil believes any well-formed token unseen.
+    /// - Parameter keys: the known keys by key id; nil accepts any well-formed token.
     init(keys: [String: APNsSigningKey]?) {
         self.keys = keys
     }

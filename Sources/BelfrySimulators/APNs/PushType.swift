@@ -1,6 +1,6 @@
-/// The values of `apns-push-type`, and the ending each asks of the topic.
+/// The values of `apns-push-type`, and the suffix that each requires of the topic.
 ///
-/// Source: Apple, "Sending notification requests to APNs"; `widgets` and `controls` from WidgetKit's batches.
+/// Source: Apple, "Sending notification requests to APNs"; `widgets` and `controls` from the WidgetKit documentation.
 enum PushType: String, CaseIterable {
     case alert, background, voip, complication, fileprovider, mdm, location, liveactivity, pushtotalk, widgets, controls
 
@@ -19,7 +19,7 @@ enum PushType: String, CaseIterable {
     }
 }
 
-/// What follows the bundle id in a topic.
+/// The suffix of a topic after the bundle id.
 enum TopicSuffix: String, CaseIterable {
     case none = ""
     case voip = ".voip"

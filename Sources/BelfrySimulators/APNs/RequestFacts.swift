@@ -1,11 +1,11 @@
-/// What the simulator noticed about one request while its headers went by: everything validation looks at.
+/// The facts of one request that validation needs, collected from its headers.
 struct RequestFacts: Equatable {
     enum Method: Equatable { case missing, post, other }
     enum Path: Equatable { case missing, foreign, withoutToken, badToken, device, broadcast }
     enum Form: Equatable { case absent, good, bad }
     enum Kind: Equatable { case absent, unknown, known(PushType) }
 
-    /// The topic, as far as its ending and the list of known topics tell.
+    /// The topic, as far as its suffix and the list of known topics tell.
     struct Topic: Equatable {
         var suffix: TopicSuffix
         var isMDM = false

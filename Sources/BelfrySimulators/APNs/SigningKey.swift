@@ -1,6 +1,6 @@
 package import Crypto
 
-/// A key the simulator knows, as Apple knows the keys of its developers.
+/// A key known to the simulator, as Apple knows the keys of its developers.
 package struct APNsSigningKey: Sendable {
     package let keyID: String
     package let teamID: String
@@ -19,7 +19,7 @@ package struct APNsSigningKey: Sendable {
     }
 }
 
-/// Both halves of a signing key, for tests and demos: what Apple's developer site would have handed out.
+/// Both halves of a signing key, for tests and demos: what Apple's developer site would issue.
 package struct APNsIssuedKey: Sendable {
     package let keyID: String
     package let teamID: String
@@ -31,7 +31,7 @@ package struct APNsIssuedKey: Sendable {
         self.privateKey = P256.Signing.PrivateKey()
     }
 
-    /// What a `.p8` file holds.
+    /// The content of a `.p8` file.
     package var p8: String { privateKey.pemRepresentation }
 
     package var publicKeyPEM: String { privateKey.publicKey.pemRepresentation }
@@ -40,7 +40,7 @@ package struct APNsIssuedKey: Sendable {
         APNsSigningKey(keyID: keyID, teamID: teamID, publicKey: privateKey.publicKey)
     }
 
-    /// A provider token signed with this key, without the word `bearer`.
+    /// A provider token signed with this key, without the scheme `bearer`.
     ///
     /// - Parameter issuedAt: seconds since 1970.
     package func providerToken(issuedAt: Int64) throws -> String {

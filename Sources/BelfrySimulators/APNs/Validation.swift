@@ -1,4 +1,4 @@
-/// The checks APNs makes of a request, where the first complaint is the answer.
+/// The checks APNs makes of a request; the first failed one is the answer.
 ///
 /// Apple does not publish its order. This one is that of pushy's `ValidatingPushNotificationHandler`; the checks it
 /// lacks stand beside their nearest relative.

@@ -2,8 +2,7 @@ import FoundationEssentials
 
 /// Apple's management of broadcast channels. Source: Apple, "Sending channel management requests to APNs".
 ///
-/// Apple does not publish the order of its checks. Here: request id, path and method, sender, app, then what the request
-/// is about.
+/// Apple does not publish the order of its checks. Here: request id, path and method, sender, app, then the parameters.
 package final class APNsChannelsService: SimulatedService {
     package static let habits: HTTPHabits = {
         var habits = HTTPHabits()

@@ -1,11 +1,11 @@
 /// Apple's management of broadcast channels on this machine. `APNsSimulator` takes the broadcasts themselves, when both
-/// are given the same book.
+/// use the same `ChannelRegistry`.
 package typealias APNsChannelsSimulator = ServiceSimulator<APNsChannelsService>
 
-/// How a simulated management of channels listens and whom it believes.
+/// How the simulated channel management listens and which senders it accepts.
 package struct APNsChannelsConfiguration: ServiceConfiguration {
     package var listening = Listening()
-    /// The keys to verify provider tokens with; nil believes any well-formed one.
+    /// The keys to verify provider tokens with; nil accepts any well-formed one.
     package var keys: [APNsSigningKey]?
     /// Bundle ids that may have channels; nil allows any.
     package var topics: Set<String>?

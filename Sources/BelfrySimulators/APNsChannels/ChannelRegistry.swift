@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// The broadcast channels there are, for callers that manage them and callers that send to them.
+/// The existing broadcast channels, for callers that manage them and callers that send to them.
 package final class ChannelRegistry: Sendable {
     /// Source: Apple, "Sending channel management requests to APNs".
     package static let channelsOfAppMax = 10_000
@@ -9,10 +9,10 @@ package final class ChannelRegistry: Sendable {
     private let channels = Mutex<[String: [String: Int]]>([:])
     private let ofAppMax: Int
 
-    /// - Parameter ofAppMax: how many channels one app may have.
+    /// - Parameter ofAppMax: the limit on the channels of one app.
     package init(ofAppMax: Int = channelsOfAppMax) { self.ofAppMax = ofAppMax }
 
-    /// A new channel's id: Base64 of 16 bytes. nil when the app has as many as it may.
+    /// A new channel's id: Base64 of 16 bytes. nil when the app has reached its limit.
     package func create(storing policy: Int, of bundle: String) -> String? {
         channels.withLock { channels in
             guard channels[bundle, default: [:]].count < ofAppMax else { return nil }

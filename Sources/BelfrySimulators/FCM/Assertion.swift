@@ -7,14 +7,14 @@ struct AssertionCheck {
         "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
     ]
     static let lifeMaxSeconds: Int64 = 3600
-    /// How far the sender's clock may be wrong.
+    /// The largest difference of the sender's clock.
     static let skewMaxSeconds: Int64 = 300
 
     let account: ServiceAccount
-    /// What `aud` may be besides Google's own token endpoint.
+    /// Another accepted `aud`, besides Google's own token endpoint.
     let audience: String
 
-    /// What is wrong with the assertion, as Google's `error` and `error_description`; nil when it is good.
+    /// The fault of the assertion, as Google's `error` and `error_description`; nil when there is none.
     func complaint(about assertion: String, at now: Int64) -> (error: String, description: String)? {
         let parts = assertion.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64URL.decode(parts[0]).flatMap(JSON.init),

@@ -1,8 +1,8 @@
-/// What FCM says, in Google's bodies.
+/// FCM's answers, in Google's format.
 ///
 /// Source: firebase.google.com, "FCM error codes"; google.rpc.Status.
 enum FCMAnswers {
-    /// One of FCM's error codes, or of the names this simulator has for answers that carry none.
+    /// One of FCM's error codes, or of this simulator's names for answers without a code.
     static func answer(for reason: String) -> ServiceAnswer? {
         switch reason {
         case "UNREGISTERED":
@@ -41,14 +41,14 @@ enum FCMAnswers {
             badRequest("message.token", "Invalid registration token"), fcm("INVALID_ARGUMENT"),
         ], "INVALID_ARGUMENT")
 
-    /// A message that can be read and makes no sense.
+    /// A message of the right shape with an invalid value.
     static func badArgument(_ field: String, _ description: String) -> ServiceAnswer {
         error(
             400, "INVALID_ARGUMENT", description, [badRequest(field, description), fcm("INVALID_ARGUMENT")],
             "INVALID_ARGUMENT")
     }
 
-    /// JSON that is not of the message's shape: the answer comes from before FCM and lacks its code.
+    /// JSON of the wrong shape: the answer comes from a layer before FCM and has no code of FCM.
     static func badShape(_ field: String, _ description: String) -> ServiceAnswer {
         error(400, "INVALID_ARGUMENT", description, [badRequest(field, description)], "INVALID_ARGUMENT")
     }

@@ -1,4 +1,4 @@
-/// A message that has the right shape, judged by FCM's rules.
+/// A message of the right shape, validated by FCM's rules.
 ///
 /// Source: FCM HTTP v1 reference; firebase.google.com, "About FCM messages".
 struct FCMMessage {
@@ -16,7 +16,7 @@ struct FCMMessage {
         self.message = request["message"] ?? .object([])
     }
 
-    /// Whom it is for: a registration token or installation as it is, a topic or condition with its word before it.
+    /// The recipient: a registration token or installation as it is, a topic or condition with its kind before it.
     var target: String {
         if let token = text("token") ?? text("fid") { return token }
         if let topic = text("topic") { return "/topics/\(topic)" }
@@ -28,7 +28,7 @@ struct FCMMessage {
     /// Whether it is delivered to one token, as nearly all are.
     var isPlain: Bool { text("token") != nil && !isValidateOnly }
 
-    /// The first thing wrong with it.
+    /// The first fault of the message.
     func complaint() -> ServiceAnswer? {
         let targets = ["token", "topic", "condition", "fid"].filter { message[$0]?.string != nil }
         guard let only = targets.first, targets.count == 1 else {
@@ -73,7 +73,7 @@ struct FCMMessage {
         return nil
     }
 
-    /// Keys and values of data and notification, an Android part standing before the common one.
+    /// Keys and values of data and notification; an Android part takes precedence over the common one.
     private func complaintAboutSize() -> ServiceAnswer? {
         let data = message["android"]?["data"] ?? message["data"]
         let bytes =

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Google's half: an access token for a signed assertion, and HTTP v1.
+/// Google's side: an access token for a signed assertion, and HTTP v1.
 package final class FCMService: SimulatedService {
     package static let habits = {
         var habits = HTTPHabits()
         habits.speaksHTTP2 = true
-        // What other clients of FCM report of its servers.
+        // The value that other clients of FCM report of its servers.
         habits.streamsAtOnceMax = 100
         habits.pingsWithoutRequestMax = 3
         habits.idleMax = .seconds(240)
@@ -16,12 +16,12 @@ package final class FCMService: SimulatedService {
 
     let configuration: FCMConfiguration
     package let account: ServiceAccount
-    /// The access tokens that were handed out.
+    /// The access tokens that were issued.
     package let accessTokens = AccessTokens(prefix: "ya29.c.")
     private let projectQuota: Quota?
     private let deviceQuotas: [Quota]
     private let messages = Atomic<UInt64>(0)
-    /// The last message that was read and found right.
+    /// The last valid message.
     private let template = Mutex<FCMTemplate?>(nil)
 
     package init(_ configuration: FCMConfiguration) throws {
@@ -67,7 +67,7 @@ package final class FCMService: SimulatedService {
         return deliver(request, to: token, context)
     }
 
-    /// What the script or a quota says of a message that is right; nil for nothing.
+    /// The answer of the script or a quota to a valid message; nil when there is none.
     private func take(_ token: String, isForDevice: Bool, _ context: inout ServiceContext) -> ServiceReply? {
         if let scripted = context.scripted(for: token) {
             return ServiceReply(scripted.answer(by: self), token: token)

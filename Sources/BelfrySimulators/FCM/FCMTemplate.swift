@@ -1,12 +1,12 @@
-/// A message that was found right, but for its token. One that differs in nothing else needs no second reading: a push to many
-/// devices is the same message many times.
+/// A valid message apart from its token. A message that differs only in the token need not be validated again: a push
+/// to many devices is the same message many times.
 struct FCMTemplate: Sendable {
     private let head: [UInt8]
     private let tail: [UInt8]
 
     private static let before = Array(#""token":""#.utf8)
 
-    /// nil unless the token stands once, as it is, behind its name.
+    /// nil unless the token appears once, unescaped, after its name.
     init?(_ body: [UInt8], token: String) {
         let token = Array(token.utf8)
         let places = body.indices.dropLast(token.count).filter { body[$0...].starts(with: token) }
@@ -18,7 +18,7 @@ struct FCMTemplate: Sendable {
         tail = Array(body[end...])
     }
 
-    /// The token of a message that is this one otherwise.
+    /// The token of a message that otherwise equals this one.
     func token(of body: [UInt8]) -> String? {
         guard body.count > head.count + tail.count, body.starts(with: head), body.suffix(tail.count).elementsEqual(tail)
         else { return nil }

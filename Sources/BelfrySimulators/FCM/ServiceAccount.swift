@@ -1,16 +1,16 @@
 import CryptoExtras
 
-/// A Google service account, both halves: what signs assertions and what verifies them.
+/// Both halves of a Google service account: the key that signs assertions and the key that verifies them.
 package struct ServiceAccount: Sendable {
     package let email: String
     package let keyID: String
     package let projectID: String
     let key: _RSA.Signing.PrivateKey
 
-    /// Made once for each process: an RSA key is dear.
+    /// Made once for each process, since RSA keys are expensive.
     private static let sharedKey = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
-    /// - Parameter ownKey: whether its key is to be unlike those of the process's other accounts.
+    /// - Parameter ownKey: whether its key differs from those of the process's other accounts.
     package init(
         projectID: String, keyID: String = "0123456789abcdef0123456789abcdef01234567", ownKey: Bool = false
     ) throws {

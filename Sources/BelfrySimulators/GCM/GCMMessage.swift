@@ -5,14 +5,14 @@ struct GCMMessage {
     static let topicBytesMax = 2048
     static let ttlSecondsMax: Int64 = 2_419_200
 
-    /// Whom it is for; `/topics/…` and conditions count as one.
+    /// The recipients; `/topics/…` and conditions count as one.
     var targets: [String]
     var isForDevices: Bool
     var isDryRun: Bool
-    /// What is wrong for each of its devices; nil when nothing is.
+    /// The fault reported for each of its devices; nil when there is none.
     var complaint: String?
 
-    /// - Throws: what the protocol answers with 400.
+    /// - Throws: the text of the protocol's 400.
     init(json bytes: [UInt8]) throws(GCMFormError) {
         guard let json = JSON(bytes), json.members != nil else { throw .init("JSON_PARSING_ERROR: Unexpected token") }
         if let ids = json["registration_ids"] {
@@ -66,7 +66,7 @@ struct GCMMessage {
     }
 }
 
-/// A request that is refused whole.
+/// A request that is refused as a whole.
 struct GCMFormError: Error {
     var message: String
 

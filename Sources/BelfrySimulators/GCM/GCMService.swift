@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Google's old half: one request for up to a thousand devices, and a result for each behind a 200.
+/// Google's legacy side: one request for up to a thousand devices, and a result for each in a 200.
 package final class GCMService: SimulatedService {
     package static let habits = HTTPHabits()
 
@@ -11,14 +11,14 @@ package final class GCMService: SimulatedService {
         self.configuration = configuration
     }
 
-    /// Words that stand in a result.
+    /// The reasons that appear in a result.
     private static let results: Set = [
         "NotRegistered", "InvalidRegistration", "MismatchSenderId", "MissingRegistration", "MessageTooBig",
         "InvalidDataKey", "InvalidTtl", "InvalidPackageName", "InvalidParameters", "InvalidApnsCredential",
         "DeviceMessageRateExceeded", "TopicsMessageRateExceeded",
     ]
 
-    /// Not an error: the device is told, and answers with the token that stands in the `body` of the script.
+    /// Not an error: the device is told, and its new token is the `body` of the script.
     private static let canonical = "Canonical"
 
     package func answer(for reason: String) -> ServiceAnswer? {

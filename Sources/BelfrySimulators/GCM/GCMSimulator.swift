@@ -6,7 +6,7 @@ extension ServiceSimulator where S == GCMService {
     package var sendURL: String { "\(url)/gcm/send" }
 }
 
-/// How a simulated GCM listens and whom it believes.
+/// How a simulated GCM listens and which senders it accepts.
 package struct GCMConfiguration: ServiceConfiguration {
     package var listening = Listening()
     package var serverKey = "AIzaSyBelfrySimulatedServerKey"

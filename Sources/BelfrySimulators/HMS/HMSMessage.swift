@@ -1,4 +1,4 @@
-/// A message of Push Kit, judged by its rules. Source: developer.huawei.com, "Sending messages" for `v1` and `v3`.
+/// A message of Push Kit, validated by its rules. Source: developer.huawei.com, "Sending messages" for `v1` and `v3`.
 struct HMSMessage {
     static let tokensMax = 1000
     static let bytesMax = 4096

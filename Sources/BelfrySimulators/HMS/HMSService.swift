@@ -1,6 +1,6 @@
 import CryptoExtras
 
-/// Huawei's half: a token endpoint, and answers whose meaning stands in a code behind the status.
+/// Huawei's side: a token endpoint, and answers whose meaning is in a code beside the status.
 package final class HMSService: SimulatedService {
     package static let habits = {
         var habits = HTTPHabits()
@@ -9,9 +9,9 @@ package final class HMSService: SimulatedService {
     }()
 
     let configuration: HMSConfiguration
-    /// What signs for `v3`: `email` is the sub-account that `iss` names.
+    /// The account that signs for `v3`: `email` is the sub-account that `iss` names.
     package let account: ServiceAccount
-    /// The access tokens that were handed out.
+    /// The access tokens that were issued.
     package let accessTokens = AccessTokens(prefix: "DAEBA/")
 
     package init(_ configuration: HMSConfiguration) throws {
@@ -19,7 +19,7 @@ package final class HMSService: SimulatedService {
         self.account = try configuration.account ?? ServiceAccount(projectID: configuration.projectID)
     }
 
-    /// A code, a word of a token's own, or one of HTTP's answers.
+    /// A code, a reason for one token, or an HTTP status.
     package func answer(for reason: String) -> ServiceAnswer? {
         if let code = HMSCode(rawValue: reason) { return code == .success ? body(code) : body(code, reason: reason) }
         if Self.tokenWords.contains(reason) { return body(.allTokensInvalid, reason: reason) }
@@ -31,7 +31,7 @@ package final class HMSService: SimulatedService {
         }
     }
 
-    /// Why one token of several is not served: it stands among the illegal ones, the others are told.
+    /// Why one of several tokens is not served: it is listed as illegal, the others are told.
     private static let tokenWords: Set = ["illegal", "tokenFormatError", "noPushTypeRight", "noRight"]
 
     package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {

@@ -4,7 +4,7 @@ package typealias HMSSimulator = ServiceSimulator<HMSService>
 extension ServiceSimulator where S == HMSService {
     package var tokenURL: String { "\(url)/oauth2/v3/token" }
 
-    /// Where a sender posts messages: `v1` with the id of the app, `v2` and `v3` with that of the project.
+    /// The address for messages: `v1` with the id of the app, `v2` and `v3` with that of the project.
     package func sendURL(_ version: String = "v1") -> String {
         let configuration = service.configuration
         let id = version == "v1" ? configuration.credentials.clientID : configuration.projectID
@@ -12,7 +12,7 @@ extension ServiceSimulator where S == HMSService {
     }
 }
 
-/// How a simulated Push Kit listens and whom it believes.
+/// How a simulated Push Kit listens and which senders it accepts.
 package struct HMSConfiguration: ServiceConfiguration {
     package var listening = Listening()
     /// The id of the app and its secret, for `v1` and `v2`.

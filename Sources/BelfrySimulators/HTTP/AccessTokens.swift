@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The access tokens a provider has handed out: opaque, each for one subject and a limited time.
+/// The access tokens that a provider has issued: opaque, each for one subject and a limited time.
 package final class AccessTokens: Sendable {
     package enum Finding: Equatable {
         case good(subject: String)
@@ -22,17 +22,17 @@ package final class AccessTokens: Sendable {
 
     private let prefix: String
     private let held = Mutex(Held())
-    /// A sender that fetches a token for each request must not grow the simulator without limit.
+    /// Bounds the memory for a sender that fetches a token for each request.
     private static let grantsMax = 4096
 
     init(prefix: String) {
         self.prefix = prefix
     }
 
-    /// How many were handed out: a sender shares one, it does not fetch one for each message.
+    /// How many were issued: a sender should share one, not fetch one for each message.
     package var issued: Int { held.withLock { $0.issued } }
 
-    /// Makes every token that was handed out worthless, as a revocation does.
+    /// Invalidates every issued token, as a revocation does.
     package func expireAll() {
         held.withLock { held in
             for token in held.grants.keys { held.grants[token]?.expires = .zero }

@@ -4,7 +4,7 @@ import NIOSSL
 extension CertificateAuthority {
     /// TLS 1.2 or newer with a fresh certificate for this machine.
     ///
-    /// - Parameter protocols: what ALPN offers, the best first.
+    /// - Parameter protocols: the protocols of ALPN, in order of preference.
     func serverTLS(protocols: [String]) throws -> TLSConfiguration {
         let server = try issueServer()
         var tls = TLSConfiguration.makeServerConfiguration(
@@ -13,7 +13,7 @@ extension CertificateAuthority {
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(server.privateKeyPEM.utf8), format: .pem)))
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = protocols
-        // A client that is silent on purpose must not hold up the end of a test.
+        // A client that is silent on purpose must not delay the end of a test.
         tls.shutdownTimeout = .milliseconds(500)
         return tls
     }

@@ -1,8 +1,8 @@
-/// The client credentials grant, as WNS, HMS and ADM have it. Source: RFC 6749 §4.4.
+/// The client credentials grant, as WNS, HMS and ADM use it. Source: RFC 6749 §4.4.
 package struct ClientCredentials: Sendable {
     package var clientID: String
     package var clientSecret: String
-    /// What `scope` has to be; nil when the provider asks for none.
+    /// The required `scope`; nil when the provider requires none.
     var scope: String?
 
     package init(clientID: String, clientSecret: String) {

@@ -4,7 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// One HTTP/1.1 connection of a sender: a request at a time, answered by the station.
+/// One HTTP/1.1 connection of a sender: a request at a time, answered by the simulated service.
 final class HTTP1Connection: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -57,7 +57,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         }
     }
 
-    /// Provokers of TLS and TCP errors are what simulators are for: nothing to report, the connection is over.
+    /// Errors of TLS and TCP are expected in simulators: nothing to report, the connection is over.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
     }
@@ -126,7 +126,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 }
 
 extension ChannelHandlerContext {
-    /// Ends the TCP connection without a word of TLS.
+    /// Ends the TCP connection without a TLS shutdown.
     func closeAbruptly() {
         let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
         (tls ?? self).close(promise: nil)

@@ -4,8 +4,8 @@ import NIOCore
 
 /// One HTTP/2 connection of a sender: an nghttp2 server session inside one channel handler.
 ///
-/// nghttp2 calls back while it reads; nothing is written before it has returned. What a provider makes of a request is
-/// in a subclass, which ``HTTP2Session`` reaches without knowing it: callbacks of C take no generic types.
+/// nghttp2 calls back while it reads; nothing is written before it has returned. Providers handle requests in
+/// subclasses, which ``HTTP2Session`` calls without knowing them: C callbacks take no generic types.
 class HTTP2Connection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -24,14 +24,14 @@ class HTTP2Connection: ChannelInboundHandler {
     private var streamsOpen = 0
     private var streamsOpenMax = 0
     private var lastStreamSeen: Int32 = 0
-    /// The last stream that is still processed; lowered by GOAWAY.
+    /// The last stream that is still processed; GOAWAY lowers it.
     private var lastStreamTaken = Int32.max
 
     private(set) var compiled = CompiledServiceScript()
     private var scriptVersion = 0
     private(set) var requestsSeen = 0
     private var pingsSinceRequest = 0
-    /// On the clock that only runs forward, in milliseconds.
+    /// By the monotonic clock, in milliseconds.
     private var lastRequestAt: Int64 = 0
     /// The time of the batch being read, in milliseconds since 1970.
     private(set) var now: Int64 = 0
@@ -42,11 +42,11 @@ class HTTP2Connection: ChannelInboundHandler {
     private var idleEnd: Scheduled<Void>?
 
     private var stickyAnswer: ScriptedAnswer?
-    /// How many answers are still to be lost before the connection closes; nil when none are.
+    /// How many answers are still discarded before the connection closes; nil when none are.
     private var answersToLose: Int?
-    /// To be closed abruptly as soon as nghttp2 has returned.
+    /// Whether to close abruptly as soon as nghttp2 has returned.
     private var mustClose = false
-    /// To fall silent as soon as what was answered before has left.
+    /// Whether to fall silent as soon as earlier answers were sent.
     private var mustFallSilent = false
     private var isSilent = false
 
@@ -55,7 +55,7 @@ class HTTP2Connection: ChannelInboundHandler {
         self.ordinal = ordinal
     }
 
-    // MARK: What a provider fills in
+    // MARK: Provider-specific parts
 
     /// SETTINGS_MAX_CONCURRENT_STREAMS at the beginning.
     var firstStreamsAtOnceMax: UInt32 { handler.habits.streamsAtOnceMax }
@@ -70,23 +70,23 @@ class HTTP2Connection: ChannelInboundHandler {
     /// A request begins on a slot that may have held others.
     func begin(_ stream: Slot) {}
 
-    /// - Parameter name: in lower case, as nghttp2 insists.
+    /// - Parameter name: in lower case, as nghttp2 guarantees.
     func read(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, of stream: Slot) {}
 
     func readBody(_ bytes: UnsafeRawBufferPointer, of stream: Slot) {}
 
-    /// Judges a whole request, and answers it now or later.
+    /// Validates a complete request, and answers it now or later.
     func take(_ stream: Slot) {}
 
-    /// Writes into the ledger that the devices of a request were told, if it is one the provider would have taken.
+    /// Records in the ledger that the devices of a request were told, if the provider would have accepted it.
     func tell(_ stream: Slot) {}
 
-    /// Takes that back: the request turned out to lie behind the last one of a GOAWAY.
+    /// Takes that back: the request turned out to be after the last one of a GOAWAY.
     func takeBack(_ stream: Slot) {}
 
     func answer(_ stream: Slot) {}
 
-    /// Hands over the header fields of the answer of a stream whose body never comes.
+    /// Sends the header fields of an answer whose body never comes.
     func answerStalled(_ stream: Slot) {}
 
     // MARK: The life of the channel
@@ -147,7 +147,7 @@ class HTTP2Connection: ChannelInboundHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Provokers of TLS and TCP errors are what simulators are for: nothing to report, the connection is over.
+    /// Errors of TLS and TCP are expected in simulators: nothing to report, the connection is over.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
     }
@@ -231,7 +231,7 @@ extension HTTP2Connection {
     }
 
     private func requestEnded(_ stream: Slot) {
-        // The rest of a batch whose connection is to end, or which lies behind the last stream of a GOAWAY.
+        // The rest of a batch whose connection is about to end, or which is after the last stream of a GOAWAY.
         guard !mustClose, !mustFallSilent, stream.pointee.id <= lastStreamTaken else { return }
         requestsSeen += 1
         pingsSinceRequest = 0
@@ -243,7 +243,7 @@ extension HTTP2Connection {
 // MARK: - Answering
 
 extension HTTP2Connection {
-    /// Answers now or after so many milliseconds.
+    /// Answers now or after a number of milliseconds.
     func answer(_ stream: Slot, after delay: Int64) {
         guard delay > 0 else { return answer(stream) }
         stream.pointee.isDelayed = true
@@ -268,7 +268,7 @@ extension HTTP2Connection {
         HeaderBlock(fields).withPairs { submit($0, on: stream, body: answer.body) }
     }
 
-    /// Hands nghttp2 the body of an answer; a stalled one never has anything to hand.
+    /// Gives nghttp2 the body of an answer; a stalled one never has any.
     private static func body(of stream: Slot) -> nghttp2_data_provider {
         nghttp2_data_provider(source: nghttp2_data_source(ptr: stream)) { _, _, target, room, flags, source, user in
             guard let target, let flags, let pointer = source?.pointee.ptr, let user else { return 0 }
@@ -288,19 +288,19 @@ extension HTTP2Connection {
     }
 }
 
-// MARK: - What the script does
+// MARK: - Script
 
 extension HTTP2Connection {
-    /// Whether the script, or what it did to the connection before, may have a say in the next request.
+    /// Whether the script, or its earlier effects on the connection, may apply to the next request.
     var isScripted: Bool { !compiled.faults.isEmpty || stickyAnswer != nil || answersToLose != nil }
 
-    /// What a fault of an earlier request does to this one, in place of the script.
+    /// The effect of an earlier request's fault on this one, in place of the script.
     var lastingEffects: ServiceContext.Effects? {
         if let answersToLose { return .init(ending: .init(kind: .loseAnswers(answersToLose), told: true)) }
         return stickyAnswer.map { .init(answer: $0) }
     }
 
-    /// Does what the script does to a request besides the words of its answer; false when no answer leaves.
+    /// Applies the script's effects on a request other than its answer; false when no answer is sent.
     func act(on effects: ServiceContext.Effects, for stream: Slot) -> Bool {
         if let answer = effects.sticky { stickyAnswer = answer }
         if let streams = effects.maxStreams { submitSettings(streamsAtOnceMax: streams) }
@@ -314,7 +314,7 @@ extension HTTP2Connection {
         return false
     }
 
-    /// Does something now, without waiting for a request. Faults that need one do nothing.
+    /// Applies a fault now, without waiting for a request. Faults that need one do nothing.
     func act(_ action: ServiceFault.Then) {
         guard session != nil else { return }
         switch action {
@@ -370,7 +370,7 @@ extension HTTP2Connection {
         pump()
     }
 
-    /// Says GOAWAY. Devices of streams behind the last one were not told after all; nghttp2 closes those streams.
+    /// Sends GOAWAY. Devices of streams after the last one were not told after all; nghttp2 closes those streams.
     private func submitGoAway(_ order: ServiceFault.GoAway, _ lastStream: Int32) {
         guard let session else { return }
         lastStreamTaken = min(lastStreamTaken, lastStream)
@@ -387,7 +387,7 @@ extension HTTP2Connection {
 // MARK: - Later
 
 extension HTTP2Connection {
-    /// Milliseconds on a clock that only runs forward.
+    /// Milliseconds of a monotonic clock.
     private var uptime: Int64 { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000) }
 
     private func schedule(
@@ -416,7 +416,7 @@ extension HTTP2Connection {
         scheduleTick()
     }
 
-    /// One timer that looks again when requests came since, and not one for each request.
+    /// One timer that checks again when requests came since, instead of one for each request.
     private func watchIdleness() {
         guard let idleMax = handler.habits.idleMax else { return }
         let left = idleMax.milliseconds - (uptime - lastRequestAt)
@@ -430,7 +430,7 @@ extension HTTP2Connection {
 extension HTTP2Connection {
     private static let writeBytes = 32 * 1024
 
-    /// Takes what nghttp2 wants to send, in writes of about two TLS records.
+    /// Writes nghttp2's output, in pieces of about two TLS records.
     private func pump() {
         guard !isSilent, let session, let context else { return }
         var buffer: ByteBuffer?
@@ -459,7 +459,7 @@ extension HTTP2Connection {
         nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &entry, 1)
     }
 
-    /// Sends what is ready, then ends the TCP connection without a word of HTTP/2 or TLS.
+    /// Writes pending output, then ends the TCP connection without closing HTTP/2 or TLS.
     private func closeAbruptly() {
         guard let context else { return }
         mustClose = false

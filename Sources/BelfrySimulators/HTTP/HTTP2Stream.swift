@@ -1,6 +1,6 @@
-/// One stream of a connection: a request on its way in, the answer on its way out.
+/// One stream of a connection: an incoming request and its outgoing answer.
 ///
-/// Lives in a slot that its connection uses again for later streams, so that the fast path allocates nothing.
+/// Occupies a slot that its connection reuses for later streams, so that the fast path allocates nothing.
 struct HTTP2Stream {
     typealias Slot = UnsafeMutablePointer<HTTP2Stream>
 
@@ -12,12 +12,12 @@ struct HTTP2Stream {
     var isOpen = false
     /// Its answer was handed to nghttp2, or it was reset.
     var isAnswered = false
-    /// Stands in the delay line, which holds on to the slot even when the stream is gone.
+    /// It is in the delay line, which keeps the slot even when the stream is gone.
     var isDelayed = false
     /// The body of its answer never comes.
     var isStalled = false
 
-    /// What the connection of the provider keeps of the request; see ``HTTP2Connection/makeRequest(on:)``.
+    /// The provider's state of the request; see ``HTTP2Connection/makeRequest(on:)``.
     var request: UnsafeMutableRawPointer?
 
     /// Makes the slot ready for another stream.

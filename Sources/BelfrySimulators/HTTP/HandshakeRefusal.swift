@@ -14,7 +14,7 @@ final class HandshakeRefusal: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // A record of type alert, TLS 1.2 on the wire, two bytes long: fatal, and why. Source: RFC 8446 §5.1, §6.
+        // An alert record of two bytes, TLS 1.2 on the wire: fatal, and the reason. Source: RFC 8446 §5.1, §6.
         let record = ByteBuffer(bytes: [21, 3, 3, 0, 2, 2, alert])
         context.writeAndFlush(wrapOutboundOut(record), promise: nil)
         context.close(mode: .all, promise: nil)

@@ -1,6 +1,6 @@
 import CNghttp2
 
-/// Header fields side by side in memory, as nghttp2 wants to read them. It copies what it is given.
+/// Header fields in contiguous memory for nghttp2, which copies them.
 struct HeaderBlock {
     private var bytes: [UInt8] = []
     private var lengths: [(name: Int, value: Int)] = []

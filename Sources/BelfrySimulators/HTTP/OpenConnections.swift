@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// The connections that are open.
+/// The open connections.
 final class OpenConnections: Sendable {
     private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
 
@@ -20,7 +20,7 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// Has every connection's handler of a kind do something on its own event loop.
+    /// Runs an action for every connection's handler of a kind, on its own event loop.
     func each<Handler: ChannelHandler & SendableMetatype>(
         _ kind: Handler.Type, _ act: @escaping @Sendable (Handler) -> Void
     ) async throws {

@@ -1,9 +1,8 @@
 import Synchronization
 
-/// So many in each window of time, for each of many keys; a window begins with its first event.
+/// A limit for each window of time and key; a window begins with its first event.
 ///
-/// Source: firebase.google.com, "Throttling and scaling": buckets are refilled each minute, and minutes are not those of
-/// the clock.
+/// Source: firebase.google.com, "Throttling and scaling": buckets are refilled each minute, not aligned with the clock.
 final class Quota: Sendable {
     private struct Window {
         var began: Duration
@@ -13,21 +12,21 @@ final class Quota: Sendable {
     private let most: Int
     private let length: Duration
     private let windows = Mutex<[String: Window]>([:])
-    /// More than this many are forgotten rather than kept.
-    private static let blocksMax = 100_000
+    /// Beyond this number all windows are dropped.
+    private static let windowsMax = 100_000
 
     init(_ most: Int, per length: Duration) {
         self.most = most
         self.length = length
     }
 
-    /// Takes one; or tells how long to wait for the next.
+    /// Takes one; or returns how long to wait for the next.
     func take(_ key: String, at now: Duration) -> Duration? {
         windows.withLock { windows in
             guard let window = windows[key], now < window.began + length else {
-                if windows.count >= Self.blocksMax {
+                if windows.count >= Self.windowsMax {
                     windows = windows.filter { now < $0.value.began + length }
-                    if windows.count >= Self.blocksMax { windows.removeAll() }
+                    if windows.count >= Self.windowsMax { windows.removeAll() }
                 }
                 windows[key] = Window(began: now, used: 1)
                 return most > 0 ? nil : length

@@ -1,4 +1,4 @@
-/// An HTTP/2 connection whose requests are read whole and judged by a service.
+/// An HTTP/2 connection whose requests are read whole and validated by a service.
 final class ServiceConnection: HTTP2Connection {
     private let service: any SimulatedService
 
@@ -7,7 +7,7 @@ final class ServiceConnection: HTTP2Connection {
         super.init(handler: handler, ordinal: ordinal)
     }
 
-    /// A request as it comes in, and what became of it.
+    /// A request as it arrives, and its result.
     private struct Request {
         var method = ""
         var target = ""

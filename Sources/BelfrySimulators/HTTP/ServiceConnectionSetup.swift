@@ -4,7 +4,7 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 
-/// Decides what stands behind an accepted TCP connection: TLS and the HTTP that both sides speak, or a refused handshake.
+/// Sets up an accepted TCP connection: TLS and the HTTP that both sides speak, or a refused handshake.
 struct ServiceConnectionSetup: Sendable {
     private let handler: ServiceHandler
     private let provider: any SimulatedProvider

@@ -1,4 +1,4 @@
-/// What a service may ask while it reads one request: the time, and what the script says of a device.
+/// What a service needs while it reads one request: the time, and the script's answers for devices.
 package struct ServiceContext {
     /// Time since 1970.
     package let now: Duration
@@ -7,10 +7,10 @@ package struct ServiceContext {
     let compiled: CompiledServiceScript
     let occasion: ArmedServiceFault.Occasion
     private(set) var effects = Effects()
-    /// Whether a fault that names no devices has decided what becomes of the request.
+    /// Whether a fault that names no devices has decided the request.
     private var isDecided = false
 
-    /// What the script does to the request besides the words of its answer.
+    /// The script's effects on the request other than its answer.
     struct Effects {
         var answer: ScriptedAnswer?
         /// The answer of all later requests of the connection.
@@ -49,7 +49,7 @@ package struct ServiceContext {
 
     var seconds: Int64 { now.components.seconds }
 
-    /// The script's answer for a device, if it has one. To be asked once for each device of a request.
+    /// The script's answer for a device, if it has one. Called once for each device of a request.
     mutating func scripted(for token: String) -> ScriptedAnswer? {
         guard compiled.namesTokens else { return nil }
         var token = token
@@ -59,7 +59,7 @@ package struct ServiceContext {
         }
     }
 
-    /// What the faults that name devices answer for this one. To be asked once for each device of a request.
+    /// The answer of the faults that name this device. Called once for each device of a request.
     mutating func struck(_ token: UnsafeRawBufferPointer) -> ScriptedAnswer? {
         guard !isDecided else { return effects.answer }
         for armed in compiled.tokenFaults where armed.strikes(occasion, token: token) {
@@ -72,7 +72,7 @@ package struct ServiceContext {
         return nil
     }
 
-    /// Whether nothing behind this is to be looked at.
+    /// Whether later rules are ignored.
     private mutating func take(_ then: ServiceFault.Then) -> Bool {
         switch then {
         case .answer(let answer):

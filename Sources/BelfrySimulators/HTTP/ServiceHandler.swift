@@ -1,4 +1,4 @@
-/// What all connections of one simulated provider share: the script and the ledger.
+/// The state that all connections of one simulated provider share: the script and the ledger.
 package final class ServiceHandler: Sendable {
     let habits: HTTPHabits
     let listening: Listening
@@ -19,20 +19,20 @@ package final class ServiceHandler: Sendable {
     }
 }
 
-// MARK: - Requests that a service judges
+// MARK: - Requests that a service validates
 
 extension ServiceHandler {
-    /// A request that was read and judged.
+    /// A request that was read and validated.
     struct Judged {
         var reply: ServiceReply
         var effects: ServiceContext.Effects
-        /// Whether its devices were told, those it refuses left out.
+        /// Whether its devices were told, except those it refuses.
         var isTold = false
 
         fileprivate var told: [ServiceDelivery] { reply.deliveries.filter { $0.reason == nil } }
     }
 
-    /// - Parameter lasting: what an earlier request brought on the connection, in place of the script.
+    /// - Parameter lasting: the lasting effect of an earlier request on the connection, in place of the script.
     func judge(
         _ request: ServiceRequest, _ occasion: ArmedServiceFault.Occasion, _ compiled: CompiledServiceScript,
         by service: any SimulatedService, insteadOfScript lasting: ServiceContext.Effects?
@@ -47,7 +47,7 @@ extension ServiceHandler {
         return Judged(reply: reply, effects: effects)
     }
 
-    /// Counts the answers of a request, at the moment they are handed out.
+    /// Counts the answers of a request when they are sent.
     func recordAnswer(_ judged: Judged) {
         guard judged.reply.isPush else { return }
         let status = judged.reply.answer.status

@@ -1,7 +1,7 @@
 /// An answer before it is written as HTTP.
 package struct ServiceAnswer: Sendable, Equatable {
     package var status: Int
-    /// Why the message was refused, in the provider's word; nil when it was taken. What the ledger counts by.
+    /// Why the message was refused, in the provider's term; nil when it was accepted. The ledger counts by it.
     package var reason: String?
     package var fields: [(name: String, value: String)]
     package var body: [UInt8]
@@ -39,14 +39,14 @@ package struct ServiceAnswer: Sendable, Equatable {
     }
 }
 
-/// What became of one device in a request.
+/// The result for one device in a request.
 package struct ServiceDelivery: Sendable, Equatable {
     package var token: String
     /// Why this device was refused; nil when it was told.
     package var reason: String?
-    /// What the device reads: clear text where the message was encrypted.
+    /// The payload that the device reads: decrypted where the message was encrypted.
     package var payload = ""
-    /// The sender's own id of the message, by which a second copy is known.
+    /// The sender's own id of the message, which identifies a second copy.
     package var messageID: String?
 }
 
@@ -54,16 +54,16 @@ package struct ServiceDelivery: Sendable, Equatable {
 package struct ServiceReply: Sendable {
     package var answer: ServiceAnswer
     package var deliveries: [ServiceDelivery]
-    /// Whether the request was about a push at all; one for an access token is not.
+    /// Whether the request was a push; one for an access token is not.
     package var isPush = true
 
-    /// An answer about no device that could be read.
+    /// An answer without a readable device.
     init(_ answer: ServiceAnswer, deliveries: [ServiceDelivery] = []) {
         self.answer = answer
         self.deliveries = deliveries
     }
 
-    /// An answer about one device: told, unless the answer has a reason.
+    /// An answer for one device: told, unless the answer has a reason.
     init(_ answer: ServiceAnswer, token: String, payload: String = "", messageID: String? = nil) {
         self.answer = answer
         self.deliveries = [
@@ -71,14 +71,14 @@ package struct ServiceReply: Sendable {
         ]
     }
 
-    /// An answer to what was no push.
+    /// An answer to a request that was not a push.
     static func aside(_ answer: ServiceAnswer) -> ServiceReply {
         var reply = ServiceReply(answer)
         reply.isPush = false
         return reply
     }
 
-    /// Gives this answer instead: what it refuses is refused for every device.
+    /// Replaces the answer: if it is a refusal, it is one for every device.
     mutating func replace(by answer: ServiceAnswer) {
         self.answer = answer
         for index in deliveries.indices { deliveries[index].reason = answer.reason }

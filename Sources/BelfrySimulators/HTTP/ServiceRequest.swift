@@ -1,4 +1,4 @@
-/// A request as it came, whatever HTTP it came by.
+/// A request of any version of HTTP.
 package struct ServiceRequest: Sendable {
     package struct Field: Sendable, Equatable {
         /// In lower case.
@@ -6,7 +6,7 @@ package struct ServiceRequest: Sendable {
         package var value: String
     }
 
-    /// More than any provider takes, a thousand tokens and their message included.
+    /// More than any provider accepts, a thousand tokens and their message included.
     static let bodyBytesMax = 4 * 1024 * 1024
 
     package var method: String
@@ -31,7 +31,7 @@ package struct ServiceRequest: Sendable {
         self.isHTTP2 = isHTTP2
     }
 
-    /// The value of a field that came once or more; of the first.
+    /// The value of a field; the first if it is repeated.
     func field(_ name: String) -> String? {
         fields.first { $0.name == name }?.value
     }
@@ -45,7 +45,7 @@ package struct ServiceRequest: Sendable {
         field("content-type").map { Words.trim($0.prefix { $0 != ";" }).lowercased() }
     }
 
-    /// What stands behind `Bearer`, a word read without case.
+    /// The token after `Bearer`, which is not case-sensitive.
     var bearer: String? { credentials(of: "bearer") }
 
     func credentials(of scheme: String) -> String? {
@@ -59,6 +59,6 @@ package struct ServiceRequest: Sendable {
 
     var form: [String: String] { FormText.read(Substring(decoding: body, as: UTF8.self)) }
 
-    /// The path cut at its slashes.
+    /// The path split at its slashes.
     var segments: [String] { path.split(separator: "/").map { FormText.decode($0, plusIsSpace: false) } }
 }

@@ -14,13 +14,13 @@ package final class ServiceSimulator<S: SimulatedProvider>: Sendable {
     package typealias Configuration = S.Configuration
 
     package let port: Int
-    /// What happens besides proper answers.
+    /// Deviations from proper answers.
     package var script: ServiceCurrentScript { handler.currentScript }
-    /// What arrived.
+    /// The record of what arrived.
     package var ledger: Ledger { handler.ledger }
     /// Signs the server's certificate.
     package let authority: CertificateAuthority
-    /// The provider's own memory: accounts, subscriptions, access tokens.
+    /// The provider's own state: accounts, subscriptions, access tokens.
     package let service: S
 
     let handler: ServiceHandler
@@ -34,7 +34,7 @@ package final class ServiceSimulator<S: SimulatedProvider>: Sendable {
         var control: (any Channel)?
     }
 
-    /// - Parameter group: where connections live; nil makes a group of two threads, ended by ``shutdown()``.
+    /// - Parameter group: the event loops of connections; nil makes a group of two threads, ended by ``shutdown()``.
     package static func start(
         _ configuration: Configuration = Configuration(), group: (any EventLoopGroup)? = nil
     ) async throws -> ServiceSimulator<S> {
@@ -73,13 +73,13 @@ package final class ServiceSimulator<S: SimulatedProvider>: Sendable {
 
     package var controlPort: Int? { channels.withLock { $0.control?.localAddress?.port } }
 
-    /// The authority a client has to trust.
+    /// The authority that a client has to trust.
     package var trustRootPEM: String { authority.certificatePEM }
 
-    /// Where it serves, without a slash at the end.
+    /// The base URL, without a slash at the end.
     package var url: String { "\(handler.listening.isSecure ? "https" : "http")://localhost:\(port)" }
 
-    /// Refuses TCP connections from now on; open ones go on.
+    /// Refuses TCP connections from now on; open ones continue.
     package func stopListening() async throws {
         let front = channels.withLock { channels in
             defer { channels.front = nil }
@@ -88,14 +88,14 @@ package final class ServiceSimulator<S: SimulatedProvider>: Sendable {
         try await front?.close()
     }
 
-    /// Takes connections again, on the same port.
+    /// Accepts connections again, on the same port.
     package func resumeListening() async throws {
         guard channels.withLock({ $0.front == nil }) else { return }
         let front = try await connectionSetup.listen(port: port, group: group)
         channels.withLock { $0.front = front }
     }
 
-    /// Does something to every open HTTP/2 connection now, without waiting for a request.
+    /// Applies a fault to every open HTTP/2 connection now, without waiting for a request.
     ///
     /// For `goAway`, `maxStreams`, `silence` and `close`; the others need a request and do nothing.
     package func act(_ action: ServiceFault.Then) async throws {

@@ -1,8 +1,8 @@
 package import NIOCore
 
-/// A push provider as its simulator needs it.
+/// The parts of a push provider that its simulator needs.
 ///
-/// Everything that providers have in common is done around it: TLS, HTTP, the script, the ledger, the control port.
+/// Everything that providers have in common is outside: TLS, HTTP, the script, the ledger, the control port.
 package protocol SimulatedProvider: Sendable {
     associatedtype Configuration: ServiceConfiguration
 
@@ -13,7 +13,7 @@ package protocol SimulatedProvider: Sendable {
 
     init(_ configuration: Configuration) throws
 
-    /// The provider's full answer for one of its reasons, as scripts name them; nil when it has no such reason.
+    /// The provider's complete answer for one of its reasons, as scripts name them; nil when it has no such reason.
     func answer(for reason: String) -> ServiceAnswer?
 
     /// Serves one connection.
@@ -22,7 +22,7 @@ package protocol SimulatedProvider: Sendable {
     func handler(at handler: ServiceHandler, ordinal: Int, overHTTP2: Bool) -> any ChannelHandler
 }
 
-/// What most providers do with the requests that come in: they read, check, and answer in their own words.
+/// A provider that reads complete requests, validates them, and answers in its own format.
 package protocol SimulatedService: SimulatedProvider {
     /// The answer to a request, and the devices it was about.
     func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply
@@ -38,7 +38,7 @@ extension SimulatedService {
     }
 }
 
-/// What the configurations of all simulated providers share.
+/// The configuration that all simulated providers share.
 package protocol ServiceConfiguration: Sendable {
     var listening: Listening { get set }
     var clientCertificates: ClientCertificates { get }
@@ -51,16 +51,16 @@ extension ServiceConfiguration {
     }
 }
 
-/// Which TLS certificates a simulator asks its clients for.
+/// The TLS certificates that a simulator requires of its clients.
 package enum ClientCertificates: Sendable {
     case none
-    /// One that this authority signed; nil is the simulator's own.
+    /// A certificate that this authority signed; nil for the simulator's own.
     case signed(byPEM: String?)
-    /// Any at all.
+    /// Any certificate.
     case any
 }
 
-/// Where a simulator listens and how much it remembers.
+/// How a simulator listens and how much it records.
 package struct Listening: Sendable {
     package var host = "127.0.0.1"
     /// 0 takes any free port.
@@ -86,15 +86,15 @@ package struct HTTPHabits: Sendable {
     package var speaksHTTP1 = true
     /// SETTINGS_MAX_CONCURRENT_STREAMS.
     package var streamsAtOnceMax: UInt32 = 100
-    /// So many PINGs without a request between end the connection by GOAWAY; nil allows any number.
+    /// PINGs without a request between them that end the connection by GOAWAY; nil for any number.
     package var pingsWithoutRequestMax: Int?
-    /// A connection without requests for so long is ended by GOAWAY.
+    /// How long a connection may have no requests before GOAWAY ends it.
     package var idleMax: Duration?
     /// A connection this old is ended by GOAWAY.
     package var ageMax: Duration?
-    /// What GOAWAY says of a reason.
+    /// The debug data of a GOAWAY for a reason.
     package var goAwayData: @Sendable (String) -> String = { $0 }
-    /// The body of an answer comes in one DATA frame and its end in another, empty one.
+    /// Whether the body of an answer and its end are separate DATA frames, the second one empty.
     package var endsInEmptyFrame = false
 
     package init() {}

@@ -1,4 +1,4 @@
-/// A set of 64-bit hashes by open addressing: 8 bytes a slot, at most three quarters full.
+/// A set of 64-bit hashes by open addressing: 8 bytes for each slot, at most three quarters full.
 struct HashSet64 {
     private var slots: [UInt64] = Array(repeating: 0, count: 16)
     private var used = 0

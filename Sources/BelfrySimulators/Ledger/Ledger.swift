@@ -1,11 +1,11 @@
 import Synchronization
 
-/// What arrived at a simulator: how often each device was told, and what was answered.
+/// A record of what arrived at a simulator: how often each device was told, and the answers.
 ///
-/// Cut into stripes by token, each behind its own lock, so that event loops seldom meet. A token lives in one stripe,
-/// whatever connections it comes on, so a reader sees its whole story.
+/// Split into stripes by token, each with its own lock, so that event loops seldom contend. A token is in one stripe,
+/// whatever connections it comes on, so a reader sees its complete history.
 package final class Ledger: Sendable {
-    /// How much is remembered of each request.
+    /// How much is recorded of each request.
     package enum Detail: String, Sendable, Codable {
         /// Sums only.
         case totals
@@ -15,14 +15,14 @@ package final class Ledger: Sendable {
         case payloads
     }
 
-    /// How tokens are written where the ledger is read.
+    /// The text form of tokens for readers of the ledger.
     package enum TokenText: Sendable {
         /// Bytes, as hex digits.
         case hex
         /// Text, as it stands.
         case plain
 
-        /// The bytes of a token that is written so; nil when it cannot be.
+        /// The bytes of a token in this form; nil when it is malformed.
         func bytes(of text: String) -> [UInt8]? {
             self == .hex ? Hex.decode(text) : Array(text.utf8)
         }
@@ -45,7 +45,7 @@ package final class Ledger: Sendable {
         self.stripes = (0..<Self.stripeCount).map { _ in Stripe() }
     }
 
-    /// Forgets everything but the connections that are open.
+    /// Clears everything except the open connections.
     package func reset() {
         for stripe in stripes { stripe.table.withLock { $0 = LedgerTable() } }
         connections.withLock { $0 = ConnectionTotals(open: $0.open) }
@@ -55,14 +55,14 @@ package final class Ledger: Sendable {
 // MARK: - Writing
 
 extension Ledger {
-    /// Writes that the device was told; `id` is the hash of the sender's own id of the message, when it gave one.
+    /// Records that the device was told; `id` is the hash of the sender's own id of the message, when it gave one.
     func recordTold(_ token: UnsafeRawBufferPointer, hash: UInt64, id: UInt64?, at milliseconds: Int64) {
         stripe(hash).table.withLock {
             $0.recordTold(token, hash: hash, id: id, at: milliseconds, byToken: detail != .totals)
         }
     }
 
-    /// Takes back that a device was told: its request turned out to lie behind the last one of a GOAWAY.
+    /// Takes back that a device was told: its request turned out to be after the last one of a GOAWAY.
     func takeBack(_ token: UnsafeRawBufferPointer, hash: UInt64, id: UInt64?) {
         stripe(hash).table.withLock { $0.takeBack(token, hash: hash, id: id) }
     }
@@ -77,7 +77,7 @@ extension Ledger {
         stripe(hash).table.withLock { $0.keep(request, for: token, hash: hash) }
     }
 
-    /// Counts a new connection and numbers it, from 1. Numbers go on over a reset.
+    /// Counts a new connection and numbers it, from 1. Numbers continue after a reset.
     func numberConnection() -> Int {
         connections.withLock { $0.opened += 1 }
         return connectionsCounter.add(1, ordering: .relaxed).newValue
@@ -101,7 +101,7 @@ extension Ledger {
         return totals
     }
 
-    /// What is known of one token.
+    /// The record of one token.
     package func token(_ token: [UInt8]) -> LedgerToken? {
         token.withUnsafeBytes { bytes in
             let hash = StableHash.hash(bytes)
@@ -111,9 +111,9 @@ extension Ledger {
         }
     }
 
-    /// Tokens in an order of the ledger's own, which stays the same while it is not reset.
+    /// Tokens in the ledger's own order, which is stable until it is reset.
     ///
-    /// - Parameter after: the last token of the page before.
+    /// - Parameter after: the last token of the previous page.
     package func tokens(after: [UInt8]? = nil, limit: Int = 1000) -> [LedgerToken] {
         collect(after: after, limit: limit) { _ in true }
     }
@@ -138,7 +138,7 @@ extension Ledger {
         return found
     }
 
-    /// Where the token after this one stands.
+    /// The position after this token.
     private func position(after token: [UInt8]) -> (stripe: Int, index: Int)? {
         token.withUnsafeBytes { bytes in
             let hash = StableHash.hash(bytes)

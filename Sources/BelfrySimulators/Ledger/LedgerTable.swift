@@ -1,11 +1,11 @@
 import Foundation
 
-/// One stripe of a ledger: an open-addressing table over raw token bytes, 36 bytes and the token's own to an entry.
+/// One stripe of a ledger: an open-addressing table over raw token bytes, 36 bytes and the token itself for each entry.
 struct LedgerTable {
     struct Entry {
         var keyStart: UInt32
         var keyCount: UInt16
-        /// The status of the last answer; 0 while there is none.
+        /// The status of the last answer; 0 before the first.
         var lastStatus: UInt16 = 0
         var told: UInt32 = 0
         var answered: UInt32 = 0

@@ -2,9 +2,9 @@
 package struct LedgerTotals: Sendable, Codable, Equatable {
     /// Requests whose device was told, answered or not.
     package var told = 0
-    /// Answers that took the message: 200, or what the provider has for it.
+    /// Answers that accepted the message: 200, or the provider's equivalent.
     package var accepted = 0
-    /// All other answers, errors behind a 200 too.
+    /// All other answers, errors inside a 200 too.
     package var refused = 0
     /// Distinct tokens seen.
     package var tokens = 0
@@ -17,7 +17,7 @@ package struct LedgerTotals: Sendable, Codable, Equatable {
     package var connections: ConnectionTotals
 }
 
-/// What was answered for one device. A reason, if only an empty one, makes it a refusal.
+/// The answer for one device. A reason, even an empty one, makes it a refusal.
 struct LedgerAnswer: Hashable {
     var status: Int
     var reason: String?
@@ -44,7 +44,7 @@ package struct ConnectionTotals: Sendable, Codable, Equatable {
     package var unanswered = 0
 }
 
-/// What a ledger knows of one token.
+/// A ledger's record of one token.
 package struct LedgerToken: Sendable, Codable, Equatable {
     package var token: String
     package var told: Int

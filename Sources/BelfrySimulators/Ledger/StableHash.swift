@@ -1,4 +1,4 @@
-/// A quick hash of bytes that is the same in every process, so that a share of tokens is the same share each time.
+/// A fast hash of bytes that is the same in every process, so that a share selects the same tokens each time.
 enum StableHash {
     static func hash(_ bytes: UnsafeRawBufferPointer, salt: UInt64 = 0) -> UInt64 {
         var hash = salt ^ (UInt64(truncatingIfNeeded: bytes.count) &* 0x9E37_79B9_7F4A_7C15)

@@ -1,11 +1,11 @@
-/// A notification as it came, judged by the rules for its headers and its XML.
+/// A notification, validated by the rules for its headers and its XML.
 ///
 /// Source: Microsoft, "Sending push notifications for Windows Phone 8".
 struct MPNSNotification {
     enum Kind {
         case toast, tile, raw
 
-        /// The last digit of `X-NotificationClass`; its ten tell the delay: at once, 450 or 900 seconds.
+        /// The last digit of `X-NotificationClass`; the tens give the delay: none, 450 or 900 seconds.
         var unit: Int {
             switch self {
             case .tile: 1
@@ -29,7 +29,7 @@ struct MPNSNotification {
             }
     }
 
-    /// Whether MPNS takes it at all.
+    /// Whether MPNS accepts it at all.
     func isGood(_ configuration: MPNSConfiguration) -> Bool {
         guard let kind, hasClass(of: kind) else { return false }
         let most = kind == .raw ? configuration.rawBytesMax : configuration.bodyBytesMax

@@ -1,4 +1,4 @@
-/// The half of Windows Phone's push service: channels, whose answer stands in three header fields.
+/// Microsoft's side for Windows Phone: channels, whose answer is in three header fields.
 package final class MPNSService: SimulatedService {
     package static let habits = HTTPHabits()
 

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A `multipart/related` body cut into its parts. Source: RFC 2046 §5.1.
+/// A `multipart/related` body split into its parts. Source: RFC 2046 §5.1.
 struct Multipart {
     struct Part {
         /// Names in lower case.
@@ -15,7 +15,7 @@ struct Multipart {
         guard contentType.lowercased().hasPrefix("multipart/related"), let boundary = Self.boundary(in: contentType)
         else { return nil }
         let delimiter = Data("\r\n--\(boundary)".utf8)
-        // The first delimiter may stand at the very beginning.
+        // The first delimiter may be at the very beginning.
         var rest = Data("\r\n".utf8 + body)[...]
         var parts: [Part] = []
         guard let first = rest.firstRange(of: delimiter) else { return nil }

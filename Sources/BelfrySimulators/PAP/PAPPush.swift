@@ -1,4 +1,4 @@
-/// The control part of a push: what is sent to whom. Source: WAP-247, PAP 2.1, `push-message`.
+/// The control part of a push: content and recipients. Source: WAP-247, PAP 2.1, `push-message`.
 struct PAPPush {
     var id: String
     var applicationID: String
@@ -6,7 +6,7 @@ struct PAPPush {
 
     private static let methods: Set = ["confirmed", "preferconfirmed", "unconfirmed", "notspecified"]
 
-    /// nil when it is not of the document type.
+    /// nil when it has another document type.
     init?(_ text: String) {
         guard let root = XML(text), root.name == "pap", let message = root.child("push-message"),
             let id = message.attributes["push-id"], !id.isEmpty,

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Synchronization
 
-/// BlackBerry's half: PAP over HTTP, the verdict in XML behind a 200.
+/// BlackBerry's side: PAP over HTTP, with the result as XML in a 200.
 package final class PAPService: SimulatedService {
     package static let habits = HTTPHabits()
 
     private let configuration: PAPConfiguration
-    /// Push ids seen, by which a second copy is known.
+    /// Push ids seen, which identify a second copy.
     private let ids = Mutex<Set<String>>([])
     private static let idsMax = 100_000
 

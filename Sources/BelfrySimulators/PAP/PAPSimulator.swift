@@ -6,7 +6,7 @@ extension ServiceSimulator where S == PAPService {
     package var sendURL: String { "\(url)/mss/PD_pushRequest" }
 }
 
-/// How a simulated push service of BlackBerry listens and whom it believes.
+/// How BlackBerry's simulated push service listens and which senders it accepts.
 package struct PAPConfiguration: ServiceConfiguration {
     package var listening = Listening()
     package var applicationID = "1234-ABCDEFbelfry"

@@ -1,4 +1,4 @@
-/// Answers that wait for their time: a binary heap by due time, emptied by one scheduled tick for all that are due.
+/// Delayed answers: a binary heap by due time, emptied by one scheduled tick for all that are due.
 struct DelayLine<Element> {
     private var heap: [(due: Int64, order: UInt64, element: Element)] = []
     private var order: UInt64 = 0
@@ -6,7 +6,7 @@ struct DelayLine<Element> {
     var nextDue: Int64? { heap.first?.due }
     var count: Int { heap.count }
 
-    /// - Parameter due: in whatever unit the caller counts time; equal times leave in the order they came.
+    /// - Parameter due: in the caller's unit of time; equal times leave in the order of insertion.
     mutating func insert(_ element: Element, due: Int64) {
         order += 1
         heap.append((due, order, element))

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Holds the script of a simulated provider; connections look here for a newer one at each request.
+/// Holds the script of a simulated provider; connections check for a newer one at each request.
 package final class ServiceCurrentScript: Sendable {
     private let tokenText: Ledger.TokenText
     private let held = Mutex(CompiledServiceScript())
@@ -14,19 +14,19 @@ package final class ServiceCurrentScript: Sendable {
 
     package var script: ServiceScript { held.withLock { $0.script } }
 
-    /// How often each fault of the script has struck, in its order.
+    /// How often each fault of the script has happened, in its order.
     package var timesHappened: [Int] { held.withLock { $0.faults.map(\.timesHappened) } }
 
     var faults: [ArmedServiceFault] { held.withLock { $0.faults } }
 
-    /// Replaces the script; all counters begin anew.
+    /// Replaces the script and resets all counters.
     package func set(_ script: ServiceScript) {
         let opened = connectionsOpened()
         let armed = script.faults.map { ArmedServiceFault($0, tokenText, connectionsBefore: opened) }
         publish { $0 = CompiledServiceScript(script, armed, tokenText) }
     }
 
-    /// Adds a fault behind the others, whose counters go on.
+    /// Appends a fault; the counters of the others continue.
     package func add(_ fault: ServiceFault) {
         let armed = ArmedServiceFault(fault, tokenText, connectionsBefore: connectionsOpened())
         publish { currentScript in
@@ -36,12 +36,12 @@ package final class ServiceCurrentScript: Sendable {
         }
     }
 
-    /// Gives these tokens this answer, beside what the script already says.
+    /// Gives these tokens this answer, in addition to the script.
     package func answer(_ answer: ScriptedAnswer, for tokens: [String]) {
         self.answer(Dictionary(tokens.map { ($0, answer) }) { first, _ in first })
     }
 
-    /// Gives each of these tokens its answer, beside what the script already says.
+    /// Gives each of these tokens its answer, in addition to the script.
     package func answer(_ answers: [String: ScriptedAnswer]) {
         publish { currentScript in
             var script = currentScript.script
@@ -66,16 +66,16 @@ package final class ServiceCurrentScript: Sendable {
     }
 }
 
-/// A script made ready for use.
+/// A script prepared for use.
 struct CompiledServiceScript: Sendable {
     let script: ServiceScript
     let faults: [ArmedServiceFault]
-    /// Those that are asked once for each request.
+    /// Faults that are checked once for each request.
     let requestFaults: [ArmedServiceFault]
-    /// Those that are asked once for each device.
+    /// Faults that are checked once for each device.
     let tokenFaults: [ArmedServiceFault]
     let latency: Int64
-    /// Whether a fault asks for the path of a request.
+    /// Whether a fault depends on the path of a request.
     let asksForPath: Bool
     private let verdicts: [[UInt8]: ScriptedAnswer]
 
@@ -97,7 +97,7 @@ struct CompiledServiceScript: Sendable {
         self.verdicts = verdicts
     }
 
-    /// Whether it says anything of single devices.
+    /// Whether it mentions single devices.
     var namesTokens: Bool { !tokenFaults.isEmpty || !verdicts.isEmpty }
 
     func verdict(for token: UnsafeRawBufferPointer) -> ScriptedAnswer? {
@@ -124,7 +124,7 @@ final class ArmedServiceFault: Sendable {
         self.counter = StrikeCounter(after: fault.when.after, every: fault.when.every, times: fault.times)
     }
 
-    /// What a rule may ask about.
+    /// The facts that a rule may depend on.
     struct Occasion {
         /// Counted from 1 since the simulator started.
         var connection: Int
@@ -136,7 +136,7 @@ final class ArmedServiceFault: Sendable {
 
     var timesHappened: Int { counter.timesHappened }
 
-    /// Whether the rule strikes now. Counts the occasion.
+    /// Whether the rule applies now. Counts the occasion.
     func strikes(_ occasion: Occasion, token: UnsafeRawBufferPointer? = nil) -> Bool {
         fits(occasion) && token.map(fitsToken) ?? true && counter.strikes()
     }

@@ -1,10 +1,10 @@
-/// What a simulated provider does besides answering properly. The same type in process and on the control port.
+/// The deviations of a simulated provider from proper answers. The same type in process and on the control port.
 package struct ServiceScript: Sendable, Codable, Equatable {
     /// Tried in order for each request; see ``ServiceFault``.
     package var faults: [ServiceFault]
     /// The answer for single devices, by token.
     package var verdicts: [String: ScriptedAnswer]
-    /// How long each answer takes.
+    /// The latency of each answer.
     package var latencyMilliseconds: Int
 
     package init(
@@ -22,7 +22,7 @@ package struct ServiceScript: Sendable, Codable, Equatable {
         latencyMilliseconds = try container.decodeIfPresent(Int.self, forKey: .latencyMilliseconds) ?? 0
     }
 
-    /// What makes a script unfit, as the path of the field and what was found.
+    /// The fault of an invalid script: the path of the field and what was found.
     func complaint(_ grammar: ScriptGrammar) -> (field: String, message: String)? {
         if latencyMilliseconds < 0 { return ("latencyMilliseconds", "is negative") }
         for (token, answer) in verdicts {
@@ -36,32 +36,32 @@ package struct ServiceScript: Sendable, Codable, Equatable {
     }
 }
 
-/// What a script may say to one provider.
+/// The limits of a script for one provider.
 struct ScriptGrammar {
     let tokenText: Ledger.TokenText
-    /// Whether it has this reason.
+    /// Whether the provider has this reason.
     let isKnown: (String) -> Bool
 
     /// Only Apple has topics beside its tokens, and a time in its answers.
     var isApple: Bool { tokenText == .hex }
 }
 
-/// An answer out of a script: one of the provider's own by its reason, changed where more is stated.
+/// An answer in a script: one of the provider's own by its reason, with changes where more is given.
 ///
 /// ```json
 /// {"reason": "QUOTA_EXCEEDED", "retryAfter": "30"}
 /// ```
 package struct ScriptedAnswer: Sendable, Codable, Hashable {
-    /// The provider's word: `UNREGISTERED`, `NotRegistered`, `80300007`, …
+    /// The provider's term: `UNREGISTERED`, `NotRegistered`, `80300007`, …
     package var reason: String?
     package var status: Int?
     /// `Retry-After`, as seconds or as a date.
     package var retryAfter: String?
     package var headers: [String: String]?
     package var body: String?
-    /// Of APNs: when the token was last known to be invalid, in milliseconds since 1970. Comes with 410.
+    /// For APNs: when the token was last known to be invalid, in milliseconds since 1970. Comes with 410.
     package var timestamp: Int64?
-    /// Whether all later requests of the connection get it too. Of a fault, not of a verdict.
+    /// Whether all later requests of the connection get it too. For a fault, not for a verdict.
     package var sticky: Bool?
 
     package init(
@@ -81,10 +81,10 @@ package struct ScriptedAnswer: Sendable, Codable, Hashable {
         if timestamp != nil, !grammar.isApple { return ("timestamp", "is known to APNs alone") }
         if let status, !(200...599).contains(status) { return ("status", "is not between 200 and 599") }
         guard let reason else { return status == nil ? ("reason", "is missing, and status too") : nil }
-        return grammar.isKnown(reason) || status != nil ? nil : ("reason", "is none of this provider's")
+        return grammar.isKnown(reason) || status != nil ? nil : ("reason", "is not a reason of this provider")
     }
 
-    /// The whole answer. Without a known reason it is the bare status.
+    /// The complete answer. Without a known reason it is the bare status.
     func answer(by service: some SimulatedProvider) -> ServiceAnswer {
         var answer = reason.flatMap { service.answer(for: $0) } ?? ServiceAnswer(status ?? 500, reason: reason)
         if let status { answer.status = status }
@@ -100,14 +100,15 @@ package struct ScriptedAnswer: Sendable, Codable, Hashable {
     }
 }
 
-/// One rule of a script: when a request fits, so many times, then this happens instead of, or before, the usual answer.
+/// One rule of a script: when a request matches, this happens, a limited number of times, instead of or before the
+/// usual answer.
 ///
 /// ```json
 /// {"when": {"share": 0.001}, "then": {"answer": {"reason": "UNREGISTERED"}}}
 /// ```
 package struct ServiceFault: Sendable, Codable, Equatable {
     package var when: When
-    /// How often it happens before it is spent; nil is without end.
+    /// How often it may happen; nil for no limit.
     package var times: Int?
     package var then: Then
 
@@ -117,28 +118,28 @@ package struct ServiceFault: Sendable, Codable, Equatable {
         self.then = then
     }
 
-    /// Which requests a rule is for: those that fit everything stated. A rule that names devices is asked once for each
-    /// device of a request, after the rules that name none were asked for the request.
+    /// The requests that a rule is for: those that match every given condition. A rule that names devices is checked
+    /// once for each device of a request, after the rules that name none were checked for the request.
     package struct When: Sendable, Codable, Equatable {
         /// The connections opened since the rule was set, counted from 1.
         package var connection: Int?
         /// The n-th request of its connection, counted from 1.
         package var request: Int?
-        /// The n-th request of its connection and all behind it.
+        /// The n-th request of its connection and all after it.
         package var requestsFrom: Int?
         /// The beginning of the request's path.
         package var path: String?
         package var token: String?
         package var tokenPrefix: String?
-        /// Of APNs: its `apns-topic`.
+        /// For APNs: its `apns-topic`.
         package var topic: String?
         /// A share of all tokens, 0 to 1, the same tokens each time.
         package var share: Double?
-        /// Draws another share of the same size.
+        /// Selects another share of the same size.
         package var salt: UInt64?
-        /// Lets the first n that fit pass.
+        /// Skips the first n that match.
         package var after: Int?
-        /// Of those that fit, every n-th.
+        /// Every n-th of those that match.
         package var every: Int?
 
         package init(
@@ -162,30 +163,30 @@ package struct ServiceFault: Sendable, Codable, Equatable {
         var namesTokens: Bool { token != nil || tokenPrefix != nil || share != nil }
     }
 
-    /// What happens. `told` says whether the devices of the request are counted as told though no answer leaves.
+    /// The effect. `told` says whether the devices of the request are counted as told though no answer is sent.
     package enum Then: Sendable, Codable, Equatable {
         /// This answer, however good the request.
         case answer(ScriptedAnswer)
         /// The usual answer, later.
         case delay(milliseconds: Int)
-        /// No answer, ever, on a connection that otherwise goes on. `told` is true unless stated.
+        /// No answer, ever, on a connection that otherwise continues. `told` defaults to true.
         case hang(told: Bool? = nil)
-        /// The headers of the answer, and never its body. `told` is true unless stated.
+        /// The headers of the answer, and never its body. `told` defaults to true.
         case stall(told: Bool? = nil)
-        /// A half-open socket: the connection is read but nothing is written to it any more, not even to a PING. `told` is
-        /// true unless stated.
+        /// A half-open socket: the connection is read but nothing is written to it any more, not even an answer to a
+        /// PING. `told` defaults to true.
         case silence(told: Bool? = nil)
-        /// RST_STREAM over HTTP/2, 7 (REFUSED_STREAM) unless stated; over HTTP/1.1 a TCP reset. `told` is false unless stated.
+        /// RST_STREAM over HTTP/2, by default 7 (REFUSED_STREAM); over HTTP/1.1 a TCP reset. `told` defaults to false.
         case reset(code: UInt32? = nil, told: Bool? = nil)
-        /// The connection closes without a goodbye. `told` is false unless stated.
+        /// The connection closes without GOAWAY or a TLS shutdown. `told` defaults to false.
         case close(told: Bool? = nil)
-        /// The next so many requests of the connection tell their devices, their answers are lost, then it closes. Over
+        /// The next `count` requests of the connection tell their devices, their answers are lost, then it closes. Over
         /// HTTP/1.1 it closes at once.
         case loseAnswers(count: Int)
-        /// GOAWAY; over HTTP/1.1 `Connection: close` with the answer. The request itself goes on when it is not behind the
-        /// last stream.
+        /// GOAWAY; over HTTP/1.1 `Connection: close` with the answer. The request itself continues unless it is after
+        /// the last stream.
         case goAway(GoAway)
-        /// A new SETTINGS_MAX_CONCURRENT_STREAMS; the request goes on.
+        /// A new SETTINGS_MAX_CONCURRENT_STREAMS; the request continues.
         case maxStreams(streams: UInt32)
         /// For new connections: the handshake ends in this TLS alert (RFC 8446 §6). Only `connection`, `after` and
         /// `every` apply.
@@ -197,10 +198,10 @@ package struct ServiceFault: Sendable, Codable, Equatable {
     }
 
     package struct GoAway: Sendable, Codable, Equatable {
-        /// Why, such as `session_timeout`; in the debug data, as the provider words it there.
+        /// The reason, such as `session_timeout`, in the provider's wording in the debug data.
         package var reason: String?
         package var code: UInt32?
-        /// ``LastStream/all`` unless stated.
+        /// By default ``LastStream/all``.
         package var lastStream: LastStream?
         /// Sends one with 2^31-1 before it.
         package var noticeFirst: Bool?
@@ -214,7 +215,7 @@ package struct ServiceFault: Sendable, Codable, Equatable {
             self.noticeFirst = noticeFirst
         }
 
-        /// Whether the request that brought it on is behind the last stream where one request waits at a time.
+        /// Whether the request that caused it is after the last stream where one request waits at a time.
         var leavesRequest: Bool { lastStream == .before || lastStream == LastStream.none }
     }
 
@@ -224,7 +225,7 @@ package struct ServiceFault: Sendable, Codable, Equatable {
         case all
         /// Everything before the request.
         case before
-        /// The middle of the streams that are waiting for an answer.
+        /// Half of the streams that are waiting for an answer.
         case half
         case none
         case exactly(Int32)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the occasions that fit a rule and tells at which of them it strikes. Shared by all connections.
+/// Counts the occasions that match a rule and decides at which of them it applies. Shared by all connections.
 final class StrikeCounter: Sendable {
     private let after: Int
     private let every: Int
@@ -9,9 +9,9 @@ final class StrikeCounter: Sendable {
     private let happened = Atomic<Int>(0)
 
     /// - Parameters:
-    ///   - after: how many that fit pass first.
-    ///   - every: of the others, each n-th is struck.
-    ///   - times: how often before the rule is spent; nil is without end.
+    ///   - after: how many matches are skipped first.
+    ///   - every: of the others, each n-th counts.
+    ///   - times: how often the rule applies; nil for no limit.
     init(after: Int?, every: Int?, times: Int?) {
         self.after = after ?? 0
         self.every = every ?? 1
@@ -20,7 +20,7 @@ final class StrikeCounter: Sendable {
 
     var timesHappened: Int { happened.load(ordering: .relaxed) }
 
-    /// Whether the rule strikes at an occasion that fits. Counts the occasion.
+    /// Whether the rule applies at a matching occasion. Counts the occasion.
     func strikes() -> Bool {
         let number = fitting.add(1, ordering: .relaxed).newValue - after
         guard number > 0, number.isMultiple(of: every) else { return false }

@@ -6,7 +6,7 @@ struct TokenShare: Sendable {
 
     /// - Parameters:
     ///   - share: 0 to 1.
-    ///   - salt: draws another share of the same size.
+    ///   - salt: selects another share of the same size.
     init(_ share: Double, salt: UInt64?) {
         self.limit = share >= 1 ? .max : UInt64(share * 0x1p64)
         // Not the ledger's own hash, whose top bits choose the stripe.

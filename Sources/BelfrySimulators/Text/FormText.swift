@@ -1,4 +1,4 @@
-/// `application/x-www-form-urlencoded`, and percent-encoding at large.
+/// `application/x-www-form-urlencoded`, and percent-encoding in general.
 enum FormText {
     /// Pairs by name; the last one of a name counts.
     static func read(_ text: Substring) -> [String: String] {

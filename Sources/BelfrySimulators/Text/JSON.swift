@@ -1,4 +1,4 @@
-/// A JSON value, read strictly: RFC 8259, UTF-8, no key twice in an object.
+/// A JSON value, read strictly: RFC 8259, UTF-8, no repeated key in an object.
 enum JSON: Sendable, Equatable {
     case null
     case bool(Bool)
@@ -44,7 +44,7 @@ enum JSON: Sendable, Equatable {
     }
 }
 
-/// Text as it stands in JSON.
+/// A text in its JSON form.
 extension String {
     var quoted: String {
         var text = "\""

@@ -1,11 +1,11 @@
-/// What a JSON value has to look like, as protocol buffers in JSON are read: absent and null are one, names stand in snake
-/// case or in camel case.
+/// The required shape of a JSON value, as protocol buffers in JSON are read: absent and null are the same, names are in
+/// snake case or in camel case.
 indirect enum JSONShape: Sendable {
     case string
     case bool
     case integer
     case number
-    /// Seconds with at most nine digits behind the point, and an `s`.
+    /// Seconds with at most nine decimal places, and an `s`.
     case duration
     case oneOf(Set<String>)
     case strings
@@ -16,7 +16,7 @@ indirect enum JSONShape: Sendable {
     case anything
     case object([String: JSONShape])
 
-    /// What is wrong, where; nil when nothing is.
+    /// The fault and its path; nil when there is none.
     func complaint(about value: JSON, at path: String = "") -> (field: String, message: String)? {
         if value == .null { return nil }
         switch self {
@@ -43,7 +43,7 @@ indirect enum JSONShape: Sendable {
         }
     }
 
-    /// The seconds of a duration; nil when it is none. Source: the JSON form of google.protobuf.Duration.
+    /// The seconds of a duration; nil when it is malformed. Source: the JSON form of google.protobuf.Duration.
     static func seconds(_ text: String) -> Double? {
         guard text.hasSuffix("s") else { return nil }
         let parts = text.dropLast().split(separator: ".", omittingEmptySubsequences: false)

@@ -1,4 +1,4 @@
-/// Reads one JSON value from bytes, by going down into it.
+/// Reads one JSON value from bytes by recursive descent.
 struct JSONText {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var index = 0
@@ -8,7 +8,7 @@ struct JSONText {
         self.bytes = bytes
     }
 
-    /// The value that is the whole text; nil when it is none.
+    /// The value of the whole text; nil when it is malformed.
     mutating func readAll() -> JSON? {
         guard let value = read(depth: 0) else { return nil }
         skipSpace()

@@ -1,9 +1,10 @@
-/// An XML element: enough of XML 1.0 to read what senders of push write. Namespaces stay prefixes, entities are the five.
+/// An XML element: enough of XML 1.0 to read what push senders write. Namespaces stay prefixes, entities are the five
+/// predefined ones.
 struct XML: Sendable, Equatable {
     var name: String
     var attributes: [String: String] = [:]
     var children: [XML] = []
-    /// Text of the element itself, all pieces together.
+    /// Text of the element itself, all parts together.
     var text = ""
 
     /// The root element; nil when the text is not well-formed.
@@ -21,7 +22,7 @@ struct XML: Sendable, Equatable {
 }
 
 extension String {
-    /// The text as it stands in an attribute or between tags.
+    /// The text in escaped form, for an attribute or between tags.
     var xmlEscaped: String {
         reduce(into: "") { text, character in
             switch character {

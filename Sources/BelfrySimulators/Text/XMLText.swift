@@ -24,7 +24,7 @@ struct XMLText {
         return true
     }
 
-    /// What stands before the word, which is stepped over.
+    /// The text before the word, which is skipped.
     private mutating func read(until word: String) -> String? {
         let start = index
         while index < text.count {
@@ -41,7 +41,7 @@ struct XMLText {
         while index < text.count, text[index].isWhitespace { index += 1 }
     }
 
-    /// Steps over white space, comments, instructions and a document type without an inner part.
+    /// Skips white space, comments, instructions and a document type without an inner part.
     private mutating func skipMisc() -> Bool {
         while true {
             skipSpace()

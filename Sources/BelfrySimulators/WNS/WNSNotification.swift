@@ -1,4 +1,4 @@
-/// A notification as it came, judged by the rules for its headers.
+/// A notification, validated by the rules for its headers.
 ///
 /// Source: Microsoft, "Push notification service request and response headers".
 struct WNSNotification {
@@ -15,7 +15,7 @@ struct WNSNotification {
         self.request = request
     }
 
-    /// What is wrong, and in which words.
+    /// The fault, and its description.
     func complaint(bodyBytesMax: Int) -> (problem: WNSProblem, description: String)? {
         if request.field("content-length") == nil || request.field("transfer-encoding") != nil {
             return (.lengthRequired, "Content-Length is missing")
@@ -41,7 +41,7 @@ struct WNSNotification {
         return nil
     }
 
-    /// Whether a device could read it: the XML is well-formed and its root is that of its kind.
+    /// Whether a device could read it: the XML is well-formed and its root fits its kind.
     var isReadable: Bool {
         guard let kind = request.field("x-wns-type").flatMap(Kind.init), kind != .raw else { return true }
         guard let text = String(validating: request.body, as: UTF8.self), let root = XML(text) else { return false }

@@ -1,4 +1,4 @@
-/// Why WNS refuses or drops a notification. Scripts use the same words.
+/// Why WNS refuses or drops a notification. Scripts use the same names.
 ///
 /// Source: Microsoft, "Push notification service request and response headers".
 enum WNSProblem: String, CaseIterable {
@@ -20,9 +20,9 @@ enum WNSProblem: String, CaseIterable {
     case unavailable = "ServiceUnavailable"
     /// 200, and the device is not told.
     case dropped
-    /// 200, and the device is not told: the channel gets too many.
+    /// 200, and the device is not told: the channel has exceeded its rate.
     case channelThrottled = "channelthrottled"
-    /// 200: the device cannot read the XML and drops it. Only a simulator can know it.
+    /// 200: the device cannot read the XML and drops it. Only a simulator can detect it.
     case invalidXML = "InvalidXML"
 
     var status: Int {

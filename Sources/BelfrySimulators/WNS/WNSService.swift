@@ -1,9 +1,9 @@
-/// Microsoft's half: two token endpoints and the channels.
+/// Microsoft's side: two token endpoints and the channels.
 package final class WNSService: SimulatedService {
     package static let habits = HTTPHabits()
 
     let configuration: WNSConfiguration
-    /// The access tokens that were handed out.
+    /// The access tokens that were issued.
     package let accessTokens = AccessTokens(prefix: "EgAc")
 
     package init(_ configuration: WNSConfiguration) {

@@ -13,7 +13,7 @@ extension ServiceSimulator where S == WNSService {
     package var entraTokenURL: String { "\(url)/\(service.configuration.tenantID)/oauth2/v2.0/token" }
 }
 
-/// How a simulated WNS listens and whom it believes.
+/// How a simulated WNS listens and which senders it accepts.
 package struct WNSConfiguration: ServiceConfiguration {
     package var listening = Listening()
     /// A Package SID and its secret, for the old endpoint.

@@ -7,11 +7,11 @@ package struct EncryptedContent: Sendable {
         case tooShort
         case recordSizeTooSmall
         case severalRecords
-        /// The key id is no public key on the curve.
+        /// The key id is not a public key on the curve.
         case badKey
-        /// A record does not open with the key.
+        /// A record cannot be decrypted with the key.
         case forged
-        /// A record does not end as it must.
+        /// A record has invalid padding.
         case badPadding
     }
 
@@ -61,7 +61,7 @@ package struct EncryptedContent: Sendable {
         return Array(clear)
     }
 
-    /// The last eight bytes are mixed with the number of the record.
+    /// The last eight bytes are XORed with the number of the record.
     private static func nonce(_ nonce: [UInt8], _ number: UInt64) -> [UInt8] {
         var nonce = nonce
         for index in 0..<8 { nonce[4 + index] ^= UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * index)) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The browsers behind a simulated service: numbers, and who may push to them.
+/// The subscriptions of a simulated service: their ids, and the senders that may push to them.
 package final class Subscribers: Sendable {
     private struct Batch {
         var first: Int
@@ -14,7 +14,7 @@ package final class Subscribers: Sendable {
 
     struct Subscriber {
         var receiver: WebPushReceiver
-        /// The only VAPID key that may push; nil is any.
+        /// The only VAPID key that may push; nil for any.
         var applicationServerKey: [UInt8]?
     }
 

@@ -2,13 +2,13 @@ import Crypto
 import FoundationEssentials
 import Synchronization
 
-/// Who sends, as `Authorization: vapid t=…, k=…` says. Source: RFC 8292 §2, §3.
+/// The sender, from `Authorization: vapid t=…, k=…`. Source: RFC 8292 §2, §3.
 struct VAPIDHeader: Hashable {
     var token: String
     /// base64url of an uncompressed P-256 point.
     var key: String
 
-    /// - Parameter credentials: what stands behind the word `vapid`.
+    /// - Parameter credentials: the text after the scheme `vapid`.
     init?(_ credentials: String) {
         var parameters: [String: String] = [:]
         for part in credentials.split(separator: ",") {
@@ -22,7 +22,7 @@ struct VAPIDHeader: Hashable {
     }
 }
 
-/// The claims of a VAPID token whose signature fits its key.
+/// The claims of a VAPID token whose signature matches its key.
 struct VAPIDClaims: Sendable, Equatable {
     /// Source: RFC 8292 §2: no more than 24 hours.
     static let lifeMaxSeconds: Int64 = 24 * 3600
@@ -32,7 +32,7 @@ struct VAPIDClaims: Sendable, Equatable {
     var expires: Int64
     var subject: String?
 
-    /// What is wrong with them here and now.
+    /// The fault of the claims; nil when there is none.
     func complaint(origin: String, at now: Int64, requiresSubject: Bool) -> String? {
         if audience != origin { return "aud is \(audience), not \(origin)" }
         if expires <= now { return "exp is over" }
@@ -47,10 +47,10 @@ struct VAPIDClaims: Sendable, Equatable {
     }
 }
 
-/// Reads VAPID tokens, and does the dear part (JSON and signature) once for each.
+/// Reads VAPID tokens, and does the expensive part (JSON and signature) once for each.
 final class VAPIDCheck: Sendable {
     private let findings = Mutex<[VAPIDHeader: VAPIDClaims?]>([:])
-    /// A sender that signs anew for each message must not grow the simulator without limit.
+    /// Bounds the memory for a sender that makes a new token for each message.
     private static let findingsMax = 4096
 
     /// The claims, if the token is signed by the key beside it.

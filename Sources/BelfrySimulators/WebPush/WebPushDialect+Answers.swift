@@ -1,7 +1,7 @@
-/// The same refusal as each of the big services words it.
+/// The same refusal in the format of each of the big services.
 ///
-/// Sources: autopush, `docs/src/errors.md`; Apple, "Sending web push notifications in web apps and browsers"; what users of
-/// the others' services report. Where a service publishes no word of its own, the answer is the bare status.
+/// Sources: autopush, `docs/src/errors.md`; Apple, "Sending web push notifications in web apps and browsers"; reports
+/// by users of the other services. Where a service publishes no text of its own, the answer is the bare status.
 extension WebPushDialect {
     func answer(_ problem: WebPushProblem) -> ServiceAnswer {
         switch self {
@@ -13,7 +13,7 @@ extension WebPushDialect {
         }
     }
 
-    /// The answer to a message that was taken.
+    /// The answer to an accepted message.
     func accepted(id: String, ttl: Int64, location: String) -> ServiceAnswer {
         let common = [("location", location), ("ttl", "\(ttl)")]
         switch self {

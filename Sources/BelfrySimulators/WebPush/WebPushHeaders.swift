@@ -7,7 +7,7 @@ struct WebPushHeaders {
         self.request = request
         let digits = request.field("ttl") ?? ""
         let isNumber = !digits.isEmpty && digits.utf8.allSatisfy { (48...57).contains($0) }
-        // Source: RFC 8030 §5.2: a number too large to hold counts as 2^31.
+        // Source: RFC 8030 §5.2: a number that is too large counts as 2^31.
         self.ttl = isNumber ? min(Int64(digits) ?? 1 << 31, 1 << 31) : nil
     }
 
@@ -23,7 +23,7 @@ struct WebPushHeaders {
         return configuration.dialect == .microsoft ? complaintOfMicrosoft(ttl) : nil
     }
 
-    /// WNS behind Web Push: no chunks, and a TTL that fits the cache policy.
+    /// WNS as a Web Push service: no chunks, and a TTL that fits the cache policy.
     private func complaintOfMicrosoft(_ ttl: Int64) -> WebPushProblem? {
         if !request.isHTTP2, request.field("content-length") == nil { return .lengthRequired }
         let caches = request.field("x-wns-cache-policy") != "no-cache"
@@ -32,7 +32,7 @@ struct WebPushHeaders {
 
     private static let urgencies: Set = ["very-low", "low", "normal", "high"]
 
-    /// At most 32 letters of the URL-safe alphabet of base64.
+    /// At most 32 characters of the URL-safe alphabet of base64.
     private static func isTopic(_ text: String) -> Bool {
         (1...32).contains(text.utf8.count)
             && text.utf8.allSatisfy {

@@ -1,7 +1,7 @@
-/// Why a Web Push service refuses a message. Scripts use the same words.
+/// Why a Web Push service refuses a message. Scripts use the same names.
 enum WebPushProblem: String, CaseIterable {
     case missingAuthorization = "MissingAuthorization"
-    /// The token is not one, not signed by its key, for another origin, or too old.
+    /// The token is malformed, not signed by its key, for another origin, or expired.
     case badVAPID = "BadVAPID"
     /// The subscription belongs to another key.
     case keyMismatch = "KeyMismatch"
@@ -10,7 +10,7 @@ enum WebPushProblem: String, CaseIterable {
     case badUrgency = "BadUrgency"
     case badTopic = "BadTopic"
     case badEncoding = "BadEncoding"
-    /// Only a simulator can know it.
+    /// Only a simulator can detect it.
     case undecryptable = "Undecryptable"
     case methodNotAllowed = "MethodNotAllowed"
     case lengthRequired = "LengthRequired"

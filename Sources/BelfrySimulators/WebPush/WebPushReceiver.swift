@@ -1,7 +1,7 @@
 import Crypto
 import FoundationEssentials
 
-/// The keys of a browser that receives: what only it knows.
+/// The keys of a receiving browser, which only it knows.
 package struct WebPushReceiver: Sendable {
     let key: P256.KeyAgreement.PrivateKey
     let auth: [UInt8]

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The push service's half, and its browsers': checks what RFC 8030 and RFC 8292 ask of a message, then opens it with the
-/// receiver's key.
+/// The push service's side, and its browsers': checks what RFC 8030 and RFC 8292 require of a message, then decrypts it
+/// with the receiver's key.
 package final class WebPushService: SimulatedService {
     package static let habits = {
         var habits = HTTPHabits()
@@ -63,7 +63,7 @@ package final class WebPushService: SimulatedService {
         return ServiceReply(answer, token: id, payload: payload)
     }
 
-    /// Source: RFC 8292 §4.2: 401 without credentials, 403 with ones that do not fit.
+    /// Source: RFC 8292 §4.2: 401 without credentials, 403 with wrong ones.
     private func complaint(
         aboutSenderOf request: ServiceRequest, to subscriber: Subscribers.Subscriber, at now: Int64
     ) -> WebPushProblem? {

@@ -1,45 +1,46 @@
-/// A Web Push service on this machine, and the browsers behind it.
+/// A Web Push service on this machine, with its browsers.
 package typealias WebPushSimulator = ServiceSimulator<WebPushService>
 
 extension ServiceSimulator where S == WebPushService {
     /// Makes a subscription, as a browser does when a page asks for one.
     ///
-    /// - Parameter applicationServerKey: the VAPID key the page gave; only its owner may push then. nil takes any sender.
+    /// - Parameter applicationServerKey: the VAPID key of the page; only its owner may push then. nil accepts any
+    ///   sender.
     package func subscribe(applicationServerKey: String? = nil) -> WebPushSubscription {
         subscribe(1, applicationServerKey: applicationServerKey)[0]
     }
 
-    /// Makes many subscriptions. They cost nothing to keep: receivers' keys are shared between them.
+    /// Makes many subscriptions. They are cheap: receivers' keys are shared between them.
     package func subscribe(_ count: Int, applicationServerKey: String? = nil) -> [WebPushSubscription] {
         service.subscribers.add(count, applicationServerKey: applicationServerKey)
             .map { service.subscribers.subscription($0, at: url) }
     }
 }
 
-/// How a simulated Web Push service listens and what it insists on.
+/// How a simulated Web Push service listens and what it requires.
 package struct WebPushConfiguration: ServiceConfiguration {
     package var listening = Listening()
-    /// In whose words it answers.
+    /// The service whose answers it imitates.
     package var dialect = WebPushDialect.plain
     /// Whether messages without VAPID are refused, whatever their subscription.
     package var requiresVAPID = true
-    /// Whether a VAPID token has to say who to write to; nil is what the dialect's service does.
+    /// Whether a VAPID token must name a contact; nil follows the dialect's service.
     package var requiresSubject: Bool?
-    /// Source: RFC 8030 §7.2: more than 4096 octets need not be taken.
+    /// Source: RFC 8030 §7.2: a service need not accept more than 4096 octets.
     package var bodyBytesMax = 4096
-    /// A longer TTL is cut to this, and told so.
+    /// A longer TTL is reduced to this, and the answer says so.
     package var ttlSecondsMax: Int64 = 2_592_000
-    /// Answers 400 `Undecryptable` to what the receiver cannot read. A real service cannot tell and answers 201.
+    /// Answers 400 `Undecryptable` to what the receiver cannot decrypt. A real service cannot tell and answers 201.
     package var refusesUndecryptable = true
-    /// The receivers' keys, dealt out to subscriptions in turn; empty makes eight.
+    /// The receivers' keys, assigned to subscriptions in turn; empty makes eight.
     package var receivers: [WebPushReceiver] = []
-    /// Messages to one subscription in a minute; nil is without end.
+    /// Messages to one subscription in a minute; nil for no limit.
     package var messagesPerMinute: Int?
 
     package init() {}
 }
 
-/// The push services whose words a simulator can use.
+/// The push services whose answers a simulator can imitate.
 package enum WebPushDialect: String, Sendable, CaseIterable {
     /// Bare status codes, as RFC 8030 has them.
     case plain
@@ -49,9 +50,9 @@ package enum WebPushDialect: String, Sendable, CaseIterable {
     case microsoft
 }
 
-/// What a browser gives to a page.
+/// What a browser gives a page.
 package struct WebPushSubscription: Sendable, Equatable {
-    /// What the script and the ledger call it.
+    /// The name for the script and the ledger.
     package var id: String
     package var endpoint: String
     /// The receiver's public key, uncompressed, in base64url.
@@ -59,7 +60,7 @@ package struct WebPushSubscription: Sendable, Equatable {
     /// The receiver's secret, in base64url.
     package var auth: String
 
-    /// As `PushSubscription.toJSON()` writes it.
+    /// In the form of `PushSubscription.toJSON()`.
     package var json: String {
         #"{"endpoint":\#(endpoint.quoted),"expirationTime":null,"keys":{"p256dh":"\#(p256dh)","auth":"\#(auth)"}}"#
     }

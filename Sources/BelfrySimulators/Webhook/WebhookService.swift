@@ -1,4 +1,4 @@
-/// A receiver of webhooks: checks the signature and takes a batch of devices at once.
+/// A receiver of webhooks: checks the signature and accepts a batch of devices at once.
 package final class WebhookService: SimulatedService {
     package static let habits = {
         var habits = HTTPHabits()

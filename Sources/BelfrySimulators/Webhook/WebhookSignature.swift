@@ -1,11 +1,11 @@
 import Crypto
 import FoundationEssentials
 
-/// The check of who sent a webhook.
+/// Verifies the signature of a webhook.
 struct WebhookSignature {
     let configuration: WebhookConfiguration
 
-    /// What is wrong; nil when the signature is good and fresh.
+    /// The fault; nil when the signature is valid and recent.
     func complaint(about request: ServiceRequest, at now: Int64) -> String? {
         switch configuration.signature {
         case .standardWebhooks: complaintByStandard(request, at: now)

@@ -8,7 +8,7 @@ package final class CapturedLog: Sendable {
     package init() {}
 
     package var logger: Logger {
-        Logger(label: "test") { _ in Handler(book: self) }
+        Logger(label: "test") { _ in Handler(log: self) }
     }
 
     package func lines(atLeast level: Logger.Level) -> [String] {
@@ -16,7 +16,7 @@ package final class CapturedLog: Sendable {
     }
 
     private struct Handler: LogHandler {
-        let book: CapturedLog
+        let log: CapturedLog
         var metadata: Logger.Metadata = [:]
         var logLevel: Logger.Level = .warning
 
@@ -28,7 +28,7 @@ package final class CapturedLog: Sendable {
         func log(event: LogEvent) {
             let all = metadata.merging(event.metadata ?? [:]) { $1 }
             let details = all.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-            book.lines.withLock {
+            log.lines.withLock {
                 $0.append((event.level, ([event.message.description] + details).joined(separator: " ")))
             }
         }

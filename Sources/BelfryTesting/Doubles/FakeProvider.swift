@@ -1,8 +1,8 @@
 package import BelfryCore
 
-/// A provider that answers by a plan and writes down whom it told. Without a plan it takes everything at once.
+/// A provider that answers by a plan and records the devices it notified. Without a plan it accepts everything at once.
 package final class FakeProvider: Provider {
-    /// How a batch leaves: so many devices at a time, with a wait before each burst.
+    /// How a batch is sent: a number of devices at a time, with a wait before each burst.
     package struct Pace: Sendable {
         package let burst: Int
         package let delay: Duration
@@ -13,7 +13,7 @@ package final class FakeProvider: Provider {
         }
     }
 
-    /// What is said of a device at the attempt of that number, counted from 0, and whether the device is told.
+    /// The answer for a device at an attempt, counted from 0, and whether the device is notified.
     package typealias Answering =
         @Sendable (
             _ push: Key<Push>, _ device: Key<Device>, _ attempt: Int, _ now: Instant

@@ -1,7 +1,7 @@
 package import BelfryCore
 import Synchronization
 
-/// Hands out one fake provider for each platform, and another when its credentials change.
+/// Returns one fake provider for each platform, and another when its credentials change.
 package final class FakeProviders: ProviderDirectory {
     private let objection: @Sendable (Platform) -> String?
     private let make: @Sendable (Platform) -> any Provider
@@ -26,7 +26,7 @@ package final class FakeProviders: ProviderDirectory {
         }
     }
 
-    /// Asked in the order of the platforms, so that a room that is drawn can be drawn again.
+    /// In the order of the platforms, so that a random room is repeatable.
     package func room() -> [Key<Platform>: Int] {
         let providers = made.withLock { $0 }.sorted { $0.key < $1.key }
         return Dictionary(uniqueKeysWithValues: providers.map { ($0.key, $0.value.provider.room) })

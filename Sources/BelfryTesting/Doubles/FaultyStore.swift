@@ -1,7 +1,7 @@
 package import BelfryCore
 import FoundationEssentials
 
-/// A store with a planted fault, to prove that the checks notice.
+/// A store with a planted fault, to prove that the checks detect it.
 package struct FaultyStore: WrappedStore {
     package let base: any Store
     private let memory: MemoryStore
@@ -99,14 +99,14 @@ package struct FaultyStore: WrappedStore {
         planted == .forgetsSchedules ? [] : try await base.dueSchedules(atMost: limit)
     }
 
-    /// The same push under another receipt: one of the same would be taken for a repeated request.
+    /// The same push with another receipt id: with the same it would be taken for a repeated request.
     private func twin(of push: NewPush) -> NewPush {
         NewPush(
             receiptID: UUID(), applicationKey: push.applicationKey, content: push.content, audience: push.audience,
             platformKeys: push.platformKeys, lane: push.lane, guarantee: push.guarantee, expiresAt: push.expiresAt)
     }
 
-    /// The settlement, as if its batch had been claimed by its delivery worker last.
+    /// The settlement, as if its delivery worker had claimed the batch last.
     private func forged(_ settlement: Settlement) -> Settlement {
         memory.tamper { $0.batches[settlement.batch.key]?.lease.isHeld = true }
         guard let batch = memory.contents.batches[settlement.batch.key]?.batch else { return settlement }

@@ -1,14 +1,14 @@
 package import BelfryCore
 import Synchronization
 
-/// What devices were told and what their provider said, written down where no crash reaches it.
+/// A record, unaffected by crashes, of the devices that were notified and their provider's answers.
 package final class Ledger: Sendable {
     package struct Entry: Sendable {
-        /// Every answer of the provider, the first first.
+        /// Every answer of the provider, in order.
         package var outcomes: [Outcome] = []
-        /// When each was given.
+        /// The time of each answer.
         package var times: [Instant] = []
-        /// How often the device was told.
+        /// How often the device was notified.
         package var told = 0
 
         /// Whether the provider was asked again before a time that it had named.
@@ -38,7 +38,7 @@ package final class Ledger: Sendable {
         state.withLock { $0.entries[Line(push: push, device: device)] ?? Entry() }
     }
 
-    /// The push of each telling, in the order of the tellings.
+    /// The push of each notification, in order.
     package var order: [Key<Push>] { state.withLock { $0.order } }
 
     func attempts(of push: Key<Push>, to device: Key<Device>) -> Int { self[push, device].outcomes.count }

@@ -1,7 +1,7 @@
 package import BelfryCore
 import Synchronization
 
-/// A clock that stands still until it is moved by the test; who sleeps wakes in the order of the times slept for.
+/// A clock that stands still until the test moves it; sleepers wake in the order of their times.
 package final class ManualClock: WallClock {
     private struct Sleeper {
         let dueAt: Instant
@@ -13,7 +13,7 @@ package final class ManualClock: WallClock {
         var sleepers: [Int: Sleeper] = [:]
         var count = 0
 
-        /// The one who wakes first; of two at the same time, the one who went to sleep first.
+        /// The next sleeper to wake; of two at the same time, the one that began to sleep first.
         var first: (number: Int, dueAt: Instant)? {
             sleepers.min { ($0.value.dueAt, $0.key) < ($1.value.dueAt, $1.key) }.map { ($0.key, $0.value.dueAt) }
         }
@@ -54,7 +54,7 @@ package final class ManualClock: WallClock {
 
     package func advance(by duration: Duration) { advance(to: now + duration) }
 
-    /// Wakes all who are due by then, in order, each at its own time. A time in the past changes nothing.
+    /// Wakes all sleepers that are due by then, in order, each at its own time. A time in the past changes nothing.
     package func advance(to end: Instant) {
         while let sleeper = wakeNext(by: end) { sleeper.resume() }
         state.withLock { $0.now = max($0.now, end) }

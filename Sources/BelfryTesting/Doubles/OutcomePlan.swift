@@ -1,8 +1,8 @@
 package import BelfryCore
 
-/// What a provider will say of each device at each attempt: a pure function of a seed.
+/// A provider's outcome for each device at each attempt: a pure function of a seed.
 package struct OutcomePlan: Sendable {
-    /// How likely each outcome is; what is left to one is `accepted`.
+    /// The probability of each outcome; the rest is `accepted`.
     package struct Rates: Sendable {
         package var refused = 0.0
         package var gone = 0.0
@@ -23,7 +23,7 @@ package struct OutcomePlan: Sendable {
 
     package let seed: UInt64
     package let rates: Rates
-    /// How far back a verdict that the token is dead may date.
+    /// The largest age of a verdict that the token is dead.
     package let sinceMax: Duration
 
     package init(seed: UInt64 = 0, rates: Rates = Rates(), sinceMax: Duration = .seconds(24 * 3600)) {
@@ -32,8 +32,8 @@ package struct OutcomePlan: Sendable {
         self.sinceMax = sinceMax
     }
 
-    /// - Parameter attempt: how often the device was answered for so far.
-    /// - Returns: what is said, and whether the device was told.
+    /// - Parameter attempt: the number of earlier answers for the device.
+    /// - Returns: the outcome, and whether the device was notified.
     package func outcome(
         of push: Key<Push>, to device: Key<Device>, attempt: Int, now: Instant
     ) -> (outcome: Outcome, isTold: Bool) {

@@ -1,13 +1,14 @@
 package import BelfryCore
 package import FoundationEssentials
 
-/// Takes the credentials of any platform that have a topic, and seals them as they are. An endpoint is for the operator.
+/// Accepts the credentials of any platform that have a topic, and seals them in plain text. Only an operator may set an
+/// endpoint.
 package struct PlaintextCredentials: ProviderCredentials {
     private let vault: any Vault
     private let end: Instant?
-    private let book = FakeBroadcastChannels()
+    private let registry = FakeBroadcastChannels()
 
-    /// - Parameter end: when they all end; nil for never.
+    /// - Parameter end: when all of them expire; nil for never.
     package init(vault: any Vault = PlaintextVault(), end: Instant? = nil) {
         self.vault = vault
         self.end = end
@@ -30,7 +31,7 @@ package struct PlaintextCredentials: ProviderCredentials {
 
     package func test(_ platform: Platform, devices: [DeviceToken]) async -> CredentialsTest { .works }
 
-    package var channels: any BroadcastChannels { book }
+    package var channels: any BroadcastChannels { registry }
 
     package func expiry(of platform: Platform) throws -> Instant? { end }
 

@@ -1,6 +1,6 @@
 package import BelfryCore
 
-/// A vault that anybody can look into. It still holds a secret to its purpose.
+/// A vault that does not encrypt. It still checks the purpose of a secret.
 package struct PlaintextVault: Vault {
     package init() {}
 

@@ -2,7 +2,7 @@ package import BelfryCore
 import FoundationEssentials
 
 extension NewApplication {
-    /// One of a series that differ in nothing but their number.
+    /// One of a series that differ only in their number.
     package static func numbered(_ number: Int) -> NewApplication {
         NewApplication(
             uuid: UUID(words: 1, UInt64(number)), name: "application \(number)",
@@ -12,7 +12,7 @@ extension NewApplication {
 }
 
 extension NewPlatform {
-    /// One of a series that differ in nothing but their number.
+    /// One of a series that differ only in their number.
     package static func numbered(
         _ number: Int, of application: Key<Application>, kind: PlatformKind = .ios
     ) -> NewPlatform {
@@ -24,7 +24,7 @@ extension NewPlatform {
 }
 
 extension Registration {
-    /// One of a series that differ in nothing but their token.
+    /// One of a series that differ only in their token.
     package static func sample(_ number: UInt8, topics: Set<String> = []) throws -> Registration {
         try Registration(
             token: DeviceToken(bytes: Array(repeating: number, count: 32)), about: Device.About(), customUserID: .keep,

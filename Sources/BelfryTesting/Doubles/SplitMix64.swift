@@ -1,4 +1,4 @@
-/// A small random number generator whose whole sequence follows from its idempotent id.
+/// A small random number generator whose sequence is determined by its seed.
 ///
 /// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014; `SplitMix64Tests`.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
@@ -6,7 +6,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
 
     package init(seed: UInt64) { state = seed }
 
-    /// One whose sequence follows from all of these, in their order.
+    /// A generator whose sequence is determined by all of these seeds, in their order.
     package init(seeds: UInt64...) {
         self.init(seed: 0)
         for seed in seeds { state = next() ^ seed }

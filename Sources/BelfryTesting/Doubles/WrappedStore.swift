@@ -1,7 +1,7 @@
 package import BelfryCore
 package import FoundationEssentials
 
-/// A store that passes everything on, for doubles that change one thing of it.
+/// A store that forwards every call, for doubles that change one thing.
 package protocol WrappedStore: Store {
     var base: any Store { get }
 }

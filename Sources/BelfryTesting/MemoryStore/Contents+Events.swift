@@ -1,7 +1,7 @@
 import BelfryCore
 
 extension Contents {
-    /// What apps told of their pushes, as counts.
+    /// The events that apps reported, as counts.
     package struct Events: Sendable {
         var marks: Set<Mark> = []
         var pushes: [Key<Push>: [Key<Platform>: AnalyticsCounts]] = [:]
@@ -32,7 +32,7 @@ extension Contents.Events {
 }
 
 extension Contents {
-    /// nil when it is not the platform's; else whether it is new.
+    /// nil when the event does not belong to the platform; otherwise whether it is new.
     mutating func count(
         _ event: AnalyticsEvent, on platform: Platform, now: Instant, lateMax: Duration
     ) -> Bool? {

@@ -1,7 +1,7 @@
 package import BelfryCore
 
 extension Contents {
-    /// Locations, groups and geofences, and what devices were told of them.
+    /// Locations, groups and geofences, and the changes that devices can see.
     package struct Map: Sendable {
         package var locations: [Key<Location>: Owned<Location>] = [:]
         package var groups: [Key<LocationGroup>: Owned<LocationGroup>] = [:]
@@ -21,7 +21,7 @@ extension Contents {
     package struct GeofenceRow: Sendable {
         package let application: Key<Application>
         package var geofence: Geofence
-        /// nil while no device ever got it.
+        /// nil before any device got it.
         package var changedAt: Instant?
     }
 
@@ -51,7 +51,7 @@ extension Contents.Map {
     }
 }
 
-// MARK: Changes, and what follows from them
+// MARK: Changes and their consequences
 
 extension Contents {
     mutating func nextStamp(of application: Key<Application>, now: Instant) -> Instant {
@@ -74,7 +74,7 @@ extension Contents {
         }
     }
 
-    /// Puts a geofence where it was, or a new one; devices are told where they can see a difference.
+    /// Stores a geofence, replaced or new; devices are notified if they can see a difference.
     mutating func put(_ geofence: Geofence, of application: Key<Application>, now: Instant) {
         let old = map.geofences[geofence.key]
         var row = GeofenceRow(application: application, geofence: geofence, changedAt: old?.changedAt)
@@ -101,7 +101,7 @@ extension Contents {
         }
     }
 
-    /// The same location, as it is now, in all that hold it.
+    /// Replaces the location wherever it is used.
     mutating func replace(_ location: Location, of application: Key<Application>, now: Instant) {
         map.locations[location.key]?.item = location
         for (key, row) in map.groups where row.item.locations.contains(where: { $0.key == location.key }) {

@@ -1,7 +1,7 @@
 import BelfryCore
 
 extension Contents {
-    /// What of docs/Architecture.md, "What must always hold", does not hold, each in a sentence.
+    /// The violated invariants of docs/Architecture.md, "What must always hold", a sentence each.
     package var violations: [String] {
         misuses + batchViolations + pushViolations + deviceViolations
     }

@@ -1,7 +1,7 @@
 package import BelfryCore
 package import FoundationEssentials
 
-/// All that a `MemoryStore` keeps, as plain tables.
+/// The contents of a `MemoryStore`, as plain tables.
 package struct Contents: Sendable {
     package var tenants: [Key<Tenant>: Tenant] = [Tenant.first: .byDefault]
     package var adminKeys: [Key<AdminKey>: AdminKey] = [:]
@@ -20,14 +20,14 @@ package struct Contents: Sendable {
     package var batches: [Key<Batch>: BatchRow] = [:]
     /// By name.
     package var idempotency: [[UInt8]: IdempotencyRecord] = [:]
-    /// Whose records they are, of those too that are gone.
+    /// The callers of all records, including deleted ones.
     package var idempotencyCallers: [[UInt8]: Principal] = [:]
     package var schedules: [Key<Schedule>: Schedule] = [:]
     package var nodes: [UUID: NodeRow] = [:]
     package var connectionFaults: [Key<Platform>: PlatformFault] = [:]
     package var map = Map()
     package var events = Events()
-    /// What a caller did that the port forbids, in the order it was done.
+    /// Operations that the port forbids, in the order in which a caller did them.
     package var misuses: [String] = []
 
     let naming: DeviceNaming
@@ -62,7 +62,7 @@ package struct Contents: Sendable {
         package var counts: [Answer: Int] = [:]
         package var firstAnswerAt: Instant?
         package var settledAt: Instant?
-        /// Whether its batches were forgotten, which it outlives.
+        /// Whether its batches were deleted, before the push itself.
         package var hasLostAnswers = false
     }
 
@@ -83,7 +83,7 @@ package struct Contents: Sendable {
     package struct BatchRow: Sendable {
         package var batch: Batch
         package var lease: Lease
-        /// Until when devices wait that wait for longer than the batch, by their place.
+        /// When devices may be retried that wait for longer than the batch, by index.
         package var retryTimes: [Int: Instant]
 
         package init(batch: Batch, lease: Lease, retryTimes: [Int: Instant] = [:]) {
@@ -99,11 +99,11 @@ package struct Contents: Sendable {
         package var lastSeenAt: Instant
     }
 
-    /// When something falls due, and whether a worker has it. A lease is a due time in the future.
+    /// When something is due, and whether a worker has it. A lease is a due time in the future.
     package struct Lease: Sendable, Hashable {
         /// nil when nothing is left to do.
         package var dueAt: Instant?
-        /// Whether it was claimed and not handed back; true beyond its due time when the holder died.
+        /// Whether it was claimed and not handed back; true after its due time when the holder died.
         package var isHeld = false
 
         package init(dueAt: Instant?, isHeld: Bool = false) {
@@ -118,7 +118,7 @@ package struct Contents: Sendable {
 extension Contents {
     func isParked(_ platform: Key<Platform>) -> Bool { platforms[platform]?.parked != nil }
 
-    /// Settles the push once its whole audience has batches and each device its answer.
+    /// Settles the push once its whole audience has batches and each device has its answer.
     mutating func settleIfDone(_ push: Key<Push>, now: Instant) {
         guard var row = pushes[push], row.settledAt == nil else { return }
         guard row.counts[.pending, default: 0] == 0 else { return }
@@ -139,7 +139,7 @@ extension Tenant {
 }
 
 extension Dictionary where Value == Int {
-    /// Raises a count; a count of nothing is not kept.
+    /// Raises a count; zero is not stored.
     mutating func add(_ amount: Int, to key: Key) {
         let sum = self[key, default: 0] + amount
         self[key] = sum == 0 ? nil : sum

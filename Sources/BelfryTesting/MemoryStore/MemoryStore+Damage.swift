@@ -1,6 +1,6 @@
 package import BelfryCore
 
-/// What is kept as values is never damaged.
+/// Values in memory are never damaged.
 extension MemoryStore {
     package func damagedBatchCount() async throws -> Int { 0 }
     package func damagedFanOutCount() async throws -> Int { 0 }

@@ -153,7 +153,7 @@ extension Contents {
     fileprivate mutating func settle(_ settlement: Settlement, now: Instant) -> Bool {
         let key = settlement.batch.key
         guard let row = batches[key], row.batch.attempt == settlement.batch.attempt else { return false }
-        // Said twice, because the delivery worker never heard the first answer.
+        // Settled twice, because the delivery worker never got the first answer.
         guard row.lease.isHeld else { return true }
         tally(from: row.batch, to: settlement.answers, now: now)
         let batch = row.batch.with(

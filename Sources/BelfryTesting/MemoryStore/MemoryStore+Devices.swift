@@ -109,7 +109,7 @@ extension Device {
 }
 
 extension Registration {
-    /// The limit holds for what a device has in the end, too.
+    /// The limit applies to the resulting topics, too.
     fileprivate func checkTopics(after topics: [String]) throws(InvalidInput) {
         let count = self.topics.applied(to: Set(topics)).count
         guard count <= Self.topicsMax else {

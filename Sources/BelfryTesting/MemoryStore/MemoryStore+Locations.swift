@@ -119,7 +119,7 @@ extension MemoryStore {
 }
 
 extension Listing {
-    /// The page of `all` that is asked for.
+    /// The requested page of `all`.
     init(_ all: [Element], _ query: MapQuery) {
         self.init(Array(all.dropFirst(query.offset).prefix(query.size)), total: all.count)
     }

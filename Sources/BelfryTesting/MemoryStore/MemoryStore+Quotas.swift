@@ -21,7 +21,7 @@ extension Contents {
         try quotas.check(quota, use: use(QuotaAccount(quota, of: application)), adding: count)
     }
 
-    /// Throws when the application has no room for what the registration would make.
+    /// Throws when the registration would exceed a quota of the application.
     func check(
         _ quotas: Quotas, _ registration: Registration, of device: Device?, on platform: Platform
     ) throws(StoreError) {
@@ -35,7 +35,7 @@ extension Contents {
         try checkTopics(quotas, registration.topics.wanted, of: platform.applicationKey)
     }
 
-    /// Throws when the topics of these names that are not there yet would be too many.
+    /// Throws when the names would make too many new topics.
     func checkTopics(
         _ quotas: Quotas, _ names: Set<String>, of application: Key<Application>
     ) throws(StoreError) {
@@ -43,7 +43,7 @@ extension Contents {
         try check(quotas, .topics, of: application, adding: missing(names, of: application))
     }
 
-    /// How many of the names no topic has.
+    /// How many of the names have no topic.
     func missing(_ names: Set<String>, of application: Key<Application>) -> Int {
         names.subtracting(topics.values.filter { $0.application == application }.map(\.topic.name)).count
     }

@@ -24,7 +24,7 @@ extension MemoryStore {
     }
 
     package func request(of push: Key<Push>) async throws -> PushRequest? {
-        transaction { contents in contents.pushes[push]?.push.order(naming: contents.naming) }
+        transaction { contents in contents.pushes[push]?.push.pushRequest(naming: contents.naming) }
     }
 
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {

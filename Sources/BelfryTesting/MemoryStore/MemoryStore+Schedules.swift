@@ -102,7 +102,7 @@ extension MemoryStore {
 }
 
 extension Contents {
-    /// The schedules that wait, the next due first.
+    /// Waiting schedules, the next due first.
     fileprivate var waiting: [Schedule] {
         schedules.values.filter { $0.ending == nil }.sorted { $0.isDue(before: $1) }
     }

@@ -68,7 +68,7 @@ extension MemoryStore {
 }
 
 extension Contents {
-    /// A topic, and whose it is.
+    /// A topic and its application.
     package struct TopicRow: Sendable {
         package let topic: Topic
         package let application: Key<Application>
@@ -96,7 +96,7 @@ extension Contents {
         return .created(topic)
     }
 
-    /// Topics whose time has come are gone before anything else happens.
+    /// Expired topics are deleted before anything else happens.
     mutating func deleteExpiredTopics(at now: Instant) {
         for row in topics.values where row.topic.expiresAt.map({ $0 <= now }) ?? false { delete(row.topic.key) }
     }

@@ -1,9 +1,9 @@
 package import BelfryCore
 import Synchronization
 
-/// The whole store in memory: the model that the SQL stores are compared with, and the ground that simulations stand on.
+/// The whole store in memory: the model that the SQL stores are compared with, and the store that simulations use.
 ///
-/// Plain rather than fast: each method is one change of `Contents` under one lock, so each is a transaction.
+/// Simple rather than fast: each method is one change of `Contents` under one lock, so each is a transaction.
 package final class MemoryStore: Store {
     private let held: Mutex<Contents>
     let signals = WorkHints()
@@ -16,13 +16,13 @@ package final class MemoryStore: Store {
         held = Mutex(contents)
     }
 
-    /// A copy of all that is kept.
+    /// A copy of the contents.
     package var contents: Contents { transaction { $0 } }
 
-    /// Changes what is kept past all rules, to plant a fault.
+    /// Changes the contents against all rules, to plant a fault.
     package func tamper(_ change: @Sendable (inout Contents) -> Void) { held.withLock { change(&$0) } }
 
-    /// What of docs/Architecture.md, "What must always hold", does not hold at present; empty while all is well.
+    /// The presently violated invariants of docs/Architecture.md, "What must always hold".
     package func violations() -> [String] { contents.violations }
 
     package func check() throws {
@@ -41,7 +41,7 @@ package final class MemoryStore: Store {
     }
 }
 
-/// Invariants that do not hold, each in a sentence.
+/// Violated invariants, a sentence each.
 package struct Violations: Error, CustomStringConvertible {
     package let found: [String]
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A proxy by others, as Debian ships it, running as a process of its own on a free port of the loopback.
+/// A third-party proxy from a Debian package, as a process on a free port of the loopback.
 package final class ProxyProcess: Sendable {
     package enum Make: String, Sendable, CaseIterable {
         /// HTTP, CONNECT.
@@ -8,7 +8,7 @@ package final class ProxyProcess: Sendable {
         /// SOCKS 5.
         case microsocks
 
-        /// tinyproxy takes few signs in one.
+        /// tinyproxy allows few characters in a password.
         package var password: String { self == .tinyproxy ? "p_ss.w-rd" : "p:ss/w%rd" }
     }
 
@@ -28,7 +28,7 @@ package final class ProxyProcess: Sendable {
         self.folder = folder
     }
 
-    /// Ready to be connected to; takes none but ``user`` with the password of its make.
+    /// Ready for connections; accepts only ``user`` with the password of its kind.
     package static func with<Value>(
         _ make: Make, port: Int? = nil, _ body: (ProxyProcess) async throws -> Value
     ) async throws -> Value {
@@ -43,7 +43,7 @@ package final class ProxyProcess: Sendable {
         }
     }
 
-    /// What it logs: a line for each host that it connected a client to.
+    /// Its log: a line for each host that it connected a client to.
     package var log: String { (try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? "" }
 
     /// Ends it, and all connections through it.
@@ -95,7 +95,7 @@ package final class ProxyProcess: Sendable {
 
 /// Ports of this machine.
 package enum Loopback {
-    /// One that no process listened on a moment ago, of those that the system gives to no process that asks for any.
+    /// A port that no process listened on a moment ago, outside the range that the system assigns by itself.
     package static func freePort() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 20_000...29_999)

@@ -1,14 +1,14 @@
 package import Foundation
 
-/// Starts a program whose output goes to the end of a file.
+/// Starts a program whose output is appended to a file.
 ///
-/// Not `Process`: its `run()` reads behind the end of a directory entry of `/proc/self/fd` and crashes now and then in a process
-/// that has many files open. Nothing else of ours is open in the program: NIO lets its sockets be inherited, and a port that
-/// another test closes would go on listening.
+/// Not `Process`: its `run()` reads past the end of a directory entry of `/proc/self/fd` and sometimes crashes in a
+/// process that has many files open. Nothing else of ours is open in the program: NIO lets its sockets be inherited,
+/// and a port that another test closes would go on listening.
 ///
 /// - Parameters:
 ///   - words: the program's path and its arguments.
-///   - keepsErrors: whether what it says of errors goes to the file too.
+///   - keepsErrors: whether its standard error goes to the file too.
 package func spawn(_ words: [String], output: String, keepsErrors: Bool = true) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

@@ -1,8 +1,8 @@
 package import BelfryCore
 import Synchronization
 
-/// The store as a simulated process sees it: others come between, calls stall and fail, and after its crash nothing
-/// happens.
+/// The store of a simulated process: other jobs interleave, calls stall and fail, and after its crash nothing has an
+/// effect.
 package final class CrashingStore: WrappedStore {
     package let base: any Store
     private let lifetime: ProcessLifetime
@@ -15,7 +15,7 @@ package final class CrashingStore: WrappedStore {
     private let onRelease: @Sendable (Schedule, Push, NewPush) -> Void
     private let held = Mutex<[Key<Batch>: Batch]>([:])
 
-    /// What goes wrong with calls; each is drawn once before a call's effect and once after.
+    /// The faults of calls; each is drawn once before a call's effect and once after.
     struct Trouble: Sendable {
         let fails: @Sendable () -> Bool
         /// How long the call hangs.
@@ -24,10 +24,10 @@ package final class CrashingStore: WrappedStore {
     }
 
     /// - Parameters:
-    ///   - onDoubt: hears of each batch that another may come to send while this process does, or did.
-    ///   - onClaim: hears of each batch that is claimed, before anything else happens.
-    ///   - onSettle: hears of each settlement that counts.
-    ///   - onRelease: hears of each schedule that became a push.
+    ///   - onDoubt: called for each batch that another worker may send while this process does, or did.
+    ///   - onClaim: called for each batch that is claimed, before anything else happens.
+    ///   - onSettle: called for each settlement that counts.
+    ///   - onRelease: called for each schedule that became a push.
     init(
         _ base: any Store, lifetime: ProcessLifetime, executor: SeededExecutor, clock: any WallClock, trouble: Trouble,
         onDoubt: @escaping @Sendable (Batch) -> Void, onClaim: @escaping @Sendable (Batch) -> Void,
@@ -124,7 +124,7 @@ package final class CrashingStore: WrappedStore {
         trouble.isDeaf ? AsyncStream { _ in } : base.hints()
     }
 
-    /// A call may fail before it has an effect, or have its effect and never be heard of again.
+    /// A call may fail before it has an effect, or have its effect and not return.
     private func call<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         try await pause()
         let result = try await body()
@@ -132,7 +132,7 @@ package final class CrashingStore: WrappedStore {
         return result
     }
 
-    /// Whether the process stood still meanwhile.
+    /// Whether the process was suspended meanwhile.
     @discardableResult private func pause() async throws -> Bool {
         await executor.pause()
         let stall = trouble.stall()

@@ -1,7 +1,7 @@
 import BelfryCore
 import Synchronization
 
-/// What goes wrong at present outside the server: shared by all processes, and calm at the end.
+/// The present faults outside the server: shared by all processes, and none at the end.
 final class FaultSchedule: Sendable {
     private struct State {
         var random: SplitMix64
@@ -49,7 +49,7 @@ final class FaultSchedule: Sendable {
     }
     func processDies() -> Bool { happens(faults.crash) }
     func room() -> Int { happens(faults.full) ? 0 : 1_000 }
-    /// The jitter of retries goes on whatever faults there are.
+    /// The jitter of retries continues whatever faults there are.
     func fraction() -> Double { state.withLock { $0.random.fraction() } }
 
     func answer(

@@ -1,12 +1,12 @@
 import BelfryCore
 import Synchronization
 
-/// What the simulation itself did to devices and pushes: the record that the verdict reads.
+/// The simulation's own actions on devices and pushes: the record that the verdict reads.
 final class History: Sendable {
     struct AcceptedPush: Sendable {
         let push: Push
         let platforms: [Key<Platform>]
-        /// The number of deeds before it.
+        /// The number of actions before it.
         let moment: Int
         let audience: Set<Key<Device>>
         let active: Set<Key<Device>>
@@ -16,17 +16,17 @@ final class History: Sendable {
         private(set) var pushes: [AcceptedPush] = []
         private(set) var deadTokens = 0
         private(set) var schedules: Set<Key<Schedule>> = []
-        /// Those whose cancel was answered with success.
+        /// Schedules whose cancel succeeded.
         private(set) var cancelled: Set<Key<Schedule>> = []
         /// How often each became a push.
         private(set) var releases: [Key<Schedule>: Int] = [:]
-        /// Rests that ended at another time than they were to, each in a sentence.
+        /// Retry times that moved, one sentence each.
         private(set) var movedRetryTimes: [String] = []
         private var moment = 0
         private var touchedAt: [Key<Device>: Int] = [:]
         private var left: Set<Key<Device>> = []
         private var doubts: [Key<Push>: [Key<Device>: Int]] = [:]
-        /// Until when devices of batches wait, by their place.
+        /// When devices of batches may be retried, by index.
         private var retryTimes: [Key<Batch>: [Int: Instant]] = [:]
 
         /// Whether a client registered or unregistered the device after the push.

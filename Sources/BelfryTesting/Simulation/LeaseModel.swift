@@ -1,26 +1,25 @@
 package import BelfryCore
 
-/// One batch with one device, and the delivery workers that want it: the whole lease protocol, and as little else as
-/// can be.
+/// One batch with one device, and the delivery workers that compete for it: the whole lease protocol, and as little
+/// else as possible.
 ///
-/// Small enough that every state it can reach is looked at (`LeaseModelTests`), and played in each store
-/// (`LeaseConformance`).
+/// Small enough to examine every reachable state (`LeaseModelTests`), and replayed in each store (`LeaseConformance`).
 package struct LeaseModel: Sendable, Hashable {
     package enum Step: Sendable, Hashable {
         case claim(Int)
         case tell(Int, Word)
         case settle(Int)
         case crash(Int)
-        /// The time of the lease is up.
+        /// The time of the lease is over.
         case lapse
     }
 
-    /// What the provider says.
+    /// The provider's answer.
     package enum Word: Sendable, Hashable, CaseIterable {
         case accepted, failed, unanswered
     }
 
-    /// What may be wrong with the protocol, to see that the check would notice.
+    /// A fault of the protocol, to show that the check would detect it.
     package enum Fault: Sendable, Hashable, CaseIterable {
         case settlesWithoutFence, claimsInSpiteOfLease, neverLapses, tellsTwiceAtMostOnce
     }
@@ -29,11 +28,11 @@ package struct LeaseModel: Sendable, Hashable {
         case none, held, lapsed
     }
 
-    /// What a delivery worker knows of the batch.
+    /// A delivery worker's knowledge of the batch.
     package struct Hold: Sendable, Hashable {
         package let attempt: Int
         package let isLapsed: Bool
-        /// nil before the device is told.
+        /// nil before the device is notified.
         package var word: Word?
     }
 
@@ -68,7 +67,7 @@ package struct LeaseModel: Sendable, Hashable {
         answer == .pending && (lease != .held || fault == .claimsInSpiteOfLease)
     }
 
-    // MARK: What may happen
+    // MARK: Possible steps
 
     package var steps: [Step] {
         var steps: [Step] = lease == .held && canLapse ? [.lapse] : []
@@ -88,7 +87,7 @@ package struct LeaseModel: Sendable, Hashable {
         return steps
     }
 
-    /// Returns what a store answers to a settlement; true for all else.
+    /// Returns a store's answer to a settlement; true for all other steps.
     @discardableResult
     package mutating func take(_ step: Step) -> Bool {
         switch step {
@@ -115,12 +114,12 @@ package struct LeaseModel: Sendable, Hashable {
         return true
     }
 
-    /// Of a push that is told at most once no worker tells a batch that another may have told.
+    /// Whether the batch is given up: a lapsed batch of an at-most-once push is never sent again.
     package func isAbandoned(_ hold: Hold) -> Bool {
         guarantee == .atMostOnce && hold.isLapsed && fault != .tellsTwiceAtMostOnce
     }
 
-    /// What a delivery worker writes down.
+    /// The answer that a delivery worker writes.
     package func answer(to hold: Hold) -> Answer {
         if isAbandoned(hold) { return .unknown }
         switch hold.word {
@@ -140,14 +139,14 @@ package struct LeaseModel: Sendable, Hashable {
         if answer != .pending { settlements += 1 }
     }
 
-    /// The lease of the dead ends by itself; that of the living only if they are too slow.
+    /// The lease of a dead worker ends by itself; that of a living one only if it is too slow.
     private var canLapse: Bool { fault != .neverLapses && (!isHeld || mishaps < mishapsMax) }
 
     private var isHeld: Bool { holds.contains { $0?.attempt == attempt } }
 
-    // MARK: What must hold
+    // MARK: Invariants
 
-    /// What is wrong in this state.
+    /// The violated invariant of this state; nil when there is none.
     package var violation: String? {
         if settlements > 1 { return "the device was counted \(settlements) times" }
         if (answer != .pending) != (settlements == 1) { return "the counters are not the answers" }
@@ -161,9 +160,9 @@ package struct LeaseModel: Sendable, Hashable {
         }
     }
 
-    // MARK: All that can happen
+    // MARK: Reachable states
 
-    /// Every state that can be reached, with a shortest way to it; behind one that is wrong the search goes no further.
+    /// Every reachable state, with a shortest way to it; the search does not go past a violation.
     package func reachable() -> [LeaseModel: [Step]] {
         var ways: [LeaseModel: [Step]] = [self: []]
         var frontier = [self]

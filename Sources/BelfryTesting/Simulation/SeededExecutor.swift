@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Runs one job at a time on the calling thread, the next one picked by a seed, so that a run can be repeated exactly.
+/// Runs one job at a time on the calling thread, chosen by a seed, so that a run can be repeated exactly.
 ///
 /// Give it to the root: `Task(executorPreference: executor) { ... }`; children inherit it. Not for code that calls
 /// `Task.yield()` or `Task.detached`: both leave to the global pool. `pause()` is the yield that stays.
@@ -14,7 +14,7 @@ package final class SeededExecutor: TaskExecutor {
         var items: [Item] = []
         var random: SplitMix64
         var jobsRun = 0
-        /// A digest of the picks: two runs with the same one took the same way.
+        /// A digest of the choices: two runs with the same digest took the same way.
         var digest: UInt64 = 0
 
         mutating func pick() -> Item? {
@@ -39,7 +39,7 @@ package final class SeededExecutor: TaskExecutor {
         state.withLock { $0.items.append(.job(job)) }
     }
 
-    /// Lets others go first.
+    /// Lets other jobs run first.
     package func pause() async {
         await withUnsafeContinuation { continuation in
             state.withLock { $0.items.append(.pause(continuation)) }

@@ -1,7 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 
-/// Apps, back ends and the operator: the callers from outside, by the world's plan.
+/// Apps, back ends and the operator: the external callers, by the world's plan.
 struct SimulatedClients: Sendable {
     let world: World
     let memory: MemoryStore
@@ -10,7 +10,7 @@ struct SimulatedClients: Sendable {
     let faultSchedule: FaultSchedule
     let history: History
 
-    /// The applications, and the devices that register before anything else happens, over some days.
+    /// Creates the applications, and registers the first devices, over some days.
     func settleIn() async throws -> [Platform] {
         var random = SplitMix64(seeds: world.seed, 3)
         let platforms = try await found()
@@ -22,7 +22,7 @@ struct SimulatedClients: Sendable {
         return platforms
     }
 
-    /// Does all the deeds, lets the faults stop, and returns once each push is settled.
+    /// Performs all actions, lets the faults stop, and returns once each push is settled.
     func run(_ platforms: [Platform]) async throws {
         var random = SplitMix64(seeds: world.seed, 5)
         for event in world.events {
@@ -34,7 +34,7 @@ struct SimulatedClients: Sendable {
         try await watch(platforms)
     }
 
-    /// The person in charge mends and resumes whatever is parked, until all is done.
+    /// The operator mends and resumes whatever is parked, until all is done.
     private func watch(_ platforms: [Platform]) async throws {
         while memory.contents.isBusy {
             for platform in platforms where memory.contents.isParked(platform.key) {
@@ -156,7 +156,7 @@ extension Contents {
         pushes.values.contains { $0.settledAt == nil } || schedules.values.contains { $0.ending == nil }
     }
 
-    /// One that waits, more often than not; those that have ended have to withstand changes too.
+    /// Usually a waiting schedule; ended ones must withstand changes too.
     fileprivate func someSchedule(_ random: inout SplitMix64) -> Schedule? {
         let waiting = schedules.values.filter { $0.ending == nil }.map(\.key).sorted()
         let keys = waiting.isEmpty || random.chance(0.2) ? schedules.keys.sorted() : waiting

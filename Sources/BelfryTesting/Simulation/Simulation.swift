@@ -2,12 +2,12 @@ package import BelfryCore
 package import Logging
 import Synchronization
 
-/// Runs a world to its end on one thread, and says what did not hold.
+/// Runs a world to its end on one thread, and returns the violated invariants.
 ///
-/// The process under test is started with what a real one gets, killed and started again as the world has it. When the
-/// callers have done all their actions the faults stop, and everything has to come to rest.
+/// The process under test gets what a real one gets, and is killed and restarted by the world's plan. When the callers
+/// have done all their actions the faults stop, and all work must finish.
 package final class Simulation: Sendable {
-    /// What a process is started with.
+    /// What a process gets when it starts.
     package struct Process: Sendable {
         package let store: any Store
         package let providers: any ProviderDirectory
@@ -48,7 +48,7 @@ package final class Simulation: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - wrap: puts something between the store and all who use it, such as a planted fault.
+    ///   - wrap: puts something between the store and its users, such as a planted fault.
     ///   - start: runs the process until it is cancelled.
     package init(_ world: World, wrap: (MemoryStore) -> any Store = { $0 }, start: @escaping Start) {
         self.world = world
@@ -60,7 +60,7 @@ package final class Simulation: Sendable {
         state = Mutex(State(random: SplitMix64(seeds: world.seed, 4), crashesLeft: world.faults.crashesMax))
     }
 
-    /// What did not hold, each in a sentence; empty if all is well.
+    /// The violated invariants, a sentence each.
     package func run() -> [String] {
         let hang = settleIn() ?? live()
         let violations = hang.map { history.state.movedRetryTimes + [$0] } ?? Verdict(of: self).violations
@@ -79,7 +79,7 @@ package final class Simulation: Sendable {
         return nil
     }
 
-    /// Runs jobs, processes and time until the callers are content; then why it hangs, if it does.
+    /// Runs jobs, processes and time until the callers are done; then returns why it hangs, if it does.
     private func live() -> String? {
         launch("the callers") { [self] in
             try await callers.run(state.withLock { $0.platforms })

@@ -1,7 +1,7 @@
 import BelfryCore
 import Logging
 
-/// Holds the end of a simulation to what must always hold: docs/Architecture.md.
+/// Checks the end of a simulation against the invariants of docs/Architecture.md.
 struct Verdict {
     private let contents: Contents
     private let ledger: Ledger
@@ -9,7 +9,7 @@ struct Verdict {
     private let world: World
     private let errors: [String]
     private let devices: [Device]
-    /// The pushes that found a device gone.
+    /// The pushes that found a device's token dead.
     private let goneIn: [Key<Device>: [Key<Push>]]
 
     init(of simulation: Simulation) {
@@ -48,7 +48,7 @@ struct Verdict {
             }
     }
 
-    /// Those whom nothing happened to since the push: they have an answer if and only if it was for them.
+    /// Devices that did not change after the push: they have an answer if and only if they are in its audience.
     private func lost(from accepted: History.AcceptedPush, answers: [Key<Device>: Answer]) -> [String] {
         let push = accepted.push.key
         return devices.compactMap { device in
@@ -95,11 +95,11 @@ struct Verdict {
         return found
     }
 
-    /// A platform that resumes has its batches sent at once.
+    /// When a platform is resumed, its batches are sent at once.
     private var mayHurry: Bool { contents.hasResumed }
 
-    /// Whether the answer follows from what the provider said: last, or when in doubt, ever. A delivery worker that
-    /// stood still past its lease may ask the provider after the answer was written.
+    /// Whether the answer follows from the provider's: from the last, or when in doubt, from any. A delivery worker
+    /// that was suspended past its lease may ask the provider after the answer was written.
     private func isFounded(
         _ answer: Answer, on entry: Ledger.Entry, of push: Push, isInDoubt: Bool, settledAt: Instant
     ) -> Bool {
@@ -158,14 +158,15 @@ struct Verdict {
         }
     }
 
-    /// Whether a provider said at any time that the device died after it last registered.
+    /// Whether a provider ever reported that the device died after it last registered.
     private func isDead(_ device: Device) -> Bool {
         history.pushes.contains { accepted in
             ledger[accepted.push.key, device.key].outcomes.contains { $0.isDeadToken(after: device.registeredAt) }
         }
     }
 
-    /// Whether a verdict that the token is dead was written down as the last word of a push, and no later one contradicts it.
+    /// Whether a verdict that the token is dead was written as the final answer of a push, and no later one contradicts
+    /// it.
     private func isBelieved(deadTokenOf device: Device) -> Bool {
         guard world.limits.deadTokenBreaker.shareMax >= 1 else { return false }
         return goneIn[device.key, default: []].contains { push in

@@ -1,6 +1,6 @@
 package import BelfryCore
 
-/// One world of a simulation, drawn from a seed: who there is, what they do and when, and what goes wrong.
+/// One world of a simulation, drawn from a seed: its devices, actions, times and faults.
 package struct World: Sendable {
     package let seed: UInt64
     package var platforms: [PlannedPlatform]
@@ -18,7 +18,7 @@ package struct World: Sendable {
     }
 
     package struct Event: Sendable {
-        /// Since the last one.
+        /// The time since the previous action.
         package let wait: Duration
         package let action: Action
     }
@@ -26,7 +26,7 @@ package struct World: Sendable {
     package enum Action: Sendable {
         case push(PlannedPush)
         case schedule(PlannedSchedule)
-        /// Moves a schedule to so long from now.
+        /// Moves a schedule to this long from now.
         case reschedule(Duration)
         case cancel
         /// A new installation.
@@ -59,16 +59,17 @@ package struct World: Sendable {
 
     package struct Faults: Sendable {
         package var rates: OutcomePlan.Rates
-        /// How likely a call of the store fails, at each of its two moments.
+        /// The probability that a call of the store fails, at each of its two moments.
         package var store: Double
-        /// How likely a call of the store hangs for a while, at each of its two moments, longer than a lease at times.
+        /// The probability that a call of the store hangs, at each of its two moments, sometimes for longer than a
+        /// lease.
         package var stall: Double
         /// Whether the store gives no hints.
         package var isDeaf: Bool
-        /// How likely the process dies after a job.
+        /// The probability that the process dies after a job.
         package var crash: Double
         package var crashesMax: Int
-        /// How likely a provider says that it has no room.
+        /// The probability that a provider has no room.
         package var full: Double
     }
 
@@ -81,7 +82,7 @@ package struct World: Sendable {
         package var poll: Duration
         package var deadTokenBreaker: DeadTokenBreaker
         package var pace: FakeProvider.Pace
-        /// The most jobs of a run; one that takes more hangs.
+        /// The most jobs of a run; a run with more hangs.
         package var jobsMax: Int
     }
 
@@ -104,7 +105,7 @@ extension World {
             &random, applications: (platforms.map(\.application).max() ?? 0) + 1, platforms: platforms.count)
     }
 
-    /// This world, in which nothing goes wrong.
+    /// This world without faults.
     package var calm: World {
         var world = self
         world.faults = Faults(
@@ -120,7 +121,7 @@ extension World {
         }
     }
 
-    /// Mostly few, since few find most faults; sometimes enough for several batches.
+    /// Usually few, since few find most faults; sometimes enough for several batches.
     private static func size(_ random: inout SplitMix64) -> Int {
         switch random.fraction() {
         case ..<0.75: random.draw(1...40)

@@ -7,11 +7,11 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// What came of one message.
+/// The result of one message.
 public enum FCMAnswer: Sendable, Hashable {
-    /// FCM took it. It may still never reach the device.
+    /// FCM accepted it. It may still never reach the device.
     case accepted(FCMReceipt)
-    /// FCM answered, and did not take it.
+    /// FCM answered, and did not accept it.
     case rejected(FCMRejection)
     /// It was not sent: the project's quota is used up for longer than the deadline. Wait for `retryAfter`.
     case held(retryAfter: Duration)
@@ -19,19 +19,19 @@ public enum FCMAnswer: Sendable, Hashable {
     case unauthorized(AccessTokenError)
     /// FCM certainly did not process it: it may be sent again without a duplicate.
     case unprocessed(HTTP2Fault)
-    /// It was written and no answer came. Sending it again may tell the device twice.
+    /// It was written and no answer came. Sending it again may notify the device twice.
     case unknown(HTTP2Fault)
-    /// TLS failed for the sake of the certificates. Not processed; a person must act.
+    /// TLS failed because a certificate was not accepted. Not processed; an operator must act.
     case credentialsRefused(HTTP2Fault)
 }
 
-/// An answer of 200. Holds the bytes; the name is read when it is asked for.
+/// An answer of 200. Stores the bytes; the name is parsed on demand.
 public struct FCMReceipt: Sendable, Hashable {
     private let body: ArraySlice<UInt8>
 
     init(body: ArraySlice<UInt8>) { self.body = body }
 
-    /// `projects/…/messages/…`, by which FCM knows the message.
+    /// `projects/…/messages/…`, FCM's name of the message.
     public var name: String? {
         struct Body: Decodable { let name: String? }
         return try? JSONDecoder().decode(Body.self, from: Data(body)).name
@@ -42,11 +42,11 @@ public struct FCMReceipt: Sendable, Hashable {
 public struct FCMRejection: Sendable, Hashable {
     public let status: Int
     public let code: FCMErrorCode
-    /// FCM's own words, cut short. Not for a page: they may hold what the caller sent.
+    /// FCM's own text, shortened. Not for a page: it may contain what the caller sent.
     public let message: String
-    /// The fields FCM found fault with.
+    /// The fields that FCM rejected.
     public let fields: [String]
-    /// What the answer asks for.
+    /// The wait that the answer asks for.
     public let retryAfter: Duration?
 
     public init(
@@ -59,7 +59,8 @@ public struct FCMRejection: Sendable, Hashable {
         self.retryAfter = retryAfter
     }
 
-    /// Whether FCM says that the token is none. It also says so where the whole message is wrong: no reason to prune.
+    /// Whether FCM reports the token as invalid. It does so too where the whole message is wrong: no reason to
+    /// deactivate.
     public var isAboutToken: Bool {
         code == .invalidArgument
             && (fields.contains("message.token") || fields.contains("message.fid")
@@ -68,8 +69,7 @@ public struct FCMRejection: Sendable, Hashable {
 }
 
 extension FCMAnswer {
-    /// Reads an answer from what came over the wire. Takes any bytes and never fails: what is not understood is left
-    /// out and the status decides.
+    /// Reads an answer of any bytes and never fails: what is not understood is left out and the status decides.
     public init(status: Int, body: ArraySlice<UInt8>, retryAfter: Duration? = nil) {
         guard status != 200 else {
             self = .accepted(FCMReceipt(body: body))
@@ -99,7 +99,7 @@ extension FCMAnswer {
     /// The headers the connection keeps.
     static let keptHeaders = ["retry-after"]
 
-    /// FCM did not take our token. Where a third party's key is wrong it answers 401 as well, with a code of its own.
+    /// FCM did not accept our token. Where a third party's key is wrong it answers 401 as well, with another code.
     var isUnauthenticated: Bool {
         if case .rejected(let rejection) = self {
             rejection.status == 401 && rejection.code == .unauthenticated

@@ -4,9 +4,9 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// The body of an FCM error, read as far as it can be understood.
+/// The body of an FCM error, as far as it can be understood.
 ///
-/// The code stands in one of the details, at no fixed place; else the status of the error speaks, else nothing does.
+/// The code is in one of the details, at no fixed place; without one the status of the error counts.
 /// Source: Firebase, "Error codes for the HTTP v1 API"; Google APIs, `google.rpc.Status`, `google.rpc.BadRequest`.
 struct FCMErrorBody: Hashable {
     static let messageCharactersMax = 300
@@ -25,7 +25,7 @@ struct FCMErrorBody: Hashable {
         fields = Array(error.details.flatMap(\.fields).compactMap(Self.word).prefix(Self.fieldsMax))
     }
 
-    /// Codes and fields are plain words. Whatever else comes must not reach a log or a page as it is.
+    /// Codes and fields are plain words. Anything else must not reach a log or a page unchanged.
     private static func word(_ text: String) -> String? {
         let isPlain = 1...128 ~= text.utf8.count && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
         return isPlain ? text : nil
@@ -58,7 +58,7 @@ private struct PageError: Decodable {
     }
 }
 
-/// One of `FcmError`, `BadRequest`, `QuotaFailure` and others, told apart by what they hold.
+/// One of `FcmError`, `BadRequest`, `QuotaFailure` and others, distinguished by their members.
 private struct Detail: Decodable {
     private(set) var errorCode: String?
     private(set) var fields: [String] = []

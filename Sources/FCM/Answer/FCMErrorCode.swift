@@ -1,7 +1,7 @@
-/// Why FCM did not take a message, in its own words. New words may come; an unknown one is kept as it was.
+/// Why FCM did not accept a message, in its own term. New terms may come; an unknown one is kept as it was.
 ///
-/// Source: Firebase, REST reference, `FcmError.ErrorCode`; Google APIs, `google.rpc.Code` for those that FCM adds no word
-/// to.
+/// Source: Firebase, REST reference, `FcmError.ErrorCode`; Google APIs, `google.rpc.Code` for those without a code of
+/// FCM.
 public struct FCMErrorCode: Sendable, Hashable, CustomStringConvertible {
     public let text: String
 
@@ -24,10 +24,10 @@ public struct FCMErrorCode: Sendable, Hashable, CustomStringConvertible {
     public static let permissionDenied = Self("PERMISSION_DENIED")
     public static let notFound = Self("NOT_FOUND")
     public static let resourceExhausted = Self("RESOURCE_EXHAUSTED")
-    /// Not FCM's word: a status that names no code came without one.
+    /// Not FCM's own: for a status without a code whose meaning is not known.
     public static let unstated = Self("UNSTATED")
 
-    /// The code a status stands for, where the body gives none.
+    /// The code that a status stands for, where the body gives none.
     init(status: Int) {
         self =
             switch status {

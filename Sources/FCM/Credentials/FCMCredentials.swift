@@ -4,11 +4,11 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// How a client proves to Google who it is: the key of a service account, as the Firebase console hands it out in JSON.
+/// How a client authenticates to Google: with the key of a service account, in the JSON file of the Firebase console.
 public struct FCMCredentials: Sendable {
     public let projectID: String
     public let clientEmail: String
-    /// Where the key is exchanged for a token that FCM takes.
+    /// Where the key is exchanged for a token that FCM accepts.
     public let tokenURI: String
     let key: ServiceAccountKey
 
@@ -43,7 +43,7 @@ public struct FCMCredentials: Sendable {
         let token_uri: String?
     }
 
-    /// They go into a path and into JSON as they are.
+    /// They are put into a path and into JSON unescaped.
     private static func plain(_ text: String?, _ field: String) throws(FCMCredentialsError) -> String {
         guard let text, !text.isEmpty else {
             throw FCMCredentialsError(.file, "\(field) is missing in the service account")
@@ -59,19 +59,19 @@ public struct FCMCredentialsError: Error, Sendable, Hashable, CustomStringConver
     public struct Code: Sendable, Hashable {
         private let number: UInt8
 
-        /// The JSON is no service account, or a field is missing.
+        /// The JSON is not a service account, or a field is missing.
         public static let file = Code(number: 1)
         /// The private key is not an RSA key of 2,048 bits or more in PEM.
         public static let key = Code(number: 2)
         public static let trustRoots = Code(number: 3)
-        /// TLS would not take the configuration.
+        /// TLS did not accept the configuration.
         public static let tls = Code(number: 4)
         /// Signing failed.
         public static let signing = Code(number: 5)
     }
 
     public let code: Code
-    /// For people; holds no secret.
+    /// A human-readable reason; contains no secret.
     public let reason: String
 
     public var description: String { reason }

@@ -7,12 +7,12 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// Signs the assertions with which a service account asks for a token: JWTs with RS256.
+/// Signs the assertions with which a service account requests a token: JWTs with RS256.
 ///
 /// Source: RFC 7523 §2.1; Google, "Using OAuth 2.0 for Server to Server Applications"; RFC 7518 §3.3 for RS256.
 struct ServiceAccountKey: Sendable {
     static let scope = "https://www.googleapis.com/auth/firebase.messaging"
-    /// The longest life that Google takes.
+    /// The longest lifetime that Google accepts.
     static let lifetime: Int64 = 3_600
 
     private let key: _RSA.Signing.PrivateKey

@@ -4,23 +4,23 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// What is the same for all devices a message goes to, encoded once. One that exists is one FCM has no formal reason to
-/// refuse.
+/// The part of a message that is the same for all devices, encoded once. A value has been validated against FCM's
+/// formal rules.
 ///
 /// Source: Firebase, REST reference, `projects.messages`; "About FCM messages" for sizes and reserved keys.
 public struct FCMMessage: Sendable, Hashable {
     /// What stands after the token.
     let tail: [UInt8]
 
-    /// Of all keys and values that a device gets.
+    /// The limit on all keys and values that a device gets.
     public static let bytesMax = 4_096
-    /// Four weeks, the longest that FCM keeps a message, and what it does without a ttl.
+    /// Four weeks, the longest that FCM stores a message, and its default without a ttl.
     public static let secondsMax: Int64 = 2_419_200
 
     /// - Parameters:
-    ///   - data: what the app finds. The names `from`, `message_type` and those that begin with `google` or `gcm` belong
+    ///   - data: the data for the app. The names `from`, `message_type` and those that begin with `google` or `gcm` belong
     ///     to Google.
-    ///   - isValidatedOnly: FCM checks the message and does not deliver it.
+    ///   - isValidatedOnly: FCM validates the message and does not deliver it.
     public init(
         notification: FCMNotification? = nil, data: [String: String] = [:], android: FCMAndroid = FCMAndroid(),
         isValidatedOnly: Bool = false
@@ -51,7 +51,7 @@ public struct FCMMessage: Sendable, Hashable {
     }
 }
 
-/// What the system shows when the app does not.
+/// The notification that the system shows when the app does not.
 public struct FCMNotification: Sendable, Hashable, Encodable {
     public var title: String?
     public var body: String?
@@ -74,14 +74,15 @@ public struct FCMAndroid: Sendable, Hashable {
         case high = "HIGH"
     }
 
-    /// A message that waits for its device gives way to a later one with the same key; a device has four at most.
+    /// A message that waits for its device is replaced by a later one with the same key; a device has four keys at
+    /// most.
     public var collapseKey: String?
     public var priority: Priority?
     /// Seconds; 0 is now or never, nil leaves it at four weeks.
     public var timeToLive: Int64?
     /// The package the token has to belong to.
     public var restrictedPackageName: String?
-    /// A notification with the same tag takes the place of this one on the device.
+    /// A notification with the same tag replaces this one on the device.
     public var tag: String?
     public var channelID: String?
 
@@ -126,7 +127,7 @@ extension FCMAndroid: Encodable {
     }
 }
 
-/// Why something cannot be sent, found before it is.
+/// Why something cannot be sent, detected beforehand.
 public enum FCMMessageError: Error, Sendable, Hashable, CustomStringConvertible {
     case reservedKey(String)
     case timeToLive(Int64)

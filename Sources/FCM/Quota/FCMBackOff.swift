@@ -1,10 +1,10 @@
-/// What answers say of the project's quota.
+/// Decides the pause that answers about the project's quota require.
 enum FCMBackOff {
-    /// Where FCM names no figure. Source: Firebase, "Best practices when sending FCM messages at scale".
+    /// The pause where FCM names none. Source: Firebase, "Best practices when sending FCM messages at scale".
     static let standard = Duration.seconds(60)
 
-    /// How long nothing should leave, or nil. One device may have its own limit reached, which is nothing to the
-    /// others: the project's is reached where most of a batch are told so.
+    /// How long nothing should be sent, or nil. One device may have reached its own limit, which does not concern the
+    /// others: the project's is reached where most of a batch is throttled.
     static func pause(after answers: [FCMAnswer]) -> Duration? {
         let waits = answers.compactMap(\.askedTimeout)
         guard waits.count > 1, waits.count * 2 > answers.count else { return nil }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// How many messages a project may send, shared by all clients that send for it.
 ///
-/// What comes too early waits its turn: a batch's messages leave when the bucket has them, none is refused for having
-/// come at once. Source: Firebase, "Throttling and quotas": 600,000 a minute unless Google was asked for more.
+/// Early messages wait: a batch is sent when the bucket has room, and none is refused for coming at once. Source:
+/// Firebase, "Throttling and quotas": 600,000 a minute unless Google granted more.
 public final class FCMQuota: Sendable {
     private let bucket: Mutex<QuotaBucket>
     private let now: @Sendable () -> Duration
@@ -12,7 +12,7 @@ public final class FCMQuota: Sendable {
     public static let standard = 600_000
 
     /// - Parameters:
-    ///   - now: time since an origin that does not matter; it must not go back.
+    ///   - now: time since any origin; it must not go back.
     ///   - sleep: waits; throws when the task is cancelled.
     public init(
         perMinute: Int = FCMQuota.standard, now: @escaping @Sendable () -> Duration = FCMQuota.monotonicNow,
@@ -23,14 +23,14 @@ public final class FCMQuota: Sendable {
         self.sleep = sleep
     }
 
-    /// From now on so many; what was taken stays taken. For programs that divide a project's quota among processes.
+    /// Sets this node's share of the limit; what was taken stays taken. For programs that divide a project's quota.
     public func change(perMinute: Int) { bucket.withLock { $0.change(perMinute: perMinute, at: now()) } }
 
-    /// How many messages would leave within a second.
+    /// How many messages could be sent within a second.
     public var room: Int { bucket.withLock { $0.room(at: now()) } }
 
-    /// Waits until `count` messages may leave. Returns how long it would take where that is beyond `deadline`; then
-    /// nothing was taken.
+    /// Waits until `count` messages may be sent. Returns the necessary wait if it exceeds `deadline`; then nothing was
+    /// taken.
     func take(_ count: Int, within deadline: Duration) async -> Duration? {
         switch bucket.withLock({ $0.take(count, at: now(), within: deadline) }) {
         case .go(let wait):
@@ -40,7 +40,7 @@ public final class FCMQuota: Sendable {
         }
     }
 
-    /// FCM says that the quota is used up: nothing leaves before `wait` is over.
+    /// FCM reported that the quota is used up: nothing is sent before `wait` is over.
     func pause(for wait: Duration) { bucket.withLock { $0.pause(until: now() + wait) } }
 
     public static func monotonicNow() -> Duration { ContinuousClock.now - origin }
@@ -48,17 +48,17 @@ public final class FCMQuota: Sendable {
     private static let origin = ContinuousClock.now
 }
 
-/// A token bucket that lends: what is taken beyond its content is owed, and the taker waits for the debt.
+/// A token bucket that lends: what is taken beyond its content becomes a debt that the taker waits for.
 struct QuotaBucket {
     enum Step: Equatable {
-        /// Taken; go after this wait.
+        /// Taken; send after this wait.
         case go(Duration)
-        /// Not taken; it would be this wait.
+        /// Not taken; this wait would be necessary.
         case late(Duration)
     }
 
     private var perSecond: Double
-    /// A second's worth: FCM counts by the minute, and asks for an even flow.
+    /// A second's worth: FCM counts by the minute, and recommends an even flow.
     private var capacity: Double { max(1, perSecond) }
     private var content: Double
     private var filledAt: Duration

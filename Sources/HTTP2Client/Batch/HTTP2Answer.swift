@@ -1,4 +1,4 @@
-/// What came of one request. An answer is a value; there is no other way to learn of trouble.
+/// The result of one request. An answer is a value; faults are reported in no other way.
 public enum HTTP2Answer: Sendable {
     /// The server answered.
     case response(HTTP2Response)
@@ -31,7 +31,7 @@ public struct HTTP2Response: Sendable {
         names.firstIndex { $0.elementsEqual(name.utf8) }.flatMap(value(at:))
     }
 
-    /// The bytes of a kept header by its place in `Configuration.keptHeaders`, for callers in a hurry.
+    /// The bytes of a kept header by its index in `Configuration.keptHeaders`, which is faster.
     public func value(at place: Int) -> ArraySlice<UInt8>? {
         var position = fields.lowerBound
         while position < fields.upperBound {

@@ -49,7 +49,7 @@ public struct HTTP2Answers: RandomAccessCollection, Sendable {
     }
 }
 
-/// Where one answer stands in the shared bytes.
+/// The position of one answer in the shared bytes.
 struct AnswerRecord: Sendable {
     enum Kind: UInt8 { case open, response, unprocessed, unknown }
 
@@ -74,7 +74,7 @@ struct AnswerRecord: Sendable {
 }
 
 extension HTTP2Answers {
-    /// Notes the status of a response; its kept headers follow at the end of the bytes.
+    /// Records the status of a response; its kept headers follow at the end of the bytes.
     mutating func begin(_ index: Int, status: UInt16) {
         records[index].status = status
         records[index].fieldsStart = UInt32(bytes.count)
@@ -99,7 +99,7 @@ extension HTTP2Answers {
         if record.bodyLength == 0 {
             records[index].bodyStart = UInt32(bytes.count)
         } else if record.body.upperBound != bytes.count {
-            // Another answer was written behind the first piece: the body moves to the end, to stay in one run.
+            // Another answer was written after the first piece: the body moves to the end, to stay contiguous.
             records[index].bodyStart = UInt32(bytes.count)
             bytes.append(contentsOf: bytes[record.body])
         }

@@ -1,7 +1,7 @@
 /// Requests that share their method, most headers and often their body, sent and answered together.
 ///
-/// What is the same for all is held once; what differs lies end to end in one byte array, so a batch of 500 requests
-/// costs a handful of allocations.
+/// Common parts are stored once; differing parts are contiguous in one byte array, so a batch of 500 requests costs a
+/// handful of allocations.
 ///
 /// ```swift
 /// let topic = HTTP2Header("apns-topic", "com.example.app")
@@ -59,7 +59,7 @@ public struct HTTP2Batch: Sendable {
             "a request of this batch has \(fieldsPerRequest) fields, \(fields.ends.count - before) were ended")
     }
 
-    /// Appends a request from strings, for callers that count in tens.
+    /// Appends a request from strings, for callers with few requests.
     public mutating func append(path: String, values: [String] = [], body: [UInt8] = []) {
         let hasOwnBody = if case .own = self.body { true } else { false }
         append { fields in

@@ -1,12 +1,12 @@
-/// One header field as it goes on the wire.
+/// One header field in its wire form.
 ///
-/// Names are lowercase ASCII, as HTTP/2 asks. Source: RFC 9113 §8.2.1.
+/// Names are lowercase ASCII, as HTTP/2 requires. Source: RFC 9113 §8.2.1.
 public struct HTTP2Header: Sendable, Hashable {
-    /// What the header compressor may remember of a field.
+    /// Whether the header compressor may index a field.
     public enum Indexing: Sendable, Hashable {
-        /// The field goes into the dynamic table: a repeat costs one byte. For values that stay the same.
+        /// The field is added to the dynamic table: a repetition costs one byte. For values that stay the same.
         case indexed
-        /// The field is sent whole each time and no proxy may index it. For values that change or are secret.
+        /// The field is sent in full each time and no proxy may index it. For values that change or are secret.
         case never
     }
 

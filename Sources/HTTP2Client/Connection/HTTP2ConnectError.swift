@@ -4,7 +4,7 @@ import NIOPosix
 import NIOSSL
 import Tunnel
 
-/// Why no connection came about.
+/// Why a connection could not be opened.
 public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConvertible {
     public struct Code: Sendable, Hashable {
         private let number: UInt8
@@ -21,19 +21,19 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
         public static let protocolBroken = Code(number: 5)
         /// The TLS configuration or the host name cannot be used.
         public static let invalid = Code(number: 6)
-        /// The proxy cannot be reached, or opened no connection; the server was not spoken to.
+        /// The proxy cannot be reached, or opened no connection; the server was not contacted.
         public static let proxy = Code(number: 7)
         /// The name did not resolve.
         public static let unresolved = Code(number: 8)
     }
 
     public let code: Code
-    /// For people.
+    /// A human-readable reason.
     public let reason: String
 
     public var description: String { reason }
 
-    /// What the requests that waited for the connection are told.
+    /// The fault for requests that waited for the connection.
     var fault: HTTP2Fault {
         switch code {
         case .tlsRefused: HTTP2Fault(.tlsRefused)
@@ -77,7 +77,7 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
 }
 
 extension HTTP2ConnectError {
-    /// As the system names the error, such as `Connection refused`.
+    /// The system's name of the error, such as `Connection refused`.
     private static func words(_ error: any Error) -> String {
         guard let error = error as? IOError else { return "\(error)" }
         return String(cString: strerror(error.errnoCode))
@@ -92,7 +92,7 @@ extension ChannelError {
 }
 
 extension HTTP2Ending {
-    /// What a channel error means. BoringSSL names the alert only in its text.
+    /// Classifies a channel error. BoringSSL names the alert only in its text.
     init(_ error: any Error) {
         let text = "\(error)"
         switch error {

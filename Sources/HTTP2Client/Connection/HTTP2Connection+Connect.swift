@@ -7,8 +7,8 @@ extension HTTP2Connection {
     /// Connects, does the TLS handshake and waits for the server's first SETTINGS.
     ///
     /// - Parameters:
-    ///   - onEvent: told, on the event loop, what happens to the connection between answers.
-    /// - Throws: when that did not come about within `configuration.connectDeadline`.
+    ///   - onEvent: called, on the event loop, for events of the connection between answers.
+    /// - Throws: when the connection was not ready within `configuration.connectDeadline`.
     public static func connect(
         to endpoint: HTTP2Endpoint, configuration: HTTP2Configuration = HTTP2Configuration(),
         on eventLoop: any EventLoop, onEvent: @escaping @Sendable (HTTP2Event) -> Void = { _ in }
@@ -29,7 +29,7 @@ extension HTTP2Connection {
         let amount = TimeAmount.nanoseconds(Int64(clamping: configuration.connectDeadline.nanoseconds))
         let lapsesAt = NIODeadline.now() + amount
         let gauge = LoadGauge()
-        // From the event loop itself, so that the observer is there before anything can have happened.
+        // On the event loop itself, so that the observer is set before any event.
         return eventLoop.flatSubmit {
             connect(to: endpoint, through: configuration.tunnel, within: amount, on: eventLoop) { channel in
                 let handler = try HTTP2Handler(
@@ -53,7 +53,7 @@ extension HTTP2Connection {
         let bootstrap = ClientBootstrap(group: eventLoop)
             .channelOption(.writeBufferWaterMark, value: .init(low: 64 * 1_024, high: 256 * 1_024))
         if let tunnel {
-            // The rest of the time is for TLS and SETTINGS, so that the blame for a wait falls on whom it should.
+            // The rest of the time is for TLS and SETTINGS, so that a timeout names the right cause.
             let deadline = NIODeadline.now() + .nanoseconds(amount.nanoseconds / 5 * 4)
             return tunnel.open(
                 to: endpoint.host, port: endpoint.port, by: deadline, with: bootstrap, initializer: initializer)

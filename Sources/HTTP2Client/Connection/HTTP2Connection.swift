@@ -5,8 +5,8 @@ import Synchronization
 
 /// One HTTP/2 connection that takes batches of requests and returns their answers.
 ///
-/// A batch costs one hop to the event loop and one continuation, whatever its size. Every wait has a deadline: nothing
-/// the peer does or leaves undone keeps a caller waiting beyond it.
+/// A batch costs one hop to the event loop and one continuation, whatever its size. Every wait has a deadline: no
+/// behaviour of the peer delays a caller beyond it.
 public final class HTTP2Connection: Sendable {
     /// The server's address, for logs.
     public let remoteAddress: String
@@ -44,7 +44,7 @@ public final class HTTP2Connection: Sendable {
                         id: id, batch: batch, authority: authority, isUrgent: urgent, lapsesAt: lapsesAt
                     ) { continuation.resume(returning: $0) }
                     handler.value.send(job)
-                    // The task may have been cancelled before the job was here to be cancelled.
+                    // The task may have been cancelled before the job was enqueued.
                     if cancellation.isAsked { handler.value.cancel(id) }
                 }
             }
@@ -61,7 +61,7 @@ public final class HTTP2Connection: Sendable {
         try? await channel.closeFuture.get()
     }
 
-    /// The same without waiting for the end, which the events tell.
+    /// The same without waiting for the end, which is an event.
     func drain(_ reason: HTTP2Ending, within deadline: Duration) {
         let amount = TimeAmount.nanoseconds(Int64(clamping: deadline.nanoseconds))
         channel.eventLoop.execute { [handler, channel] in

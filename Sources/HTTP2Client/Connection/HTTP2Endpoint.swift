@@ -1,12 +1,12 @@
 import NIOCore
 public import NIOSSL
 
-/// Where a connection goes and how TLS proves both sides.
+/// The address of a server and the TLS configuration.
 public struct HTTP2Endpoint: Sendable {
     /// A host name or an IP address; resolved anew for each connection.
     public var host: String
     public var port: Int
-    /// The name the server's certificate must bear, if not ``host``.
+    /// The name in the server's certificate, if not ``host``.
     public var serverName: String?
     /// Trust roots, client certificate, versions. ALPN is set by the connection, verification is always full.
     public var tls: TLSConfiguration
@@ -29,7 +29,7 @@ public struct HTTP2Endpoint: Sendable {
         var tls = tls
         tls.applicationProtocols = ["h2"]
         tls.certificateVerification = .fullVerification
-        // A dead peer never says goodbye; closing must not wait for it much beyond its own deadline.
+        // A dead peer never completes the shutdown; closing must not wait for it much beyond its own deadline.
         tls.shutdownTimeout = .milliseconds(500)
         do {
             return try NIOSSLContext(configuration: tls)

@@ -1,4 +1,4 @@
-/// What a connection tells its owner between answers.
+/// Events of a connection between answers, for its owner.
 public enum HTTP2Event: Sendable, Hashable {
     /// The server's stream limit is this now, or will be once authentication is proven.
     case streamLimit(Int)
@@ -14,7 +14,7 @@ public enum HTTP2Event: Sendable, Hashable {
 public enum HTTP2Ending: Sendable, Hashable {
     /// We closed it.
     case closed
-    /// The server said GOAWAY, with its error code and debug data (APNs: JSON with a reason).
+    /// The server sent GOAWAY, with its error code and debug data (APNs: JSON with a reason).
     case goAway(errorCode: UInt32, debugData: [UInt8])
     /// Too many server errors in a row.
     case sick
@@ -26,12 +26,12 @@ public enum HTTP2Ending: Sendable, Hashable {
     case pingUnanswered
     /// The server broke the protocol.
     case protocolBroken
-    /// The server or the network closed it; `reason` is for people.
+    /// The server or the network closed it; `reason` is human-readable.
     case lost(reason: String)
-    /// TLS failed for the sake of credentials; `reason` is for people.
+    /// TLS failed because of a certificate; `reason` is human-readable.
     case tlsRefused(reason: String)
 
-    /// What the requests that it left unanswered are told.
+    /// The fault for requests that it left unanswered.
     var fault: HTTP2Fault {
         switch self {
         case .closed, .sick, .retired, .allDeleted: HTTP2Fault(.closing)

@@ -25,8 +25,8 @@ final class HTTP2Handler: ChannelInboundHandler {
     private static let writeBytes = 32_768
 
     /// - Parameters:
-    ///   - report: told of each event, on the event loop.
-    ///   - publish: told how many requests are open or waiting, whenever that changed.
+    ///   - report: called for each event, on the event loop.
+    ///   - publish: called with the number of open or waiting requests, whenever it changes.
     init(
         configuration: HTTP2Configuration, eventLoop: any EventLoop,
         report: @escaping (HTTP2Event) -> Void, publish: @escaping (Int) -> Void

@@ -3,7 +3,7 @@ public import NIOCore
 import NIOSSL
 import Synchronization
 
-/// Connections to one endpoint with one set of credentials: opened when work needs them, replaced when they ail.
+/// Connections to one endpoint with one set of credentials: opened when work needs them, replaced when they fail.
 ///
 /// Requests that a server certainly did not process are sent again on another connection, a bounded number of times.
 /// What may have been processed never is; that decision is the caller's.
@@ -31,7 +31,7 @@ public final class HTTP2Pool: Sendable {
     }
 
     /// - Parameters:
-    ///   - now: time since an origin that does not matter; it must not go back.
+    ///   - now: time since any origin; it must not go back.
     ///   - chance: numbers in 0..<1 for the jitter of the back-off.
     /// - Throws: when the TLS configuration of the endpoint cannot be used.
     public init(
@@ -61,7 +61,7 @@ public final class HTTP2Pool: Sendable {
 
     // MARK: Work
 
-    /// How many requests the pool can usefully hold now. Cheap, for callers that claim no more work than this.
+    /// How many requests the pool can usefully take now. Cheap, for callers that claim no more work than this.
     public var room: Int { held.withLock { $0.state.room(at: now()) } }
 
     public var snapshot: HTTP2PoolSnapshot {
@@ -145,7 +145,7 @@ public final class HTTP2Pool: Sendable {
 
     // MARK: Connections
 
-    /// Lets the state decide, then does what it says, outside the lock.
+    /// Lets the state decide, then performs the actions, outside the lock.
     private func perform(
         waiting: (Int, CheckedContinuation<Lease, Never>)? = nil,
         _ decide: (inout PoolState, Duration) -> [PoolState.Action]

@@ -1,4 +1,4 @@
-/// The decisions of a pool, without network, clock or chance. Times count from an origin that does not matter.
+/// The decisions of a pool, without network, clock or chance. Times count from any origin.
 struct PoolState {
     struct ID: Hashable, Sendable {
         let number: Int

@@ -1,4 +1,4 @@
-/// Counts server errors in a row: a connection that answers nothing else is sick, though it lives.
+/// Counts consecutive server errors: a connection that returns nothing else is defective, though it is open.
 ///
 /// APNs is known to answer 500 to everything on one connection, often after it was idle.
 struct AnswerStreak {

@@ -1,6 +1,6 @@
 import CNghttp2
 
-/// A batch on its way over one connection: its bytes at a fixed address, its progress and its answers.
+/// A batch on one connection: its bytes at a fixed address, its progress and its answers.
 ///
 /// Lives on the connection's event loop. nghttp2 reads header names and values where they lie, so the bytes are copied
 /// once into memory that does not move and outlives the last frame that names them (`HTTP2Session.finished`).

@@ -1,7 +1,7 @@
 import CNghttp2
 import NIOCore
 
-/// One client session of nghttp2 and the batches on it. Bytes in, bytes out; it knows no channel and no clock.
+/// One client session of nghttp2 and its batches. Bytes in, bytes out; it knows no channel and no clock.
 ///
 /// Lives on one event loop. The handler calls ``receive(_:)`` with what was read and ``fill(_:upTo:)`` for what is to be
 /// written, and takes ``events`` after each.
@@ -40,7 +40,7 @@ final class HTTP2Session {
 
     deinit { nghttp2_session_del(session) }
 
-    // MARK: What stands on it
+    // MARK: State
 
     var isIdle: Bool { jobs.isEmpty }
     var hasOpenStreams: Bool { window.active > 0 }
@@ -192,7 +192,7 @@ extension HTTP2Session {
     }
 }
 
-// MARK: - What nghttp2 calls
+// MARK: - Callbacks of nghttp2
 
 extension HTTP2Session {
     func header(

@@ -1,4 +1,4 @@
-/// What stands on one stream. `job` is nil once its answer was given and only the stream itself must still close.
+/// The state of one stream. `job` is nil once its answer was given and only the stream itself must still close.
 struct StreamSlot {
     // Unretained: the session holds every job until its last answer, and detaches slots before.
     var job: Unmanaged<BatchJob>?

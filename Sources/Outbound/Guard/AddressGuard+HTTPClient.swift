@@ -2,10 +2,10 @@ public import AsyncHTTPClient
 import NIOCore
 
 extension AddressGuard {
-    /// Has each connection of a client checked once its address is known, before a request is written to it.
+    /// Checks each connection of a client once its address is known, before a request is written to it.
     ///
-    /// What is looked at is the peer of the open connection, so a name that resolves differently each time gains nothing.
-    /// Not for a client with a proxy: there the peer is the proxy, and the proxy has to choose.
+    /// It checks the peer of the open connection, so a name that resolves differently each time gains nothing. Not for
+    /// a client with a proxy: there the peer is the proxy, and the proxy has to check.
     public func stand(before configuration: inout HTTPClient.Configuration) {
         guard configuration.proxy == nil else { return }
         configuration.redirectConfiguration = .disallow
@@ -16,12 +16,12 @@ extension AddressGuard {
 
     @Sendable private func admit(_ channel: any Channel) -> EventLoopFuture<Void> {
         if let peer = channel.remoteAddress, permits(peer) { return channel.eventLoop.makeSucceededVoidFuture() }
-        // Closed before the failure is told: the client lets go of a connection that failed to open.
+        // Closed before the failure is reported: the client drops a connection that failed to open.
         return channel.close().flatMap { channel.eventLoop.makeFailedFuture(AddressRefused()) }
     }
 }
 
-/// The name led to an address that must not be connected to.
+/// The name resolved to a forbidden address.
 public struct AddressRefused: Error, Sendable, Hashable {
     public init() {}
 }

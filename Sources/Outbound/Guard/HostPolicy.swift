@@ -3,15 +3,15 @@ public import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Resolves the hosts that strangers name and judges all their addresses before a connection is begun, so that no caller learns
-/// from a refusal, or from the time it took, whether a port behind it is open.
+/// Resolves the hosts that third parties name and checks all their addresses before connecting, so that no caller
+/// learns from a refusal, or from its timing, whether a port behind it is open.
 ///
-/// A name may resolve differently a moment later: `AddressGuard.stand` judges the peer of each connection as well.
+/// A name may resolve differently a moment later: `AddressGuard.stand` checks the peer of each connection as well.
 public final class HostPolicy: Sendable {
-    /// What is known of a host.
+    /// The verdict on a host.
     public enum Verdict: Sendable, Hashable {
         case permitted
-        /// One of its addresses, or all, are none that may be connected to.
+        /// At least one of its addresses must not be connected to.
         case refused
         case unresolved
     }
@@ -20,7 +20,7 @@ public final class HostPolicy: Sendable {
     private let resolve: @Sendable (String) async -> [SocketAddress]
     private let known = Mutex<[String: (verdict: Verdict, until: ContinuousClock.Instant)]>([:])
 
-    /// A verdict is used for so long, as pooled connections are.
+    /// How long a verdict is used, as long as pooled connections are.
     private static let lifetime = Duration.seconds(30)
     private static let knownMax = 4_096
 

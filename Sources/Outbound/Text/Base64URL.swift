@@ -5,7 +5,7 @@ public enum Base64URL {
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: .max, count: 256)
         for (value, letter) in alphabet.enumerated() { values[Int(letter)] = UInt8(value) }
-        // The older alphabet: browsers write the newer one, hands and tools either.
+        // The standard alphabet: browsers use the one for URLs, people and tools either.
         values[Int(UInt8(ascii: "+"))] = 62
         values[Int(UInt8(ascii: "/"))] = 63
         return values
@@ -33,7 +33,7 @@ public enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Takes either alphabet, with or without padding; nil for anything else.
+    /// Accepts either alphabet, with or without padding; nil for anything else.
     public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         text.withContiguousStorageIfAvailable(decode(contiguous:))
             ?? Array(text).withUnsafeBufferPointer(decode(contiguous:))
@@ -58,7 +58,7 @@ public enum Base64URL {
             count -= 8
             bytes.append(UInt8(truncatingIfNeeded: bits >> count))
         }
-        // A last group of one letter is none, and bits that are left over must not hold anything.
+        // A last group of one letter is invalid, and unused bits must be zero.
         guard count < 6, bits & (1 << count - 1) == 0, padding <= 2 else { return nil }
         return bytes
     }

@@ -1,10 +1,10 @@
 extension Outbound {
-    /// What a stranger wrote, fit for a log or a page: visible ASCII and spaces, 200 characters at most.
+    /// A third party's text, made safe for a log or a page: visible ASCII and spaces, 200 characters at most.
     public static func plain(_ text: some Sequence<UInt8>) -> String {
         String(decoding: text.lazy.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: " ") }.prefix(200), as: UTF8.self)
     }
 
-    /// Whether a text can go into a header as it is: visible ASCII, and some of it.
+    /// Whether a text can be put into a header unescaped: visible ASCII, and not empty.
     public static func isWord(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
     }

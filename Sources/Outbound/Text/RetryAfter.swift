@@ -15,7 +15,7 @@ extension HTTPHeaders {
     }
 }
 
-/// The header with which a server asks for patience. Source: RFC 9110 §10.2.3: seconds, or a date.
+/// The header with which a server asks the client to wait. Source: RFC 9110 §10.2.3: seconds, or a date.
 public enum RetryAfter {
     /// The longest wait, in seconds.
     public static let longest: Int64 = 86_400

@@ -1,7 +1,7 @@
 extension Outbound {
-    /// An error of TLS in words for a person; without what a library says around it.
+    /// A human-readable form of a TLS error; without the library's own wrapping.
     ///
-    /// - Parameter error: the description of an error of NIOSSL. BoringSSL tells its reason in no other way.
+    /// - Parameter error: the description of an error of NIOSSL. BoringSSL has no other access to its reason.
     public static func tlsWords(_ error: String) -> String {
         for (mark, words) in knownTLSErrors where error.contains(mark) { return words }
         // As in `SSL routines:OPENSSL_internal:UNSUPPORTED_PROTOCOL`.

@@ -8,7 +8,7 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// What an OAuth server handed out.
+/// The token that an OAuth server issued.
 public struct AccessGrant: Sendable, Hashable {
     public let token: String
     public let lifetime: Duration
@@ -21,9 +21,9 @@ public struct AccessGrant: Sendable, Hashable {
 
 /// Why there is no token.
 public struct AccessTokenError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Whether the server refused us, so that a person must act; else it could not be asked, or was in trouble.
+    /// Whether the server refused us, so that an operator must act; otherwise it could not be asked, or failed.
     public let isRefusal: Bool
-    /// For people; holds no secret.
+    /// A human-readable reason; contains no secret.
     public let reason: String
     /// The server's own figure.
     public let retryAfter: Duration?
@@ -41,7 +41,7 @@ public struct AccessTokenError: Error, Sendable, Hashable, CustomStringConvertib
 }
 
 extension Outbound {
-    /// Asks an OAuth server for a token, within 10 seconds. Source: RFC 6749 §4.4, §5; RFC 7523 §2.1.
+    /// Requests a token from an OAuth server, within 10 seconds. Source: RFC 6749 §4.4, §5; RFC 7523 §2.1.
     ///
     /// - Parameter form: the fields of the request, in their order.
     public func grant(
@@ -58,7 +58,7 @@ extension Outbound {
     /// As forms write it. Source: WHATWG URL, application/x-www-form-urlencoded.
     private static func escaped(_ text: String) -> String { percentEncoded(text.utf8, keeping: "*-._") }
 
-    /// Reads an answer. Takes any bytes and never fails otherwise than by its result.
+    /// Reads an answer of any bytes and never throws.
     public static func grant(_ answer: OutboundAnswer, from url: String) -> Result<AccessGrant, AccessTokenError> {
         switch answer {
         case .response(let response): grant(response, url)
@@ -69,8 +69,8 @@ extension Outbound {
         }
     }
 
-    /// A refusal is a 4xx: a deleted key, a disabled account, a wrong clock; or an error behind 200, as Huawei has it. 408,
-    /// 429 and what no server should say are worth another attempt.
+    /// A refusal is a 4xx: a deleted key, a disabled account, a wrong clock; or an error in a 200, as Huawei does. 408,
+    /// 429 and unexpected statuses are worth another attempt.
     private static func grant(
         _ response: OutboundResponse, _ url: String
     ) -> Result<AccessGrant, AccessTokenError> {

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A bearer token that a provider's OAuth server hands out, shared by all who send with the same credentials.
+/// A bearer token that a provider's OAuth server issues, shared by all senders with the same credentials.
 ///
-/// One task at a time fetches it; others that need it meanwhile wait for that one. It is fetched again ahead of its end,
-/// while the old one still serves the others. A server that refuses is not asked again before a growing wait is over.
+/// One task at a time fetches it; others that need it meanwhile wait for that task. It is renewed before it ends, while
+/// the old one still serves the others. A server that refuses is not asked again before a growing wait is over.
 public final class AccessToken: Sendable {
     public typealias Fetch = @Sendable () async -> Result<AccessGrant, AccessTokenError>
 
@@ -17,7 +17,7 @@ public final class AccessToken: Sendable {
     }
 
     /// - Parameters:
-    ///   - now: time since an origin that does not matter; it must not go back.
+    ///   - now: time since any origin; it must not go back.
     ///   - fetch: asks the server, and always returns within a deadline of its own.
     public init(
         now: @escaping @Sendable () -> Duration = AccessToken.monotonicNow, fetch: @escaping Fetch
@@ -26,7 +26,7 @@ public final class AccessToken: Sendable {
         self.fetch = fetch
     }
 
-    /// A token that is good now, and its generation, by which `reject` knows it again.
+    /// A valid token, and its generation, which identifies it for `reject`.
     public func current() async throws(AccessTokenError) -> (token: String, generation: Int) {
         var step = held.withLock { $0.schedule.ask(at: now()) }
         while true {
@@ -41,8 +41,8 @@ public final class AccessToken: Sendable {
         }
     }
 
-    /// The provider did not take a token of this generation: it is not handed out again. Many answers that say so of the
-    /// same token cause one new one.
+    /// The provider did not accept a token of this generation: it is not used again. Many rejections of the same token
+    /// cause one new one.
     public func reject(_ generation: Int) {
         held.withLock { $0.schedule.reject(generation) }
     }
@@ -58,7 +58,7 @@ public final class AccessToken: Sendable {
         return step
     }
 
-    /// Waits for the end of the fetch that is under way.
+    /// Waits for the end of the running fetch.
     private func fetched() async {
         await withCheckedContinuation { continuation in
             let isWaiting = held.withLock { held in

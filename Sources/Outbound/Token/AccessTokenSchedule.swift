@@ -1,8 +1,8 @@
-/// When a token is fetched, and what is used meanwhile. Times count from an origin that does not matter.
+/// Decides when a token is fetched, and what is used meanwhile. Times count from any origin.
 struct AccessTokenSchedule {
     enum Step: Equatable {
         case use(String, generation: Int)
-        /// The caller fetches, and tells `fetched`.
+        /// The caller fetches, and calls `fetched`.
         case fetch
         /// Another caller fetches.
         case wait
@@ -16,7 +16,7 @@ struct AccessTokenSchedule {
         let goodUntil: Duration
     }
 
-    /// So long before its end a token is fetched again; for one that lives short, a quarter of its life.
+    /// How long before its end a token is renewed; for a short-lived one, a quarter of its lifetime.
     static let ahead = Duration.seconds(300)
     /// A token is not used when it ends within this: the request has to arrive.
     static let margin = Duration.seconds(10)
@@ -41,7 +41,7 @@ struct AccessTokenSchedule {
         return .fetch
     }
 
-    /// Notes what came of a fetch; returns what its caller is to do, which is never to fetch again.
+    /// Records the result of a fetch; returns the caller's next step, which is never to fetch again.
     mutating func fetched(_ result: Result<AccessGrant, AccessTokenError>, at now: Duration) -> Step {
         isFetching = false
         switch result {

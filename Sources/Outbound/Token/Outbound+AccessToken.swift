@@ -1,12 +1,12 @@
 import NIOHTTP1
 
 extension Outbound {
-    /// Posts with the token, and once more with another if the provider takes it no longer.
+    /// Posts with the token, and once more with another if the provider no longer accepts it.
     ///
     /// - Parameters:
     ///   - deadline: for all of it.
-    ///   - isRefused: whether an answer says that the token was not taken.
-    /// - Throws: when there is no token to be had; nothing was sent then.
+    ///   - isRefused: whether an answer says that the token was not accepted.
+    /// - Throws: when no token can be obtained; nothing was sent then.
     public func post(
         _ request: OutboundRequest, with token: AccessToken, deadline: Duration,
         isRefused: (OutboundResponse) -> Bool = { $0.status == 401 }

@@ -2,7 +2,7 @@ import CPostgreSQL
 import Dispatch
 import Synchronization
 
-/// Asks the server to give up what a connection is doing, from any thread.
+/// Asks the server to cancel what a connection is doing, from any thread.
 final class Canceller: Sendable {
     // SAFETY: made once; PQcancel may be called from any thread, and never changes it.
     private nonisolated(unsafe) let handle: OpaquePointer?

@@ -7,7 +7,7 @@ extension Connection {
         let handle = try start(options)
         do {
             try bringUp(handle, until: .now + options.connectTimeout)
-            // Notices are for people at a terminal.
+            // Notices are meant for interactive use.
             PQsetNoticeReceiver(handle, { _, _ in }, nil)
             guard PQsetnonblocking(handle, 1) == 0 else { throw Self.failure(of: handle) }
             return handle
@@ -19,7 +19,7 @@ extension Connection {
 
     private static func start(_ options: ConnectionOptions) throws -> OpaquePointer {
         try checkSyntax(of: options.string)
-        // Entries before the string are what it leaves open. Source: PostgreSQL manual, PQconnectdbParams.
+        // Entries before the string are its defaults. Source: PostgreSQL manual, PQconnectdbParams.
         var names: [UnsafePointer<CChar>?] = []
         var values: [UnsafePointer<CChar>?] = []
         defer { for word in names + values { free(UnsafeMutablePointer(mutating: word)) } }
@@ -33,7 +33,7 @@ extension Connection {
         return handle
     }
 
-    /// libpq quotes what it cannot read, and a password may be in it.
+    /// libpq quotes what it cannot parse, which may include a password.
     private static func checkSyntax(of string: String) throws {
         guard let parts = PQconninfoParse(string, nil) else {
             throw PostgresError(.connectionFailed, message: "libpq cannot read the connection string")
@@ -80,7 +80,7 @@ extension Connection {
         return poll(&poller, 1, 0) > 0
     }
 
-    /// What came of it; 0 when the time is up.
+    /// The result of the poll; 0 when the time is up.
     private static func wait(
         for events: Int32, on handle: OpaquePointer, until deadline: ContinuousClock.Instant
     ) throws -> Int16 {

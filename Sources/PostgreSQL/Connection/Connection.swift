@@ -2,9 +2,9 @@ import CPostgreSQL
 
 /// One connection to a PostgreSQL server, in pipeline mode, for one thread at a time.
 ///
-/// Statements that were `sent` travel with the next one whose answer is wanted, and cost no trip of their own. All calls
-/// block the thread they are made on, for at most `ConnectionOptions.answerTimeout`: they belong on a thread of their own,
-/// such as those of `ConnectionPool`.
+/// Statements that were `sent` travel with the next one whose answer is wanted, and cost no round trip of their own.
+/// All calls block the thread they are made on, for at most `ConnectionOptions.answerTimeout`: they belong on a thread
+/// of their own, such as those of `ConnectionPool`.
 public final class Connection {
     let handle: OpaquePointer
     let options: ConnectionOptions
@@ -13,9 +13,9 @@ public final class Connection {
     private var nextName = 0
     /// Commands sent since the last answer was read, in order.
     private var pending: [Pending] = []
-    /// What a parameter list is put together in.
+    /// The buffer for parameter lists.
     private var scratch = Parameters()
-    /// Whether an answer was not waited for any longer; what comes now belongs to nothing.
+    /// Whether the wait for an answer was abandoned; later answers are ignored.
     var isGivenUp = false
 
     private enum Pending {
@@ -23,7 +23,7 @@ public final class Connection {
         case command
     }
 
-    /// More commands than this never wait for an answer together.
+    /// The most commands that wait for an answer together.
     private static let pendingMax = 512
 
     public init(_ options: ConnectionOptions) throws {
@@ -35,15 +35,15 @@ public final class Connection {
 
     deinit { PQfinish(handle) }
 
-    /// Whether it can be used, as far as is known without asking the server.
+    /// Whether it is usable, as far as known without asking the server.
     public var isAlive: Bool {
         guard !isGivenUp, PQstatus(handle) == CONNECTION_OK else { return false }
-        // The server says nothing unasked, unless it goes.
+        // The server sends nothing unasked, unless it closes the connection.
         guard isReadable else { return true }
         return PQconsumeInput(handle) == 1 && PQstatus(handle) == CONNECTION_OK
     }
 
-    /// The number of the server's process.
+    /// The id of the server's process.
     public var serverProcess: Int32 { PQbackendPID(handle) }
 
     /// The statement, to be prepared when it is first used.
@@ -57,7 +57,7 @@ public final class Connection {
         return status != PQTRANS_IDLE && status != PQTRANS_UNKNOWN
     }
 
-    /// Takes the transaction back; what was sent and not answered yet is waited for first.
+    /// Rolls the transaction back; waits first for the answers to what was sent.
     ///
     /// Returns false when the connection cannot be used any more.
     public func rollBack() -> Bool {
@@ -105,7 +105,7 @@ public final class Connection {
         return rows
     }
 
-    /// Reads the answers that are due; the last one's rows. The first refusal is thrown when all are read.
+    /// Reads the answers that are due; returns the last one's rows. The first error is thrown when all are read.
     @discardableResult
     func settle() throws -> Rows? {
         guard !pending.isEmpty else { return nil }
@@ -124,7 +124,7 @@ public final class Connection {
             }
         }
         pending.removeAll(keepingCapacity: true)
-        // The mark behind the last command.
+        // The sync after the last command.
         guard try nextResult(until: deadline) != nil else { throw failure(.connectionLost) }
         if let refusal {
             throw PQstatus(handle) == CONNECTION_OK
@@ -133,7 +133,7 @@ public final class Connection {
         return last
     }
 
-    /// The server's name of the statement, which it is told when it does not know it.
+    /// The server's name of the statement, which is prepared when the server does not know it.
     private func name(of sql: String) throws -> String {
         if let name = prepared[sql] { return name }
         for case .prepare(sql: sql, let name) in pending { return name }
@@ -159,6 +159,6 @@ extension Rows {
         }
     }
 
-    /// Whether the command was not run because one before it was refused.
+    /// Whether the command was skipped because one before it failed.
     fileprivate var isPassedOver: Bool { PQresultStatus(handle) == PGRES_PIPELINE_ABORTED }
 }

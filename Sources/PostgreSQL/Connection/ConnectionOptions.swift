@@ -1,16 +1,15 @@
 /// How a connection is made, and how long it waits.
 public struct ConnectionOptions: Sendable, Hashable {
-    /// As libpq takes it: `postgres://user@host/database?sslmode=verify-full` or `host=… user=…`. TLS and every way to
-    /// authenticate are libpq's own, with its environment variables and files.
-    /// Source: PostgreSQL manual, "Connection Strings".
+    /// In the form of libpq: `postgres://user@host/database?sslmode=verify-full` or `host=… user=…`. TLS and
+    /// authentication are libpq's own, with its environment variables and files. Source: PostgreSQL manual, "Connection
+    /// Strings".
     public var string: String
-    /// The longest a connection may take to come up, all its hosts together. A name server is waited for by libpq itself.
+    /// The longest time to connect, for all hosts together. libpq itself waits for name servers.
     public var connectTimeout: Duration
-    /// The longest an answer may take; then the connection is given up.
+    /// The longest wait for an answer; then the connection is closed.
     public var answerTimeout: Duration
-    /// The longest the server's machine may leave a packet without a sign of life; then the connection is lost. It takes no
-    /// answer from a statement that runs for long, and what the string says of `tcp_user_timeout` and `keepalives` goes
-    /// before it.
+    /// The longest that the server's machine may leave a packet unacknowledged; then the connection is lost. It does
+    /// not affect a statement that runs for long. `tcp_user_timeout` and `keepalives` in the string take precedence.
     public var silenceTimeout: Duration
     /// Statements run once on each new connection, such as `SET`.
     public var setup: [String]

@@ -1,4 +1,4 @@
-/// The parameters of one command, put together in one buffer.
+/// The parameters of one command, in one buffer.
 struct Parameters {
     private var bytes: [UInt8] = []
     private var starts: [Int?] = []
@@ -23,11 +23,11 @@ struct Parameters {
         types.append(Value.postgresType.id)
     }
 
-    /// Lends what libpq takes: how many, where each stands (nil for NULL), how long each is, and that all are binary.
+    /// Lends what libpq needs: the count, the pointers (nil for NULL), the lengths, and that all are binary.
     func withPointers<Result>(
         _ body: (Int32, [UnsafePointer<CChar>?], [Int32], [Int32]) throws -> Result
     ) rethrows -> Result {
-        // An empty value stands somewhere too.
+        // An empty value needs a pointer too.
         let whole = bytes.isEmpty ? [0] : bytes
         return try whole.withUnsafeBytes { buffer in
             let base = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)

@@ -3,18 +3,18 @@ public struct Statement {
     let connection: Connection
     let sql: String
 
-    /// Sends it, and waits for no answer: a refusal is thrown by the next call that does.
+    /// Sends it without waiting for the answer: an error is thrown by the next call that waits.
     public func send<each Value: PostgresValue>(_ values: repeat each Value) throws {
         try connection.send(sql, repeat each values)
     }
 
-    /// Runs it; how many rows it changed.
+    /// Runs it; returns the number of rows it changed.
     @discardableResult
     public func run<each Value: PostgresValue>(_ values: repeat each Value) throws -> Int {
         try connection.ask(sql, repeat each values).changedCount
     }
 
-    /// The first row, as what `body` makes of it; nil when there is none.
+    /// The first row, converted by `body`; nil when there is none.
     public func first<each Value: PostgresValue, Result>(
         _ values: repeat each Value, as body: (Row) throws -> Result
     ) throws -> Result? {
@@ -30,7 +30,7 @@ public struct Statement {
         for index in 0..<rows.count { try body(rows[index]) }
     }
 
-    /// All rows, as what `body` makes of them.
+    /// All rows, converted by `body`.
     public func all<each Value: PostgresValue, Result>(
         _ values: repeat each Value, as body: (Row) throws -> Result
     ) throws -> [Result] {

@@ -3,9 +3,9 @@ import Synchronization
 
 /// A few connections, each with a thread of its own, on which all work with it is done.
 ///
-/// A connection is made when there is first work for it, and made anew when it broke. Work that met a broken connection
-/// throws: whether it is to be done again is for the caller to say, see `PostgresError.isOfConnection`. While no connection
-/// can be made, all that waits throws too.
+/// A connection is opened when it is first needed, and again when it broke. Work that met a broken connection throws:
+/// the caller decides whether to repeat it, see `PostgresError.isOfConnection`. While no connection can be opened, all
+/// waiting work throws too.
 ///
 /// ```swift
 /// let pool = ConnectionPool(ConnectionOptions("postgres:///shop"), size: 4)
@@ -18,8 +18,8 @@ public final class ConnectionPool: Sendable {
     private let options: ConnectionOptions
     private let waitingMax: Int
     private let queue = Mutex(Queue())
-    /// Rung once for each job, and once for each thread that is to end.
-    private let bell = DispatchSemaphore(value: 0)
+    /// Signalled once for each job, and once for each thread that should end.
+    private let wakeSignal = DispatchSemaphore(value: 0)
     private let size: Int
 
     private struct Queue {
@@ -27,7 +27,7 @@ public final class ConnectionPool: Sendable {
         var first = 0
         var isClosed = false
         var threads = 0
-        /// How many of them have a connection.
+        /// The number of threads that have a connection.
         var connected = 0
         /// Called when the last thread has ended.
         var farewell: (@Sendable () -> Void)?
@@ -53,8 +53,8 @@ public final class ConnectionPool: Sendable {
     }
 
     /// - Parameters:
-    ///   - size: how many connections and threads there are at most.
-    ///   - waitingMax: how much work may wait for one; more throws `PostgresError.Code.overloaded`.
+    ///   - size: the most connections and threads.
+    ///   - waitingMax: the most waiting jobs; more throws `PostgresError.Code.overloaded`.
     public init(_ options: ConnectionOptions, size: Int, waitingMax: Int = 10_000) {
         self.options = options
         self.size = size
@@ -68,15 +68,15 @@ public final class ConnectionPool: Sendable {
         }
     }
 
-    /// How much work waits for a connection.
+    /// The number of jobs that wait for a connection.
     public var waitingCount: Int { queue.withLock { $0.count } }
 
-    /// Runs `body` with a connection of its own meanwhile, on its thread.
+    /// Runs `body` with exclusive use of a connection, on its thread.
     ///
     /// A transaction that `body` leaves open is rolled back.
     ///
-    /// - Parameter isCancellable: whether, when the task is cancelled, what waits is dropped, and what the server does is
-    ///   cancelled there. A cancelled commit may have taken place.
+    /// - Parameter isCancellable: whether cancelling the task drops waiting work and cancels running statements on the
+    ///   server. A cancelled commit may have taken place.
     public func run<Value: Sendable>(
         isCancellable: Bool = true, _ body: @escaping @Sendable (Connection) throws -> Value
     ) async throws -> Value {
@@ -90,9 +90,9 @@ public final class ConnectionPool: Sendable {
         }
     }
 
-    /// Has `body` run when a connection is free, and returns at once.
+    /// Runs `body` when a connection is free, and returns at once.
     ///
-    /// - Parameter then: called on the pool's thread with what came of it.
+    /// - Parameter then: called on the pool's thread with the result.
     public func enqueue<Value: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Value,
         then: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -100,7 +100,7 @@ public final class ConnectionPool: Sendable {
         submit(Job(ticket: Ticket(), body: body, answer: then))
     }
 
-    /// Turns new work away, and returns when all that was there is done.
+    /// Refuses new work, and returns when all earlier work is done.
     public func close() async {
         await withCheckedContinuation { continuation in
             let isDone = queue.withLock { queue in
@@ -110,13 +110,13 @@ public final class ConnectionPool: Sendable {
                 return queue.farewell == nil || !isFirst
             }
             if isDone { return continuation.resume() }
-            for _ in 0..<size { bell.signal() }
+            for _ in 0..<size { wakeSignal.signal() }
         }
     }
 
     private struct Job: Sendable {
         let ticket: Ticket
-        /// Does the work, and returns what answers the caller.
+        /// Does the work, and returns a closure that answers the caller.
         let run: @Sendable (Connection) -> @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
 
@@ -149,7 +149,7 @@ public final class ConnectionPool: Sendable {
             return nil
         }
         if let fault { return job.fail(fault) }
-        bell.signal()
+        wakeSignal.signal()
     }
 
     // MARK: On the threads
@@ -162,7 +162,7 @@ public final class ConnectionPool: Sendable {
             if change != 0 { queue.withLock { $0.connected += change } }
         }
         while true {
-            bell.wait()
+            wakeSignal.wait()
             guard let job = queue.withLock({ $0.next() }) else {
                 if queue.withLock({ $0.isClosed }) { break }
                 continue
@@ -189,7 +189,7 @@ public final class ConnectionPool: Sendable {
         farewell?()
     }
 
-    /// When there is no connection, the waiting callers would hear the same later, each after an attempt of its own.
+    /// Without a connection, the waiting callers would get the same error later, each after an attempt of its own.
     private func failThoseWaiting(_ error: any Error) {
         let waiting = queue.withLock { $0.connected == 0 ? $0.takeAll() : [] }
         for job in waiting { job.fail(error) }
@@ -218,7 +218,7 @@ public final class ConnectionPool: Sendable {
     }
 }
 
-/// Follows one piece of work from the queue onto a connection, so that it can be cancelled wherever it is.
+/// Tracks one job from the queue onto a connection, so that it can be cancelled at any time.
 private final class Ticket: Sendable {
     private struct State {
         var isCancelled = false

@@ -2,11 +2,11 @@ import CPostgreSQL
 import Foundation
 import Synchronization
 
-/// Hears what others `NOTIFY`, on a connection and a thread of its own, which comes back when the connection breaks.
+/// Receives `NOTIFY`, on a connection and a thread of its own, and reconnects when the connection breaks.
 public final class Listener: Sendable {
-    /// What it heard.
+    /// What happened.
     public enum Event: Sendable, Hashable {
-        /// It listens. What was said before was not heard: readers that depend on it look for themselves now.
+        /// It listens. Earlier notifications may have been missed: readers that depend on them must check now.
         case listening
         case heard(channel: String, payload: String)
         /// The connection broke; it tries again by itself.
@@ -21,8 +21,8 @@ public final class Listener: Sendable {
     private let hear: @Sendable (Event) -> Void
 
     /// - Parameters:
-    ///   - channels: as they are named in `NOTIFY`.
-    ///   - pause: between two attempts to connect.
+    ///   - channels: their names in `NOTIFY`.
+    ///   - pause: the time between two attempts to connect.
     ///   - hear: called on the listener's thread, which waits for it.
     public init(
         _ options: ConnectionOptions, channels: [String], pause: Duration = .seconds(1),
@@ -39,7 +39,7 @@ public final class Listener: Sendable {
         thread.start()
     }
 
-    /// It hears nothing any more, soon after this.
+    /// Stops listening, soon after this.
     public func close() {
         isClosed.store(true, ordering: .releasing)
         waker.ring()
@@ -102,13 +102,13 @@ private final class SocketWaker: Sendable {
         _ = write(writing, &byte, 1)
     }
 
-    /// Until it is rung, or the time is up. It stays rung.
+    /// Returns when it is signalled, or the time is up. It stays signalled.
     func wait(for duration: Duration) {
         var poller = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
         _ = poll(&poller, 1, Int32(duration / .milliseconds(1)))
     }
 
-    /// Until it is rung, or the socket has something.
+    /// Returns when it is signalled, or the socket is readable.
     func wait(with socket: Int32) {
         var pollers = [
             pollfd(fd: reading, events: Int16(POLLIN), revents: 0),

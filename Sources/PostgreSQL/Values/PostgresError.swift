@@ -1,22 +1,22 @@
 import CPostgreSQL
 
-/// Why the database did not do what it was asked.
+/// Why a database operation failed.
 public struct PostgresError: Error, Sendable, Hashable {
-    /// More may come.
+    /// More codes may be added.
     public struct Code: Sendable, Hashable {
         private let word: String
 
         private init(_ word: String) { self.word = word }
 
-        /// No connection could be made, or not in time.
+        /// No connection could be opened, or not in time.
         public static let connectionFailed = Code("connection failed")
-        /// The connection broke. Whether what was under way took place is not known, if it was a commit.
+        /// The connection broke. If a commit was running, its result is unknown.
         public static let connectionLost = Code("connection lost")
-        /// The server did not answer in time; the connection was given up.
+        /// The server did not answer in time; the connection was closed.
         public static let timedOut = Code("timed out")
-        /// The server said no; `sqlState` says why.
+        /// The server refused; `sqlState` gives the reason.
         public static let refused = Code("refused")
-        /// More work waits for the pool than it takes.
+        /// More work waits than the pool accepts.
         public static let overloaded = Code("overloaded")
         /// The pool was closed.
         public static let closed = Code("closed")
@@ -25,7 +25,7 @@ public struct PostgresError: Error, Sendable, Hashable {
     public let code: Code
     /// The server's code; nil when the error is not the server's.
     public let sqlState: SQLState?
-    /// For a person. Values of parameters are not in it.
+    /// A human-readable reason, without values of parameters.
     public let message: String
 
     public init(_ code: Code, sqlState: SQLState? = nil, message: String) {
@@ -34,13 +34,13 @@ public struct PostgresError: Error, Sendable, Hashable {
         self.message = message
     }
 
-    /// Whether the connection it came from cannot be used any more.
+    /// Whether its connection is unusable.
     public var isOfConnection: Bool { code == .connectionFailed || code == .connectionLost || code == .timedOut }
 
-    /// Whether the server said no to a value, and not for the state that it is in.
+    /// Whether the server rejected a value, and not for the state that it is in.
     public var isOfValues: Bool { sqlState?.kind == "22" || sqlState?.kind == "23" }
 
-    /// Whether the same transaction, run again, may succeed: it met another one.
+    /// Whether the same transaction may succeed when retried: it conflicted with another one.
     public var isWorthRepeating: Bool { sqlState == .serializationFailure || sqlState == .deadlockDetected }
 }
 
@@ -74,7 +74,7 @@ public struct SQLState: RawRepresentable, Sendable, Hashable, CustomStringConver
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The first two characters, which say of what kind it is.
+    /// The first two characters, which identify its class.
     public var kind: String { String(rawValue.prefix(2)) }
 
     public var description: String { rawValue }

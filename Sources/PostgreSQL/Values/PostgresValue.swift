@@ -1,8 +1,8 @@
 public import FoundationEssentials
 
-/// What a parameter of a statement can be. It travels in PostgreSQL's binary format.
+/// The types of a statement's parameters, sent in PostgreSQL's binary format.
 public protocol PostgresValue {
-    /// How the server is told to read it.
+    /// The type announced to the server.
     static var postgresType: PostgresType { get }
     /// Appends the value; false, and nothing appended, for NULL.
     func encode(into bytes: inout [UInt8]) -> Bool
@@ -60,7 +60,7 @@ extension Double: PostgresValue {
     }
 }
 
-/// PostgreSQL keeps no U+0000 in text; a statement that brings one fails with `SQLState.characterNotInRepertoire`.
+/// PostgreSQL stores no U+0000 in text; a statement with one fails with `SQLState.characterNotInRepertoire`.
 extension String: PostgresValue {
     public static var postgresType: PostgresType { .text }
 

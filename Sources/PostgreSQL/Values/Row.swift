@@ -1,7 +1,7 @@
 import CPostgreSQL
 public import FoundationEssentials
 
-/// One row of an answer. Columns are read by their place, from 0, in binary; it is valid as long as its `Rows`.
+/// One row of an answer. Columns are read by index, from 0, in binary; it is valid as long as its `Rows`.
 public struct Row {
     let rows: Rows
     let index: Int32
@@ -41,12 +41,12 @@ public struct Row {
 
     public func blobIfAny(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
 
-    /// Lends the bytes where they stand.
+    /// Lends the bytes without copying.
     public func withBlob<Result>(
         _ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result { try body(bytes(column)) }
 
-    /// nil for NULL, and for what is no uuid.
+    /// nil for NULL, and for anything that is not a uuid.
     public func uuid(_ column: Int32) -> UUID? {
         let bytes = bytes(column)
         return bytes.count == 16 ? UUID(uuid: bytes.loadUnaligned(as: uuid_t.self)) : nil
@@ -59,7 +59,7 @@ public struct Row {
     }
 }
 
-/// What a statement answered: its rows, or how many it changed.
+/// The answer to a statement: its rows, or how many it changed.
 public final class Rows {
     let handle: OpaquePointer
 
@@ -69,7 +69,7 @@ public final class Rows {
 
     public var count: Int { Int(PQntuples(handle)) }
 
-    /// How many rows the statement inserted, changed, deleted or returned.
+    /// The number of rows that the statement inserted, changed, deleted or returned.
     public var changedCount: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
 
     public subscript(index: Int) -> Row {

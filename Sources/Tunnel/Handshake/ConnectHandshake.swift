@@ -10,7 +10,7 @@ struct ConnectHandshake: Handshake {
     let login: ProxyLogin?
     private var head: [UInt8] = []
 
-    /// The head of the answer may have this many bytes. Nothing is read of the body of a refusal.
+    /// The limit on the head of the answer. The body of a refusal is not read.
     static let headBytesMax = 16_384
 
     init(target: Target, login: ProxyLogin?) {
@@ -33,7 +33,7 @@ struct ConnectHandshake: Handshake {
             head.append(byte)
             guard head.count <= Self.headBytesMax else { throw garbled("its answer has no end") }
             guard head.count > Self.version.count || byte == Self.version[head.count - 1] else {
-                throw garbled("its answer is no HTTP/1.1")
+                throw garbled("its answer is not HTTP/1.1")
             }
             guard byte == UInt8(ascii: "\n"), isComplete else { continue }
             let status = try status()
@@ -46,12 +46,12 @@ struct ConnectHandshake: Handshake {
 
     private static let version = Array("HTTP/1.".utf8)
 
-    /// Whether the empty line has come that ends a head.
+    /// Whether the empty line that ends a head was received.
     private var isComplete: Bool {
         head.suffix(4).elementsEqual("\r\n\r\n".utf8) || head.suffix(2).elementsEqual("\n\n".utf8)
     }
 
-    /// `HTTP/1.x SP 3DIGIT`, with a space or the end of the line behind it.
+    /// `HTTP/1.x SP 3DIGIT`, followed by a space or the end of the line.
     private func status() throws(TunnelError) -> Int {
         let line = head.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
         let digits = line.dropFirst(9).prefix(3)
@@ -62,7 +62,7 @@ struct ConnectHandshake: Handshake {
         return status
     }
 
-    /// tinyproxy says 401 of a wrong password, although that is meant for servers.
+    /// tinyproxy answers 401 to a wrong password, although that is meant for servers.
     private func refusal(_ status: Int) -> TunnelError {
         guard [401, 407].contains(status) else {
             return TunnelError(.refused, "it answered \(status) to CONNECT \(target)")

@@ -1,24 +1,24 @@
-/// What is said to a proxy, and heard from it, until it has opened a connection to the target. No network, no clock.
+/// The exchange with a proxy until it has opened a connection to the target. No network, no clock.
 protocol Handshake {
     /// The bytes that begin it.
     mutating func begin() -> [UInt8]
-    /// Takes in what came, in pieces of any size.
+    /// Processes received bytes, in pieces of any size.
     mutating func receive(_ bytes: some Sequence<UInt8>) throws(TunnelError) -> HandshakeStep
 }
 
 enum HandshakeStep: Equatable {
-    /// For more to come.
+    /// Wait for more bytes.
     case wait
     case send([UInt8])
-    /// The connection is open; the bytes came through it already.
+    /// The connection is open; these bytes already came through it.
     case open([UInt8])
 }
 
-/// Where a connection shall lead.
+/// The destination of a connection.
 struct Target: Sendable, Hashable, CustomStringConvertible {
     let host: String
     let port: Int
 
-    /// As `CONNECT` and `Host` have it.
+    /// The form in `CONNECT` and `Host`.
     var description: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }

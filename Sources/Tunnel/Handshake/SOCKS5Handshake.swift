@@ -40,10 +40,10 @@ struct SOCKS5Handshake: Handshake {
         }
     }
 
-    /// Each answer is due only after what it answers, so nothing may lie behind it.
+    /// Each answer is due only after its request, so nothing may follow it.
     private mutating func take(_ count: Int, beginningWith version: UInt8) throws(TunnelError) -> [UInt8]? {
         guard bytes.first.map({ $0 == version }) ?? true, bytes.count <= count else {
-            throw TunnelError(.garbled, "what it says is no SOCKS 5")
+            throw TunnelError(.garbled, "its answer is not SOCKS 5")
         }
         guard bytes.count == count else { return nil }
         defer { bytes = [] }
@@ -59,7 +59,7 @@ struct SOCKS5Handshake: Handshake {
             awaited = .verdict
             return [1] + Self.counted(login.user) + Self.counted(login.password)
         case (Self.noneTaken, nil):
-            throw TunnelError(.credentials, "it wants a login, and there is none")
+            throw TunnelError(.credentials, "it requires a login, and none is configured")
         case (Self.noneTaken, _):
             throw TunnelError(.credentials, "it takes no login by user and password")
         default:
@@ -81,15 +81,15 @@ struct SOCKS5Handshake: Handshake {
         }
     }
 
-    /// A byte for the length, then the text, which is known to be no longer than that.
+    /// The text, preceded by its length in a byte; it is known to fit.
     private static func counted(_ text: String) -> [UInt8] {
         [UInt8(clamping: text.utf8.count)] + text.utf8.prefix(255)
     }
 
-    /// Whether the reply is complete and says yes; what lies behind it stays. Of a no its second byte is enough.
+    /// Whether the reply is complete and successful; what follows it stays. The second byte of a refusal is enough.
     private mutating func isOpen() throws(TunnelError) -> Bool {
         guard bytes.first.map({ $0 == Self.version }) ?? true else {
-            throw TunnelError(.garbled, "what it says is no SOCKS 5")
+            throw TunnelError(.garbled, "its answer is not SOCKS 5")
         }
         guard bytes.count >= 2 else { return false }
         guard bytes[1] == 0 else {
@@ -101,7 +101,7 @@ struct SOCKS5Handshake: Handshake {
         case 1: addressBytes = 4
         case 3: addressBytes = 1 + Int(bytes[4])
         case 4: addressBytes = 16
-        default: throw TunnelError(.garbled, "what it says is no SOCKS 5")
+        default: throw TunnelError(.garbled, "its answer is not SOCKS 5")
         }
         let count = 4 + addressBytes + 2
         guard bytes.count >= count else { return false }

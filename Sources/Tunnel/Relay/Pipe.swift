@@ -1,9 +1,10 @@
 import NIOCore
 
-/// One of two ends, each last in the pipeline of a connection on the same event loop: what is read at one is written at the other.
+/// One of two ends, each last in the pipeline of a connection on the same event loop: bytes read at one are written at
+/// the other.
 ///
-/// An end reads no faster than the other can write, so a slow side holds no more than one read in memory. When one connection
-/// ends, the other does, once it has written what is on its way.
+/// An end reads no faster than the other can write, so a slow side holds no more than one read in memory. When one
+/// connection ends, so does the other, once it has written what is pending.
 final class Pipe: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -12,7 +13,7 @@ final class Pipe: ChannelDuplexHandler {
     private var other: Pipe?
     private var context: ChannelHandlerContext?
     private var isReadHeld = false
-    /// What came through before there was another end.
+    /// Bytes that came through before the other end existed.
     private var early: [ByteBuffer] = []
 
     static func join(_ one: Pipe, _ two: Pipe) {
@@ -65,10 +66,10 @@ final class Pipe: ChannelDuplexHandler {
         context?.read()
     }
 
-    /// How long a side may take to read what is still to be written to it when the other has ended.
+    /// How long a side may take to read pending bytes after the other has ended.
     private static let timeout = TimeAmount.seconds(10)
 
-    /// Closes behind what is still to be written.
+    /// Closes after the pending bytes are written.
     private func end() {
         guard let channel = context?.channel else { return }
         let last = channel.eventLoop.scheduleTask(in: Self.timeout) { channel.close(promise: nil) }

@@ -1,13 +1,13 @@
 public import NIOCore
 import NIOPosix
 
-/// A listener on the loopback for an HTTP client that can speak to a proxy by CONNECT and no more: what goes through it goes
-/// through a ``Tunnel``.
+/// A listener on the loopback for an HTTP client that supports only CONNECT proxies: connections through it go through
+/// a ``Tunnel``.
 ///
-/// The client then needs to know nothing of kinds of proxies. Whatever goes wrong before a tunnel is open it hears as a status,
-/// so it knows that nothing was sent. Who does not know the relay's password, which is drawn anew each time, gets nothing.
+/// The client then needs no support for kinds of proxies. Any failure before a tunnel is open is reported to it as a
+/// status, so it knows that nothing was sent. The relay requires a password, which is drawn anew each time.
 public final class Relay: Sendable {
-    /// Where the client finds it.
+    /// The address for the client.
     public let host = "127.0.0.1"
     public let port: Int
     public let user: String
@@ -46,7 +46,7 @@ public final class Relay: Sendable {
         return Relay(channel: channel, login: login, openConnections: openConnections)
     }
 
-    /// Takes no connection any more, and closes those that are open.
+    /// Accepts no further connections, and closes the open ones.
     public func close() async {
         try? await channel.close()
         await openConnections.sendAway()

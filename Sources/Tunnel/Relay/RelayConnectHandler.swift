@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// Reads one CONNECT, opens a tunnel, answers, and makes way for the ``Pipe`` between the two connections.
+/// Reads one CONNECT, opens a tunnel, answers, and is replaced by the ``Pipe`` between the two connections.
 final class RelayConnectHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -13,7 +13,7 @@ final class RelayConnectHandler: ChannelInboundHandler, RemovableChannelHandler 
     private var isAsked = false
     private var last: Scheduled<Void>?
 
-    /// How long a visitor may take to say what it wants.
+    /// How long a client may take to send its request.
     private static let timeout = TimeAmount.seconds(10)
 
     init(_ tunnel: Tunnel, login: ProxyLogin, deadline: TimeAmount) {
@@ -29,7 +29,7 @@ final class RelayConnectHandler: ChannelInboundHandler, RemovableChannelHandler 
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         head += unwrapInboundIn(data).readableBytesView
-        // A client says nothing behind its CONNECT before it is answered.
+        // A client sends nothing after its CONNECT before it is answered.
         guard !isAsked, head.count <= RelayRequest.bytesMax else { return context.close(promise: nil) }
         guard head.suffix(4).elementsEqual("\r\n\r\n".utf8) else { return }
         guard let request = RelayRequest(head, login: login) else { return answer("400 Bad Request", context) }

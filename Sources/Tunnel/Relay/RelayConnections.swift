@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// The connections that are open at a relay.
+/// The open connections of a relay.
 final class RelayConnections: Sendable {
     private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
 

@@ -4,14 +4,14 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// The head that asks a relay for a tunnel.
+/// The request to a relay for a tunnel.
 struct RelayRequest: Equatable {
     let target: Target
     let isWelcome: Bool
 
     static let bytesMax = 8_192
 
-    /// nil when it is none.
+    /// nil when it is malformed.
     init?(_ head: [UInt8], login: ProxyLogin) {
         let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")
         let words = lines.first?.split(separator: " ") ?? []

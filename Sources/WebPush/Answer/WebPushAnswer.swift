@@ -1,12 +1,12 @@
 public import Outbound
 
-/// What came of one message.
+/// The result of one message.
 public enum WebPushAnswer: Sendable, Hashable {
-    /// The push service took it. The browser may still never show it.
+    /// The push service accepted it. The browser may still never show it.
     case accepted
-    /// The service answered, and did not take it.
+    /// The service answered, and did not accept it.
     case rejected(WebPushRejection)
-    /// The subscription's key is no key; nothing was sent.
+    /// The subscription's key is invalid; nothing was sent.
     case unusableKey
     /// Certainly not sent.
     case unprocessed(OutboundFault)
@@ -16,9 +16,9 @@ public enum WebPushAnswer: Sendable, Hashable {
 
 public struct WebPushRejection: Sendable, Hashable {
     public let status: Int
-    /// What the service said, where it said it in a way that is known.
+    /// The service's reason, as far as its form is known.
     public let reason: WebPushReason?
-    /// What the answer asks for.
+    /// The wait that the answer asks for.
     public let retryAfter: Duration?
 }
 
@@ -31,7 +31,7 @@ extension WebPushAnswer {
         }
     }
 
-    /// Reads an answer. Takes any bytes and never fails: what is not understood is left out and the status decides.
+    /// Reads an answer of any bytes and never fails: what is not understood is left out and the status decides.
     public init(_ response: OutboundResponse) {
         guard ![200, 201, 202, 204].contains(response.status) else {
             self = .accepted

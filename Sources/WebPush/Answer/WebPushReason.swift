@@ -6,9 +6,9 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// Why a push service refuses, in its own words. Each vendor has others; those that have a meaning of their own are named.
+/// Why a push service refuses, in its own term. Each vendor has others; those with a meaning of their own are named.
 public enum WebPushReason: Sendable, Hashable {
-    /// Apple's word, such as `BadJwtToken`.
+    /// Apple's term, such as `BadJwtToken`.
     case word(String)
     /// Mozilla's number. Source: autopush, "Error Codes".
     case number(Int)

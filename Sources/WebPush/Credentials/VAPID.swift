@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Who sends, as push services are told: one signed token for each of them, made when first needed and used until it is
-/// half way to its end.
+/// The sender's identity for push services: one signed token for each of them, made when first needed and used for half
+/// of its lifetime.
 public final class VAPID: Sendable {
     private let key: VAPIDKey
     private let subject: String?
@@ -12,20 +12,20 @@ public final class VAPID: Sendable {
         let signedAt: Int64
     }
 
-    /// Services take a day at most; clocks differ. Source: RFC 8292 §2.
+    /// Services accept a day at most; clocks differ. Source: RFC 8292 §2.
     static let life: Int64 = 12 * 3_600
-    /// Subscriptions name their services, so anybody can add one.
+    /// Subscriptions name their services, so anyone can add one.
     static let heldMax = 1_024
 
-    /// - Parameter subject: `mailto:` or `https:`, where the operator of a push service may complain. Apple and Mozilla ask
-    ///   for it.
+    /// - Parameter subject: `mailto:` or `https:`, the contact for the operators of push services. Apple and Mozilla
+    ///   require it.
     public init(key: VAPIDKey, subject: String?) throws(WebPushError) {
         if let subject { try Self.check(subject) }
         self.key = key
         self.subject = subject
     }
 
-    /// What an app gives as `applicationServerKey`.
+    /// The `applicationServerKey` for an app.
     public var publicKey: String { key.publicText }
 
     /// The `Authorization` header for a service. Source: RFC 8292 §3.
@@ -44,14 +44,15 @@ public final class VAPID: Sendable {
         }
     }
 
-    /// Forgets a token that a service refused, unless another answer already had it replaced.
+    /// Drops a token that a service refused, unless another answer already had it replaced.
     func forget(_ header: String, for origin: String) {
         held.withLock { held in
             if held[origin]?.header == header { held[origin] = nil }
         }
     }
 
-    /// It goes into JSON as it is. Apple refuses spaces, angle brackets and hosts that mean the sender's own machine.
+    /// It is put into JSON unescaped. Apple refuses spaces, angle brackets and hosts that mean the sender's own
+    /// machine.
     private static func check(_ subject: String) throws(WebPushError) {
         let isPlain = subject.utf8.allSatisfy { 0x21...0x7E ~= $0 && !#"<>"\"#.utf8.contains($0) }
         let isMail = subject.hasPrefix("mailto:") && subject.dropFirst(7).contains("@")

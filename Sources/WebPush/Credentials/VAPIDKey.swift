@@ -2,13 +2,13 @@ import Crypto
 import Foundation
 import Outbound
 
-/// The key pair by which push services know the sender. Browsers bind subscriptions to its public half.
+/// The key pair that identifies the sender to push services. Browsers bind subscriptions to its public half.
 ///
 /// Source: RFC 8292.
 public struct VAPIDKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
-    /// A new one.
+    /// Creates a new key.
     public init() { key = P256.Signing.PrivateKey(compactRepresentable: false) }
 
     /// - Parameter text: 32 bytes in Base64, as the tools of Web Push write it, or PEM.
@@ -28,7 +28,7 @@ public struct VAPIDKey: Sendable {
     /// 32 bytes in Base64 for URLs.
     public var privateText: String { Base64URL.encode(key.rawRepresentation) }
 
-    /// What an app gives as `applicationServerKey`: 65 bytes in Base64 for URLs.
+    /// The `applicationServerKey` for an app: 65 bytes in Base64 for URLs.
     public var publicText: String { Base64URL.encode(key.publicKey.x963Representation) }
 
     /// A token for one push service.

@@ -2,10 +2,10 @@ import Crypto
 
 /// Encrypts one message for one browser. Source: RFC 8291.
 ///
-/// What costs is the key agreement: two multiplications on the curve for each message, for each must have a key pair of its
-/// own. All else is a dozen hashes.
+/// The key agreement is expensive: two multiplications on the curve for each message, which needs its own key pair. The
+/// rest is a dozen hashes.
 struct WebPushCipher {
-    /// The header says 4,096 whatever the message, so that its length tells nothing. Source: RFC 8291 §4.
+    /// The header says 4,096 whatever the message, so that it does not reveal the length. Source: RFC 8291 §4.
     static let recordBytes: UInt32 = 4_096
 
     private let subscription: WebPushSubscription
@@ -48,8 +48,8 @@ struct WebPushCipher {
 
     private static let infoPrefix = Array("WebPush: info\0".utf8)
 
-    /// By testing candidates; one in 2³² is none. swift-crypto's own way also signs with the new key and verifies that,
-    /// which costs more than the agreement. Source: FIPS 186-4, B.4.2.
+    /// Tests candidates; one in 2³² fails. swift-crypto's own way also signs with the new key and verifies that, which
+    /// costs more than the agreement. Source: FIPS 186-4, B.4.2.
     static func newKey() -> P256.KeyAgreement.PrivateKey {
         while true {
             let candidate = SymmetricKey(size: .bits256)

@@ -1,11 +1,11 @@
-/// What is the same for all browsers a push goes to.
+/// The part of a push that is the same for all browsers.
 public struct WebPushMessage: Sendable, Hashable {
-    /// What the service worker gets, once decrypted.
+    /// The decrypted payload for the service worker.
     public let payload: [UInt8]
-    /// Seconds for which the push service keeps it; 0 for now or never.
+    /// Seconds for which the push service stores it; 0 for one attempt.
     public let ttl: Int
     public let urgency: WebPushUrgency
-    /// A message that still waits gives way to a later one of the same topic.
+    /// A waiting message is replaced by a later one of the same topic.
     public let topic: String?
 
     /// The header of the coding, the delimiter and the tag. Source: RFC 8291 §4.
@@ -50,7 +50,7 @@ public enum WebPushUrgency: String, Sendable, Hashable, CaseIterable {
     case high
 }
 
-/// Why something cannot be sent, found before it is.
+/// Why something cannot be sent, detected beforehand.
 public struct WebPushError: Error, Sendable, Hashable, CustomStringConvertible {
     public let description: String
 

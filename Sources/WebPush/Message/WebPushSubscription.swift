@@ -6,11 +6,11 @@ import FoundationEssentials
 import FoundationEssentials
 #endif
 
-/// Where one browser is reached, and the keys that only it can decrypt for.
+/// The endpoint of one browser, and the keys that only it can decrypt for.
 public struct WebPushSubscription: Sendable, Hashable {
     /// Kept byte for byte.
     public let endpoint: String
-    /// `https://host`, with the port where it is not 443: what a VAPID token is made out to.
+    /// `https://host`, with the port where it is not 443: the audience of a VAPID token.
     public let origin: String
     /// An uncompressed point of P-256, 65 bytes.
     public let publicKey: [UInt8]
@@ -34,7 +34,7 @@ public struct WebPushSubscription: Sendable, Hashable {
         authSecret = secret
     }
 
-    /// From what `JSON.stringify(subscription)` makes of it in a browser. Source: W3C Push API, `toJSON`.
+    /// Reads what `JSON.stringify(subscription)` returns in a browser. Source: W3C Push API, `toJSON`.
     public init(json: [UInt8]) throws(WebPushError) {
         let parsed: Written
         do {

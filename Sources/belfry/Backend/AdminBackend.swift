@@ -2,9 +2,9 @@ import BelfryAPI
 import BelfryCore
 import FoundationEssentials
 
-/// What the commands need of a server: of the one whose data is on this machine, or of another through its admin API.
+/// The server that a command works on: one whose data is on this machine, or another through its admin API.
 ///
-/// Both answer with the replies of the admin API, so that a command prints the same wherever the server is.
+/// Both return the replies of the admin API, so that a command prints the same wherever the server is.
 protocol AdminBackend: Sendable {
     func createApplication(name: String) async throws -> Admin.ApplicationReply
     func applications() async throws -> [Admin.ApplicationReply]
@@ -25,7 +25,7 @@ protocol AdminBackend: Sendable {
     func push(_ draft: PushDraft, of application: UUID) async throws -> CreatedPush
     func receipt(_ id: UUID) async throws -> Admin.ReceiptReply
     func answer(of device: UUID, in receipt: UUID) async throws -> Admin.DeviceAnswerReply
-    /// Gives up the batches of a push that cannot be read; how many devices were passed over thereby.
+    /// Writes off the unreadable batches of a push; returns how many devices were skipped.
     func writeOff(_ receipt: UUID) async throws -> Admin.WriteOffReply
 
     func nodes() async throws -> [Admin.NodeReply]
@@ -36,7 +36,7 @@ protocol AdminBackend: Sendable {
     func ask(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> JSONValue?
 }
 
-/// A platform as the command line was told of it.
+/// A platform as given on the command line.
 struct PlatformDraft: Sendable {
     let kind: PlatformKind
     let mode: Platform.Mode

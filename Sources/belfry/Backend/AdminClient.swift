@@ -4,7 +4,7 @@ import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 
-/// Speaks the admin API of one server.
+/// A client of one server's admin API.
 struct AdminClient: Sendable {
     private let base: String
     private let key: String
@@ -28,7 +28,7 @@ struct AdminClient: Sendable {
 
     func shutdown() async throws { try await http.shutdown() }
 
-    /// Asks, and reads the answer.
+    /// Sends a request, and reads the reply.
     func send<Body: Decodable>(
         _ method: String, _ path: String, _ body: [String: JSONValue]? = nil
     ) async throws -> Body {
@@ -40,7 +40,7 @@ struct AdminClient: Sendable {
         }
     }
 
-    /// Asks for something whose answer says no more than that it is done.
+    /// Sends a request whose reply only says that it is done.
     func perform(_ method: String, _ path: String, _ body: [String: JSONValue]? = nil) async throws {
         _ = try await exchange(method, path, body)
     }
@@ -81,7 +81,7 @@ struct AdminClient: Sendable {
     }
 }
 
-/// Why a server elsewhere did not do what it was asked.
+/// Why a request to another server failed.
 struct AdminFault: Error, CustomStringConvertible {
     let description: String
 

@@ -3,7 +3,7 @@ import BelfryCore
 import BelfryServer
 import Foundation
 
-/// Which server a command works on: the one whose data is on this machine, unless `--server` names another.
+/// The server that a command works on: the one whose data is on this machine, unless `--server` names another.
 struct BackendOptions: ParsableArguments {
     @OptionGroup var common: CommonOptions
 

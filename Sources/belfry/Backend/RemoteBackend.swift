@@ -2,7 +2,7 @@ import BelfryAPI
 import BelfryCore
 import Foundation
 
-/// Works through the admin API of a server somewhere else.
+/// Works through the admin API of another server.
 struct RemoteBackend: AdminBackend {
     let client: AdminClient
 
@@ -101,7 +101,7 @@ struct RemoteBackend: AdminBackend {
 }
 
 extension String {
-    /// As one part of a path, for ids are Base64, which has slashes.
+    /// As one part of a path, because ids are Base64, which contains slashes.
     fileprivate var inPath: String {
         addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? self
     }

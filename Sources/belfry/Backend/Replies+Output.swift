@@ -1,14 +1,14 @@
 import BelfryAPI
 import BelfryCore
 
-/// What the admin API tells of an application and of its platforms, in one.
+/// An application and its platforms, from the replies of the admin API.
 struct ApplicationDetails: Encodable {
     let application: Admin.ApplicationReply
     let platforms: [Admin.PlatformReply]
 }
 
 extension Admin.PlatformReply {
-    /// `active`, or `parked` and why.
+    /// `active`, or `parked` and the reason.
     var stateAndCause: String { parked.first.map { "parked (\($0.cause)): \($0.detail)" } ?? state }
 
     var published: [(String, String)] { `public`.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }

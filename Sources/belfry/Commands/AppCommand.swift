@@ -80,7 +80,7 @@ struct AppCommand: AsyncParsableCommand {
 extension UUID {
     /// As an argument of a command.
     static func parse(_ text: String) throws -> UUID {
-        guard let uuid = UUID(uuidString: text) else { throw ValidationError("`\(text)` is no UUID") }
+        guard let uuid = UUID(uuidString: text) else { throw ValidationError("`\(text)` is not a UUID") }
         return uuid
     }
 }

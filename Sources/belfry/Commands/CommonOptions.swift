@@ -4,7 +4,7 @@ import BelfryServer
 import Foundation
 import Logging
 
-/// Where a command finds its configuration and its database.
+/// The configuration and database of a command.
 struct CommonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A JSON file with settings.", valueName: "file"))
     var config: String?
@@ -37,7 +37,7 @@ struct CommonOptions: ParsableArguments {
         return flags
     }
 
-    /// - Parameter unknownVariables: a command that works beside a server warns of them on standard error, and goes on.
+    /// - Parameter unknownVariables: a command that works beside a server only warns about them on standard error.
     func configuration(
         adding more: [String: String] = [:], unknownVariables: ServerConfiguration.UnknownVariables = .warned
     ) async throws -> ServerConfiguration {
@@ -66,7 +66,7 @@ struct CommonOptions: ParsableArguments {
         }
     }
 
-    /// Opens what the configuration names, for one command beside a running server.
+    /// Opens the resources of the configuration, for one command beside a running server.
     ///
     /// No command makes a database but `serve`, `migrate` and `demo`: a new one would only hide that the command was pointed at
     /// the wrong place.
@@ -92,7 +92,7 @@ extension ServerConfiguration.UnknownVariables {
     }
 }
 
-/// How a command prints what it found.
+/// The output format of a command.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON, for scripts.")
     var json = false

@@ -2,7 +2,7 @@ import ArgumentParser
 import BelfryCore
 import Foundation
 
-/// How the credentials of any provider are given on the command line.
+/// The command line arguments for the credentials of any provider.
 struct CredentialArguments: ParsableArguments {
     @OptionGroup(title: "APNs credentials") var apns: APNsArguments
 
@@ -20,16 +20,16 @@ struct CredentialArguments: ParsableArguments {
         }
     }
 
-    /// What is given, or nothing at all. Throws `ValidationError` when it does not fit together.
+    /// The given credentials, if any. Throws `ValidationError` when they are inconsistent.
     func readIfAny() throws -> [String: JSONValue] {
         if !fields.isEmpty { return try fieldsRead() }
         return apns.isEmpty ? [:] : try apns.read()
     }
 
-    /// What is given, which has to be something.
+    /// The given credentials, which are required.
     func read() throws -> [String: JSONValue] { fields.isEmpty ? try apns.read() : try fieldsRead() }
 
-    /// Names a field that is refused as it was given.
+    /// Names a refused field as it was given.
     func spelled<Value>(_ work: () async throws -> Value) async throws -> Value {
         fields.isEmpty ? try await APNsArguments.spelled(work) : try await work()
     }

@@ -61,7 +61,7 @@ private struct CopiedTableRow: Encodable {
     let digest: UInt64
 }
 
-/// One line on the terminal that is written over again and again; where there is no terminal, it keeps silent.
+/// One line on the terminal that is overwritten repeatedly; without a terminal, it prints nothing.
 private struct ProgressLine {
     private let isTerminal = isatty(STDERR_FILENO) == 1
 

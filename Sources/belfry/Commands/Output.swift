@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Prints values for people as aligned lines or tables, and for scripts as JSON.
+/// Prints values as aligned lines or tables, or for scripts as JSON.
 enum Output {
     static func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
@@ -8,7 +8,7 @@ enum Output {
         print(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    /// `name  value` lines, the values below each other.
+    /// `name  value` lines with aligned values.
     static func fields(_ fields: [(String, String)]) {
         let width = fields.map(\.0.count).max() ?? 0
         for (name, value) in fields { print(name.padded(to: width) + "  " + value) }

@@ -148,7 +148,7 @@ struct PlatformCommand: AsyncParsableCommand {
     }
 }
 
-/// How the credentials of APNs are given on the command line.
+/// The command line arguments for the credentials of APNs.
 struct APNsArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The signing key.", valueName: "file.p8")) var apnsKey: String?
     @Option(help: "The key's id, ten characters.") var keyID: String?
@@ -165,7 +165,7 @@ struct APNsArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Certificates to trust instead of the system's.", valueName: "ca.pem"))
     var trustRoot: String?
 
-    /// The options that were given, as they are spelled.
+    /// The given options, as they are spelled.
     var given: [String] {
         let options = [
             ("--apns-key", apnsKey), ("--key-id", keyID), ("--team-id", teamID),
@@ -178,7 +178,7 @@ struct APNsArguments: ParsableArguments {
 
     var isEmpty: Bool { given.isEmpty }
 
-    /// Reads the files. Throws `ValidationError` when what is given does not fit together.
+    /// Reads the files. Throws `ValidationError` when the options are inconsistent.
     func read() throws -> [String: JSONValue] {
         guard let topic else { throw ValidationError("give --topic, the app's bundle id") }
         return APNsPlatformCredentials(
@@ -188,7 +188,7 @@ struct APNsArguments: ParsableArguments {
         ).entered
     }
 
-    /// Names a field that is refused as its option is spelled.
+    /// Names a refused field by its option.
     static func spelled<Value>(_ work: () async throws -> Value) async throws -> Value {
         do {
             return try await work()

@@ -1,7 +1,7 @@
 import BelfryAPI
 import Foundation
 
-/// One line on the terminal that fills up while a push is delivered; where there is no terminal, it keeps silent.
+/// One line on the terminal that fills up while a push is delivered; without a terminal, it prints nothing.
 struct ProgressBar {
     private let isTerminal = isatty(STDERR_FILENO) == 1
 

@@ -126,7 +126,7 @@ struct PushCommand: AsyncParsableCommand {
     }
 }
 
-/// Looks at a push again and again until it is settled.
+/// Polls a push until it is settled.
 struct Follower {
     let backend: any AdminBackend
     let isQuiet: Bool

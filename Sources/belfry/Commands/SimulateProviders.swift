@@ -3,7 +3,7 @@ import BelfrySimulators
 import FoundationEssentials
 import NIOPosix
 
-/// What all simulated providers but APNs are started with.
+/// The options of all simulated providers except APNs.
 struct SimulatorOptions: ParsableArguments {
     @Option(help: "The port to serve on; 0 takes any free one.") var port = 0
     @Option(help: "The port of the script and the ledger; 0 takes any free one.") var controlPort: Int?
@@ -13,7 +13,7 @@ struct SimulatorOptions: ParsableArguments {
     @Flag(help: "Keep what arrives, not only counts by device.") var keepPayloads = false
     @Option(help: "How long each answer takes, in milliseconds.") var latency = 0
 
-    /// Plays the provider until the process is ended.
+    /// Runs the simulated provider until the process ends.
     ///
     /// - Parameters:
     ///   - facts: the addresses and the like, to be printed; a file of its own holds the credentials.

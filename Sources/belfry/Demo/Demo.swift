@@ -6,7 +6,7 @@ import Logging
 import Metrics
 import Synchronization
 
-/// The main job, end to end, on one machine: server, providers, devices, pushes, and what became of them.
+/// The main job, end to end, on one machine: server, providers, devices, pushes, and their results.
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the main job end to end: a server, simulated providers, 10,000 devices and three pushes.",

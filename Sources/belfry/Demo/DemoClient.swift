@@ -5,7 +5,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// The apps and the back end of the demo: they know the server by its HTTP API alone.
+/// The apps and the back end of the demo, which use only the server's HTTP API.
 struct DemoClient: Sendable {
     let base: String
     let application: CreatedApplication
@@ -24,7 +24,7 @@ struct DemoClient: Sendable {
         self.platforms = platforms
     }
 
-    /// Registers everybody and returns the UUID of the one who gets mail.
+    /// Registers all devices and returns the UUID of the addressee of the mail.
     func register(_ crowd: DemoCrowd) async throws -> UUID {
         let start = ContinuousClock.now
         print("Registering \(crowd.members.count.grouped) devices …")
@@ -98,7 +98,7 @@ struct DemoClient: Sendable {
         return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
     }
 
-    /// What to try next, ready to paste.
+    /// Suggests commands to try next, ready to paste.
     func explain(addressee: UUID, management: String, dataDirectory: String) {
         print(
             """

@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// The devices of the demo: whose they are, who subscribes to what, and whose token is dead or malformed.
+/// The devices of the demo: their platforms and topics, and which tokens are dead or malformed.
 struct DemoCrowd: Sendable {
     struct Member: Sendable {
         let index: Int
@@ -10,12 +10,12 @@ struct DemoCrowd: Sendable {
         let fate: Fate
     }
 
-    /// What the simulated provider says to a device's token.
+    /// The simulated provider's answer for a device's token.
     enum Fate: Sendable { case taken, gone, refused }
 
     let members: [Member]
 
-    /// Makes the devices, and tells their providers what to say to them.
+    /// Creates the devices, and scripts their providers' answers for them.
     init(count: Int, providers: DemoProviders, now: Instant) {
         let owners = providers.all.enumerated().flatMap { Array(repeating: $0.offset, count: $0.element.share) }
         var indexes = Array(repeating: [Int](), count: providers.all.count)
@@ -35,7 +35,7 @@ struct DemoCrowd: Sendable {
         self.members = members
     }
 
-    /// The one who gets mail.
+    /// The addressee of the mail.
     var addressee: Member { members[0] }
 
     private static func topics(_ index: Int) -> [String] {

@@ -4,18 +4,18 @@ import BelfrySimulators
 
 /// A simulated provider of the demo, and the platform in front of it.
 protocol DemoProvider: Sendable {
-    /// What people call it.
+    /// The display name.
     var name: String { get }
     var kind: PlatformKind { get }
     var credentials: any PlatformCredentials { get }
-    /// Whether it has words for a device that is no more, and for one that it does not take.
+    /// Whether it has answers for a device that is gone, and for one that it refuses.
     var knows: Set<DemoCrowd.Fate> { get }
 
-    /// So many registration tokens, each another.
+    /// A number of registration tokens, all different.
     func tokens(_ count: Int) -> [String]
-    /// Senders to the tokens are told so.
+    /// Scripts the answers for the tokens.
     func arrange(_ fates: [String: DemoCrowd.Fate], now: Instant)
-    /// How many devices were told, by the provider's own count.
+    /// The number of devices told, by the provider's own count.
     var told: Int { get }
     func shutdown() async throws
 }
@@ -64,15 +64,15 @@ struct DemoAPNs: DemoProvider {
     func shutdown() async throws { try await simulator.shutdown() }
 }
 
-/// Any provider but APNs.
+/// Any provider except APNs.
 struct DemoService<S: SimulatedService>: DemoProvider {
     let name: String
     let kind: PlatformKind
     let credentials: any PlatformCredentials
     let simulator: ServiceSimulator<S>
-    /// The provider's own words for a fate.
+    /// The provider's own answer for a fate.
     let words: [DemoCrowd.Fate: ScriptedAnswer]
-    /// The registration token of a device by the name that script and ledger have for it.
+    /// The registration token of a device by its name in script and ledger.
     let address: @Sendable (String) -> String
 
     init(
@@ -106,7 +106,7 @@ struct DemoService<S: SimulatedService>: DemoProvider {
     func shutdown() async throws { try await simulator.shutdown() }
 }
 
-/// Its tokens are made by the service, and are more than a word.
+/// Its tokens are created by the service, and are JSON.
 struct DemoWebPush: DemoProvider {
     private let simulator: WebPushSimulator
     let credentials: any PlatformCredentials
@@ -128,7 +128,7 @@ struct DemoWebPush: DemoProvider {
         simulator.script.answer(ScriptedAnswer("Gone"), for: gone.compactMap(Self.id))
     }
 
-    /// What script and ledger call a subscription: the end of its endpoint.
+    /// The name of a subscription in script and ledger: the end of its endpoint.
     private static func id(of subscription: String) -> String? {
         subscription.split(separator: "\"").first { $0.hasPrefix("https://") }?.split(separator: "/").last
             .map { String($0) }

@@ -3,7 +3,7 @@ import BelfryProviders
 import BelfrySimulators
 import NIOPosix
 
-/// All simulated providers of the demo, and how many of each hundred devices are theirs.
+/// All simulated providers of the demo, and their shares of each hundred devices.
 struct DemoProviders: Sendable {
     let all: [(provider: any DemoProvider, share: Int)]
 

@@ -1,7 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 
-/// One of the example pushes of the PCF Push documentation, and what must become of it.
+/// One of the example pushes of the PCF Push documentation, and its expected result.
 struct DemoPush: Sendable {
     let name: String
     let body: String
@@ -13,9 +13,9 @@ struct DemoPush: Sendable {
 
     /// The town hall by topic, the cheese by topics and platforms, the mail to one device.
     ///
-    /// Two examples name times that would end the demo early: the town hall's expiry lies in 2016, and the cheese is to
-    /// wait two hours. They are sent with an expiry of tomorrow, and at once. There are two Android platforms here, so both
-    /// are named.
+    /// Two examples name times that would end the demo early: the town hall's expiry is in 2016, and the cheese is to
+    /// wait two hours. They are sent with an expiry of tomorrow, and at once. There are two Android platforms here, so
+    /// both are named.
     static func all(crowd: DemoCrowd, addressee: UUID, now: Instant) -> [DemoPush] {
         let news: Set = ["breaking_news", "local", "dairy"]
         let phones: Set<PlatformKind> = [.ios, .android, .androidFCM]
@@ -26,7 +26,7 @@ struct DemoPush: Sendable {
             DemoPush(
                 name: "Cheese, to topics breaking_news, local, dairy on iOS and Android", body: cheeseBody,
                 audience: crowd.members.filter { member in
-                    // A device that the town hall's push found dead is not looked for again.
+                    // A device that the town hall's push found dead is not in the next audience.
                     let isDeletedTopic = member.fate == .gone && member.topics.contains("local_seminars")
                     return phones.contains(member.kind) && !news.isDisjoint(with: member.topics) && !isDeletedTopic
                 }),

@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// A line of the demo's summary: what became of a push, beside what must have.
+/// A line of the demo's summary: the result of a push, beside the expected one.
 struct DemoRow {
     let push: DemoPush
     let receipt: Receipt
@@ -24,14 +24,14 @@ struct DemoRow {
     }
 }
 
-/// A line of the second table: what became of all pushes on one platform.
+/// A line of the second table: the results of all pushes on one platform.
 struct DemoPlatformRow {
     let provider: any DemoProvider
     let registered: Int
     let expected: DemoTally
     let found: DemoTally
 
-    /// A provider that answers at once is asked once for each device; one that was slow may be asked again.
+    /// A provider that answers at once gets one request for each device; a slow one may get more.
     var isRight: Bool { found == expected && provider.told >= found.accepted }
 
     static func show(_ rows: [DemoPlatformRow]) {

@@ -2,7 +2,7 @@ import BelfryCore
 import BelfryServer
 import FoundationEssentials
 
-/// Plays the demo against a running server: registers devices, sends the example pushes, and compares.
+/// Runs the demo against a running server: registers devices, sends the example pushes, and compares.
 struct DemoRun: Sendable {
     let providers: DemoProviders
     let operatorService: OperatorService
@@ -11,7 +11,7 @@ struct DemoRun: Sendable {
 
     private static let name = "Belfry demo"
 
-    /// Returns whether every count was what it must be.
+    /// Returns whether every count was the expected one.
     func play(devices count: Int, staysUp: Bool) async throws -> Bool {
         let names = providers.all.map(\.provider.name).joined(separator: ", ")
         print("Belfry serves on \(addresses.http), with simulated providers: \(names).\n")

@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// How many devices got which kind of answer.
+/// The number of devices with each kind of answer.
 struct DemoTally: Equatable {
     var accepted = 0
     var refused = 0
