@@ -49,6 +49,8 @@ struct APNsSigningKey: Sendable {
 }
 
 /// Base64 for URLs, without padding. Source: RFC 4648 §5.
+///
+/// `Outbound` has one too; this target does not import it, since it needs no HTTP/1.1 client.
 enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 

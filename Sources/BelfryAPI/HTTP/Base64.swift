@@ -1,4 +1,6 @@
 /// The two forms of Base64 that requests use.
+///
+/// The decoder of `Outbound` is for provider clients, which the APIs do not import.
 enum Base64 {
     /// The alphabet of Basic authentication, whose padding may be missing. Source: RFC 4648 §4.
     static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {

@@ -1,4 +1,6 @@
 /// Reads one JSON value from bytes by recursive descent.
+///
+/// Its own code, since simulators share none with the clients they check.
 struct JSONText {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var index = 0
