@@ -155,7 +155,7 @@ struct DeliveryWorker: Sendable {
         logger.debug("batch settled", metadata: ["batch.key": "\(settlement.batch.key)"])
         guard let parking = settlement.halt?.parking else { return }
         logger.error(
-            "platform is parked until a person mends it",
+            "platform is parked until an operator acts",
             metadata: [
                 "platform.key": "\(settlement.batch.platformKey)", "cause": "\(parking.cause)",
                 "detail": "\(parking.detail)",

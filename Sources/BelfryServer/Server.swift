@@ -47,7 +47,7 @@ package struct Server: Sendable {
     ) async throws {
         if !configuration.strayOldNames.isEmpty {
             logger.warning(
-                "settings of PCF mean nothing here",
+                "settings of PCF have no meaning here",
                 metadata: ["names": "\(configuration.strayOldNames.joined(separator: ", "))"])
         }
         let resources = try await ServerResources(configuration, logger: logger)
@@ -112,7 +112,7 @@ package struct Server: Sendable {
         }
         if shutdown.hasLasted(configuration.shutdownTimeout) {
             logger.warning(
-                "the time to stop was over; what was in flight was handed back",
+                "the shutdown time-out is over; batches in flight were handed back",
                 metadata: ["shutdown.timeout": "\(configuration.shutdownTimeout)"])
         }
     }

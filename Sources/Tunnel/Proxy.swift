@@ -51,7 +51,7 @@ public struct ProxyLogin: Sendable, Hashable {
             }
         case .http:
             guard !user.isEmpty, !user.contains(":"), (user + password).utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
-            else { throw ProxyFault("its user has to be there, without a colon, and no control characters") }
+            else { throw ProxyFault("its user is required, without a colon, and no control characters") }
         }
     }
 }

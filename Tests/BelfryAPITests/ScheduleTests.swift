@@ -131,7 +131,7 @@ import Testing
         for method in [HTTPRequest.Method.get, .put, .delete] {
             let reply = try await send(method, id, of: server, "{}")
             #expect(reply.status == 404)
-            #expect(reply.message?.hasPrefix("No push waits under this id") == true, "\(reply)")
+            #expect(reply.message?.hasPrefix("No schedule with this id waits") == true, "\(reply)")
         }
     }
 

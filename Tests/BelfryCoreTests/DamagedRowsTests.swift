@@ -8,7 +8,7 @@ import Testing
         let rows = DamagedRows { row, fault in reports.withLock { $0.append("\(row): \(fault)") } }
         for _ in 1...3 { rows.note("geofence 1", StoreError.damaged("geofence 1", "no data")) }
         rows.note("geofence 2", InvalidInput(field: "data", "is not an object"))
-        #expect(reports.withLock { $0 } == ["geofence 1: no data", "geofence 2: data is no object"])
+        #expect(reports.withLock { $0 } == ["geofence 1: no data", "geofence 2: data is not an object"])
     }
 
     @Test func `no more than a thousand are remembered`() {

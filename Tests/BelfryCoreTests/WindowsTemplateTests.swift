@@ -28,7 +28,7 @@ import Testing
         (#"{"type":"toast"}"#, "template_name is missing"),
         (
             #"{"type":"toast","template_name":"TileWideImage"}"#,
-            "template_name is 'TileWideImage', which is no template"
+            "template_name is 'TileWideImage', which is not a template"
         ),
         (#"{"type":"tile","template_name":7}"#, "template_name has to be a string, it is a number"),
         (

@@ -48,7 +48,7 @@ import Testing
         (.ios, certificate.merging(["team_id": .string("t")]) { $1 }, "team_id goes with apns_key alone"),
         (
             .ios, certificate.merging(["channels_endpoint": .string("https://h")]) { $1 },
-            "channels_endpoint means nothing for type ios,"
+            "channels_endpoint has no meaning for type ios,"
         ),
     ])
     func `what cannot be used is refused with its field`(

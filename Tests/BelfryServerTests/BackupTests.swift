@@ -26,7 +26,7 @@ extension ServerTests.BackupTests {
                 #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == mode, "\(path)")
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: copy).count == 3)
-            try await expectRefused(try await installation.run("backup", "--to", copy), "is there already")
+            try await expectRefused(try await installation.run("backup", "--to", copy), "exists already")
             // After the backup, so it is not in it.
             let later = try await installation.sender(at: base).push("Hello", toTopic: "town")
             _ = try await installation.settled(later)

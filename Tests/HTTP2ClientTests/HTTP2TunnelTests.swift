@@ -58,7 +58,7 @@ import Testing
         #expect(fault(answers) == .proxy)
         #expect(proxy.asked == ["localhost:4433"])
         #expect(pool.snapshot.lastFailure?.code == .proxy)
-        #expect(pool.snapshot.lastFailure?.reason == "the proxy \(way): it wants a user and a password (407)")
+        #expect(pool.snapshot.lastFailure?.reason == "the proxy \(way): it requires a user and a password (407)")
         await pool.shutdown(within: .seconds(1))
         try await proxy.stop()
     }

@@ -71,7 +71,7 @@ extension Admin {
             return Response(status: .noContent)
         }
 
-        private static let tooLate = APIError(.conflict, "The schedule does not wait any more")
+        private static let tooLate = APIError(.conflict, "The schedule has ended")
 
         private func found(_ call: Call, _ application: Application) async throws -> Schedule {
             guard let schedule = try await factory.store.schedule(try key(call), of: application.key) else {

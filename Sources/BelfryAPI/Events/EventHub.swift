@@ -166,7 +166,7 @@ extension EventHub {
         }
         guard let admitted else {
             throw APIError(
-                .serviceUnavailable, "\(options.readersMax) event streams are open, which is all there may be",
+                .serviceUnavailable, "\(options.readersMax) event streams are open, which is the limit",
                 headers: [.retryAfter: "10"])
         }
         // There may be something to read already.

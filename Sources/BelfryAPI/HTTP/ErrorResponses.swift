@@ -37,7 +37,7 @@ struct ErrorResponses: Sendable {
     private func report(_ cause: any Error, _ status: HTTPResponse.Status, _ logger: Logger) {
         guard status.kind == .serverError, !(cause is APIError) else { return }
         if case StoreError.overloaded = cause {
-            logger.warning("request turned away, too much work waits")
+            logger.warning("request refused, too much work waits")
         } else {
             logger.error("request failed", metadata: ["error": "\(cause)"])
         }

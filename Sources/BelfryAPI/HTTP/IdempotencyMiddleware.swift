@@ -95,16 +95,16 @@ package struct IdempotencyMiddleware: Sendable {
     }
 
     private static let taken = APIError(
-        .conflict, "This Idempotency-Key was used for another request; take a new key for each request")
+        .conflict, "This Idempotency-Key was used for another request; use a new key for each request")
 
     private static let unknownFate = APIError(
         .conflict,
-        "A request with this Idempotency-Key was cut off, and it is not known whether it took effect: "
+        "A request with this Idempotency-Key was interrupted, and it is unknown whether it took effect: "
             + "see for yourself, and take a new key")
 
     private static func busy(_ wait: Duration) -> APIError {
         APIError(
-            .conflict, "A request with this Idempotency-Key is being worked on; ask again for its answer",
+            .conflict, "A request with this Idempotency-Key is still running; retry for its answer",
             headers: [.retryAfter: String(min(wait, .seconds(1)).wholeSeconds)])
     }
 

@@ -133,7 +133,7 @@ extension APIError {
     fileprivate static func guesser(wait: Duration) -> APIError {
         let seconds = wait.wholeSeconds
         return APIError(
-            .tooManyRequests, "Too many wrong credentials came from this address; try again in \(seconds) s",
+            .tooManyRequests, "Too many failed logins from this address; try again in \(seconds) s",
             headers: [.retryAfter: String(seconds)])
     }
 

@@ -28,7 +28,7 @@ extension PCFv1 {
 
         func show(_ uuid: UUID?, on platform: Platform) async throws -> Response {
             guard let uuid, let device = try await store.device(uuid, on: platform.key) else {
-                throw APIError(.notFound, "This platform has no device of that UUID")
+                throw APIError(.notFound, "This platform has no device with that UUID")
             }
             return Response(json: device.json(kind: platform.kind))
         }

@@ -10,7 +10,7 @@ extension PCFv1 {
         let options: Options
 
         static let notFound = APIError(
-            .notFound, "No push waits under this id: it is unknown, or it was sent, cancelled or has expired")
+            .notFound, "No schedule with this id waits: it is unknown, or was sent, cancelled or expired")
 
         /// The number of schedules read at once. Each may name 4,096 devices and contain 64 KiB of content, and all are
         /// in memory while a client does not read its response.

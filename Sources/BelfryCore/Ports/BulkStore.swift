@@ -30,7 +30,7 @@ package enum Takeover {
     /// The secrets that are copied with the rows.
     package static let secrets = ["naming", "token_hash"]
 
-    package static let refused = StoreError.notEmpty("the database holds something already")
+    package static let refused = StoreError.notEmpty("the database is not empty")
     package static let unfinished = StoreError.unavailable(
         "a copy into it was not finished; run `belfry database copy` again")
 }

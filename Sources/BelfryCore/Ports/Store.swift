@@ -239,7 +239,7 @@ extension StoreError: CustomStringConvertible {
         case .notEmpty(let why): why
         case .unavailable(let why): "the database cannot be used: \(why)"
         case .damaged(let row, let fault): "\(row) is damaged: \(fault)"
-        case .overloaded(let wait): "more work waits than the database takes, come again in \(wait)"
+        case .overloaded(let wait): "more work waits than the database accepts; retry in \(wait)"
         case .quotaExceeded(let excess): excess.description
         }
     }

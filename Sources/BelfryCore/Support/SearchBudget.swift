@@ -22,7 +22,7 @@ package final class SearchBudget: Sendable {
         guard ContinuousClock.now < end else {
             throw InvalidInput(
                 field: "search",
-                "looks at so much that it takes more than \(Self.longest.components.seconds) s; "
+                "takes more than \(Self.longest.components.seconds) s; "
                     + "give more of `q`, or a page that is nearer")
         }
     }

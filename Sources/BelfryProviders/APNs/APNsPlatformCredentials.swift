@@ -56,7 +56,7 @@ package struct APNsPlatformCredentials: PlatformCredentials {
         guard channelsEndpoint == nil || kind == .apple(.broadcast) else {
             throw InvalidInput(
                 field: "channels_endpoint",
-                "means nothing for type \(kind.rawValue), channels are those of ios-broadcast")
+                "has no meaning for type \(kind.rawValue), channels are those of ios-broadcast")
         }
         guard case .certificate = identity, kind == .apple(.location) else { return }
         throw InvalidInput(

@@ -23,7 +23,7 @@ package struct Backup: Sendable {
         guard FileManager.default.fileExists(atPath: storage.databaseFile) else {
             throw BackupFault("there is no database at \(storage.databaseFile)")
         }
-        guard !FileManager.default.fileExists(atPath: folder) else { throw BackupFault("\(folder) is there already") }
+        guard !FileManager.default.fileExists(atPath: folder) else { throw BackupFault("\(folder) exists already") }
         let draft = Backup(at: folder + ".part")
         try FileManager.default.createDirectory(
             atPath: draft.folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -60,7 +60,7 @@ package struct Backup: Sendable {
         let files = FileManager.default
         let inTheWay = try storage.filesInTheWay()
         guard inTheWay.isEmpty || force else {
-            throw BackupFault("\(inTheWay[0]) is there already; --force puts what is there aside")
+            throw BackupFault("\(inTheWay[0]) exists already; --force moves existing files aside")
         }
         if files.fileExists(atPath: storage.databaseFile) {
             do { try SQLiteBackup.demandAlone(storage.databaseFile) } catch {
@@ -115,7 +115,7 @@ extension StorageConfiguration {
     fileprivate func demandSQLite() throws {
         guard databaseURL == nil else {
             throw BackupFault(
-                "database.url names a PostgreSQL, which has its own tools; docs/Operations.md tells how to use them")
+                "database.url names a PostgreSQL, which has its own tools; docs/Operations.md describes them")
         }
     }
 

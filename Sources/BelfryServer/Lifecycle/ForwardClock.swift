@@ -22,7 +22,7 @@ package final class ForwardClock: WallClock {
         case nil: break
         case .wentBack(let setback)?:
             logger.error(
-                "the machine's clock went back; this server goes on by its own time until it has caught up",
+                "the machine's clock went back; this server keeps its own time until it has caught up",
                 metadata: ["by": "\(setback)"])
         case .caughtUp?: logger.info("the machine's clock has caught up")
         }

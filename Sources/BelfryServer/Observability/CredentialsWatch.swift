@@ -31,7 +31,7 @@ package struct CredentialsWatch: Service {
                 } catch is CancellationError {
                     return
                 } catch {
-                    logger.error("the credentials of platforms cannot be looked at", metadata: ["error": "\(error)"])
+                    logger.error("the credentials of platforms cannot be checked", metadata: ["error": "\(error)"])
                     try? await clock.sleep(for: Self.pause)
                 }
             }
@@ -59,7 +59,7 @@ package struct CredentialsWatch: Service {
 
     private func warn(_ platform: Platform, _ days: Int64) {
         logger.warning(
-            "the credentials of a platform end soon",
+            "the credentials of a platform expire soon",
             metadata: ["platform.uuid": "\(platform.uuid.lowercased)", "days": "\(days)"])
     }
 }

@@ -196,7 +196,7 @@ extension Connection {
     /// The database's clock.
     func now() throws -> Instant {
         let now = try prepared(PostgresSessionStatements.now).first { Instant(milliseconds: $0.integer(0)) }
-        guard let now else { throw StoreError.unavailable("the database tells no time") }
+        guard let now else { throw StoreError.unavailable("the database returned no time") }
         return now
     }
 }

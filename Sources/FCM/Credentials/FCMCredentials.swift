@@ -49,7 +49,7 @@ public struct FCMCredentials: Sendable {
             throw FCMCredentialsError(.file, "\(field) is missing in the service account")
         }
         let isPlain = text.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-        guard isPlain else { throw FCMCredentialsError(.file, "\(field) holds characters that it cannot have") }
+        guard isPlain else { throw FCMCredentialsError(.file, "\(field) contains invalid characters") }
         return text
     }
 }

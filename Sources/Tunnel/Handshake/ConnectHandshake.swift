@@ -67,7 +67,7 @@ struct ConnectHandshake: Handshake {
         guard [401, 407].contains(status) else {
             return TunnelError(.refused, "it answered \(status) to CONNECT \(target)")
         }
-        let words = login == nil ? "it wants a user and a password" : "it refuses user and password"
+        let words = login == nil ? "it requires a user and a password" : "it refuses user and password"
         return TunnelError(.credentials, "\(words) (\(status))")
     }
 

@@ -93,7 +93,7 @@ struct SOCKS5Handshake: Handshake {
         }
         guard bytes.count >= 2 else { return false }
         guard bytes[1] == 0 else {
-            throw TunnelError(.refused, "it will not connect to \(target): \(Self.words(bytes[1]))")
+            throw TunnelError(.refused, "it refuses to connect to \(target): \(Self.words(bytes[1]))")
         }
         guard bytes.count >= 5 else { return false }
         let addressBytes: Int

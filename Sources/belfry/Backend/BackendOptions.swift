@@ -9,7 +9,7 @@ struct BackendOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A server elsewhere, by its admin API. BELFRY_SERVER says it too. [default: the data on this machine]",
+            "A server elsewhere, by its admin API. Also BELFRY_SERVER. [default: the data on this machine]",
             valueName: "url"))
     var server: String?
 

@@ -12,11 +12,11 @@ struct AdminCommand: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make an admin key; it is shown once.",
-            discussion: "Without --scope it is an operator's, who may do everything for all tenants.")
+            discussion: "Without --scope it is an operator's, which may do everything for all tenants.")
 
         @OptionGroup var common: CommonOptions
         @OptionGroup var output: OutputOptions
-        @Option(help: "What people call it.") var name = "operator"
+        @Option(help: "The display name.") var name = "operator"
         @Option(help: "operator, tenant-admin, app-admin, sender or read-only.") var scope = "operator"
         @Option(help: "The tenant it is bound to.", transform: UUID.parse) var tenant: UUID?
         @Option(help: "The application it is bound to.", transform: UUID.parse) var app: UUID?
@@ -57,7 +57,7 @@ struct AdminCommand: AsyncParsableCommand {
         @OptionGroup var common: CommonOptions
         @OptionGroup var output: OutputOptions
         @Argument(help: "The key's id.") var keyID: String
-        @Option(help: ArgumentHelp("For how long the old secret is taken too.", valueName: "seconds"))
+        @Option(help: ArgumentHelp("How long the old secret is still accepted.", valueName: "seconds"))
         var grace: Int = 0
 
         func validate() throws {

@@ -13,7 +13,7 @@ struct AppCommand: AsyncParsableCommand {
 
         @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
-        @Option(help: "What people call it.") var name: String
+        @Option(help: "The display name.") var name: String
 
         func run() async throws {
             let created = try await backend.withBackend {

@@ -13,7 +13,7 @@ struct BackupCommand: AsyncParsableCommand {
 
     @OptionGroup var common: CommonOptions
     @OptionGroup var output: OutputOptions
-    @Option(help: ArgumentHelp("A folder that is not there yet.", valueName: "folder")) var to: String
+    @Option(help: ArgumentHelp("A new folder.", valueName: "folder")) var to: String
 
     func run() async throws {
         let configuration = try await common.configuration()
@@ -24,7 +24,7 @@ struct BackupCommand: AsyncParsableCommand {
 
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restore", abstract: "Take a backup back, on a machine whose server is stopped.",
+        commandName: "restore", abstract: "Restore a backup, on a machine whose server is stopped.",
         discussion: """
             All of the backup is checked first. Nothing is overwritten: with --force, a database and a key ring that are there
             are put into a folder beside them. The audit log of what was restored gets a line that says so, for which its schema is
@@ -34,7 +34,7 @@ struct RestoreCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
     @OptionGroup var output: OutputOptions
     @Option(help: ArgumentHelp("What `belfry backup` made.", valueName: "folder")) var from: String
-    @Flag(help: "Put aside what is in the data directory.") var force = false
+    @Flag(help: "Move existing files of the data directory aside.") var force = false
 
     func run() async throws {
         let configuration = try await common.configuration()

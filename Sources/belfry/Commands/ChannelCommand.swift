@@ -17,7 +17,8 @@ struct ChannelCommand: AsyncParsableCommand {
         @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
-        @Option(help: "What it keeps for devices that cannot be reached: nothing or latest. It stays so.")
+        @Option(
+            help: "What it stores for devices that cannot be reached: nothing or latest. It cannot be changed later.")
         var storage: String
 
         func run() async throws {

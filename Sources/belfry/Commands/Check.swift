@@ -4,7 +4,7 @@ import Foundation
 
 struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Tell, all at once, what is wrong with the configuration and what it names.")
+        abstract: "Report every fault of the configuration and of what it names.")
 
     @OptionGroup var common: CommonOptions
 

@@ -10,7 +10,7 @@ struct CredentialArguments: ParsableArguments {
         name: .customLong("credential"),
         help: ArgumentHelp(
             "A field of another provider's credentials, such as service_account=@key.json for FCM. May be repeated.",
-            discussion: "With @ the value is what the file holds, which keeps it from other users' sight.",
+            discussion: "With @ the value is what the file holds, which hides it from other users.",
             valueName: "field=value|field=@file"))
     var fields: [String] = []
 

@@ -4,7 +4,7 @@ import BelfryServer
 
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "Look at and replace the keys that seal secrets, on this machine.",
+        commandName: "keys", abstract: "List and replace the keys that seal secrets, on this machine.",
         discussion: """
             A running server takes up a new key by itself. An old key stays in the ring, for backups, until it is dropped.
             """,
@@ -58,7 +58,7 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take an old key out of the ring. Refused while a secret is sealed with it.",
+            abstract: "Remove an old key from the ring. Refused while a secret is sealed with it.",
             discussion: "Backups whose secrets were sealed with it can then be read with a copy of the old ring only.")
 
         @OptionGroup var common: CommonOptions

@@ -3,10 +3,10 @@ import BelfryAPI
 
 struct NodesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "nodes", abstract: "List the nodes that serve.",
+        commandName: "nodes", abstract: "List the nodes.",
         discussion: """
             A node is `up`, `draining` when it was told to stop and finishes what it began, or `gone` when it has not been
-            heard of for 20 seconds and did not take its leave.
+            heard of for 20 seconds and did not deregister.
             """)
 
     @OptionGroup var backend: BackendOptions

@@ -8,7 +8,7 @@ import Foundation
 struct PlatformCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "platform",
-        abstract: "Create, list and show platforms, replace and try their credentials, let parked ones run again.",
+        abstract: "Create, list and show platforms, replace and test their credentials, resume parked ones.",
         subcommands: [Create.self, List.self, Show.self, Credentials.self, Test.self, Resume.self])
 
     struct Create: AsyncParsableCommand {
@@ -26,7 +26,7 @@ struct PlatformCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("One of \(PlatformKind.allCases.map(\.rawValue).joined(separator: ", "))."))
         var type: String
         @Option(help: "development or production.") var mode: String
-        @Option(help: "What people call it.") var name: String
+        @Option(help: "The display name.") var name: String
         @OptionGroup var credentials: CredentialArguments
 
         func run() async throws {
@@ -48,7 +48,7 @@ struct PlatformCommand: AsyncParsableCommand {
             if kind.isApple { return try credentials.read() }
             if let option = credentials.apns.given.first {
                 throw ValidationError(
-                    "\(option) is for Apple's platforms and means nothing for type \(kind.rawValue): give its credentials "
+                    "\(option) is for Apple's platforms and has no meaning for type \(kind.rawValue): give its credentials "
                         + "as --credential field=value; docs/Providers.md lists the fields")
             }
             return try credentials.readIfAny()
@@ -122,8 +122,8 @@ struct PlatformCommand: AsyncParsableCommand {
 
     struct Test: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Ask the provider whether it takes a platform's credentials; no device is told anything.",
-            discussion: "Ends with 0 if it does, with 1 if it does not or cannot be asked.")
+            abstract: "Ask the provider whether it accepts a platform's credentials; no device is notified.",
+            discussion: "Exits with 0 if it does, with 1 if it does not or cannot be reached.")
 
         @OptionGroup var backend: BackendOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
@@ -136,7 +136,7 @@ struct PlatformCommand: AsyncParsableCommand {
     }
 
     struct Resume: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Let a parked platform's batches run again.")
+        static let configuration = CommandConfiguration(abstract: "Resume a parked platform.")
 
         @OptionGroup var backend: BackendOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
@@ -160,7 +160,9 @@ struct APNsArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The app's bundle id.", valueName: "bundle")) var topic: String?
     @Option(help: ArgumentHelp("Another APNs, for tests, or port 2197.", valueName: "https://host:port"))
     var endpoint: String?
-    @Option(help: ArgumentHelp("Another keeper of broadcast channels, for tests.", valueName: "https://host:port"))
+    @Option(
+        help: ArgumentHelp(
+            "Another endpoint for managing broadcast channels, for tests.", valueName: "https://host:port"))
     var channelsEndpoint: String?
     @Option(help: ArgumentHelp("Certificates to trust instead of the system's.", valueName: "ca.pem"))
     var trustRoot: String?

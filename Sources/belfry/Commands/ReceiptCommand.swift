@@ -5,7 +5,7 @@ import FoundationEssentials
 
 struct ReceiptCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "receipt", abstract: "Show what became of a push, or of one device of it.")
+        commandName: "receipt", abstract: "Show the receipt of a push, or the answer of one device.")
 
     @OptionGroup var backend: BackendOptions
     @OptionGroup var output: OutputOptions

@@ -5,7 +5,7 @@ import NIOPosix
 
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Play a push provider, with scripted faults and a ledger of what arrived.",
+        abstract: "Simulate a push provider, with scripted faults and a ledger of what arrived.",
         subcommands: [
             SimulateAPNs.self, SimulateFCM.self, SimulateWebPush.self, SimulateWNS.self, SimulateMPNS.self,
             SimulateGCM.self, SimulateHMS.self, SimulateADM.self, SimulatePAP.self, SimulateWebhook.self,
@@ -14,7 +14,7 @@ struct Simulate: AsyncParsableCommand {
 
 struct SimulateAPNs: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "apns", abstract: "Play APNs over HTTP/2 and TLS.",
+        commandName: "apns", abstract: "Simulate APNs over HTTP/2 and TLS.",
         discussion: """
             Without --known-key any well-formed provider token is believed. The control port takes the script of faults
             and shows the ledger: docs/Simulators.md.

@@ -41,10 +41,10 @@ struct SimulatorOptions: ParsableArguments {
 
 struct SimulateFCM: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fcm", abstract: "Play FCM: the token endpoint and HTTP v1.",
+        commandName: "fcm", abstract: "Simulate FCM: the token endpoint and HTTP v1.",
         discussion: "The credentials are the JSON file of a service account.")
     @OptionGroup var options: SimulatorOptions
-    @Flag(help: "Believe any bearer token and set no quotas, for benchmarks.") var believing = false
+    @Flag(help: "Accept any bearer token and set no quotas, for benchmarks.") var believing = false
 
     func run() async throws {
         var configuration = FCMSimulator.Configuration()
@@ -62,11 +62,12 @@ struct SimulateFCM: AsyncParsableCommand {
 
 struct SimulateWebPush: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "webpush", abstract: "Play a Web Push service and the browsers behind it.",
+        commandName: "webpush", abstract: "Simulate a Web Push service and the browsers behind it.",
         discussion: "The credentials are subscriptions as browsers give them, one JSON object a line.")
     @OptionGroup var options: SimulatorOptions
     @Option(help: "How many subscriptions to make.") var subscriptions = 1
-    @Option(help: "In whose words to answer: plain, mozilla, google, apple, microsoft.") var dialect = "plain"
+    @Option(help: "The service whose answers to imitate: plain, mozilla, google, apple, microsoft.") var dialect =
+        "plain"
 
     func run() async throws {
         var configuration = WebPushSimulator.Configuration()
@@ -85,7 +86,7 @@ struct SimulateWebPush: AsyncParsableCommand {
 
 struct SimulateWNS: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "wns", abstract: "Play WNS: both token endpoints and its channels.")
+        commandName: "wns", abstract: "Simulate WNS: both token endpoints and its channels.")
     @OptionGroup var options: SimulatorOptions
 
     func run() async throws {
@@ -102,7 +103,7 @@ struct SimulateWNS: AsyncParsableCommand {
 }
 
 struct SimulateMPNS: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "mpns", abstract: "Play MPNS of Windows Phone.")
+    static let configuration = CommandConfiguration(commandName: "mpns", abstract: "Simulate MPNS of Windows Phone.")
     @OptionGroup var options: SimulatorOptions
 
     func run() async throws {
@@ -112,7 +113,7 @@ struct SimulateMPNS: AsyncParsableCommand {
 
 struct SimulateGCM: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "gcm", abstract: "Play the legacy protocol of GCM and FCM.")
+        commandName: "gcm", abstract: "Simulate the legacy protocol of GCM and FCM.")
     @OptionGroup var options: SimulatorOptions
 
     func run() async throws {
@@ -124,7 +125,7 @@ struct SimulateGCM: AsyncParsableCommand {
 
 struct SimulateHMS: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "hms", abstract: "Play Huawei Push Kit: the token endpoint and messages of v1, v2 and v3.",
+        commandName: "hms", abstract: "Simulate Huawei Push Kit: the token endpoint and messages of v1, v2 and v3.",
         discussion: "The credentials are the JSON file of a service account, for v3.")
     @OptionGroup var options: SimulatorOptions
 
@@ -143,7 +144,7 @@ struct SimulateHMS: AsyncParsableCommand {
 
 struct SimulateADM: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "adm", abstract: "Play Amazon Device Messaging: the token endpoint and messages.")
+        commandName: "adm", abstract: "Simulate Amazon Device Messaging: the token endpoint and messages.")
     @OptionGroup var options: SimulatorOptions
 
     func run() async throws {
@@ -159,7 +160,7 @@ struct SimulateADM: AsyncParsableCommand {
 
 struct SimulatePAP: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pap", abstract: "Play the push service of BlackBerry.")
+        commandName: "pap", abstract: "Simulate the push service of BlackBerry.")
     @OptionGroup var options: SimulatorOptions
 
     func run() async throws {
@@ -175,7 +176,7 @@ struct SimulatePAP: AsyncParsableCommand {
 
 struct SimulateWebhook: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "webhook", abstract: "Play a receiver of signed webhooks.")
+        commandName: "webhook", abstract: "Simulate a receiver of signed webhooks.")
     @OptionGroup var options: SimulatorOptions
     @Option(help: "The key that sender and receiver share.") var secret = "belfry simulated webhook secret"
 

@@ -14,7 +14,7 @@ struct TenantCommand: AsyncParsableCommand {
 
         @OptionGroup var common: CommonOptions
         @OptionGroup var output: OutputOptions
-        @Option(help: "What people call it.") var name: String
+        @Option(help: "The display name.") var name: String
 
         func run() async throws {
             let tenant = try await common.withOperatorService {

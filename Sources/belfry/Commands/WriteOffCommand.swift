@@ -5,7 +5,7 @@ import FoundationEssentials
 
 struct WriteOffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "write-off", abstract: "Give up what of a push cannot be read.",
+        commandName: "write-off", abstract: "Write off the unreadable rows of a push.",
         discussion: """
             A push whose state is `damaged` waits for rows that the database cannot give back. First find out why, and whether
             a backup has them: docs/Operations.md, "a damaged batch". Written off, the devices of its batches are answered

@@ -42,7 +42,7 @@ extension PCFv1 {
             let text = request.pathPart(fromEnd: 1)
             let platforms = try await store.platforms(of: application.key)
             guard let uuid = UUID(uuidString: text), let platform = platforms.first(where: { $0.uuid == uuid }) else {
-                throw APIError(.notFound, "This application has no platform of that UUID")
+                throw APIError(.notFound, "This application has no platform with that UUID")
             }
             return try await count(try request.tag(), on: [platform])
         }
