@@ -122,8 +122,8 @@ enum ApplicationStatements {
         """
 
     /// Waits for transactions that have locked it.
-    static let seize: SQLText = """
-        SELECT 1 /* applications.seize */ FROM application WHERE id = $1 AND NOT is_being_deleted \(SQLText.forUpdate)
+    static let lockForUpdate: SQLText = """
+        SELECT 1 /* applications.lock_for_update */ FROM application WHERE id = $1 AND NOT is_being_deleted \(SQLText.forUpdate)
         """
 
     /// Serializes changes of one application's map.
@@ -166,8 +166,8 @@ enum PlatformStatements {
         """
 
     /// Waits for transactions that have locked it.
-    static let seize: SQLText = """
-        SELECT application_id /* platforms.seize */
+    static let lockForUpdate: SQLText = """
+        SELECT application_id /* platforms.lock_for_update */
           FROM platform JOIN application ON application.id = application_id
          WHERE platform.id = $1 AND NOT is_being_deleted AND NOT is_deleted
            \(postgres: "FOR UPDATE OF platform")
