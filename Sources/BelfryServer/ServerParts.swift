@@ -112,7 +112,7 @@ struct ServerParts: Sendable {
         let services: [any Service] = [
             GeofenceNotifier(store: resources.store, clock: clock, poll: configuration.delivery.poll, logger: logger),
             RetentionSweeper(store: resources.store, clock: clock, options: configuration.archive, logger: logger),
-            CredentialsWatch(store: resources.store, credentials: credentials, clock: clock, logger: logger),
+            CredentialsExpiryMonitor(store: resources.store, credentials: credentials, clock: clock, logger: logger),
         ]
         return services + [heartbeats].compactMap(\.self)
     }

@@ -17,7 +17,7 @@ package struct OutboundRoutes: Sendable {
     }
 
     private let plan: ProxyPlan
-    private let watch: ProxyWatch
+    private let faultReporter: ProxyFaultReporter
     private let addresses: AddressGuard
     /// The policy of the guarded client.
     private let hosts: HostPolicy
@@ -29,18 +29,18 @@ package struct OutboundRoutes: Sendable {
     package static func open(
         _ options: ProviderOptions, clock: any WallClock, on group: any EventLoopGroup, logger: Logger
     ) async throws -> OutboundRoutes {
-        let watch = ProxyWatch(clock: clock, logger: logger)
+        let faultReporter = ProxyFaultReporter(clock: clock, logger: logger)
         var relays: [Proxy: (Tunnel, Relay)] = [:]
         for (proxy, families) in options.proxies.users {
             let names = families.map(\.rawValue).joined(separator: ", ")
             logger.info(
                 "providers are reached through a proxy", metadata: ["proxy": "\(proxy)", "providers": "\(names)"])
-            let tunnel = watch.tunnel(through: proxy)
+            let tunnel = faultReporter.tunnel(through: proxy)
             relays[proxy] = (tunnel, try await Relay.start(tunnel, on: group))
         }
         let addresses = AddressGuard(allowed: options.posting.allowed)
         return OutboundRoutes(
-            plan: options.proxies, watch: watch, addresses: addresses, hosts: HostPolicy(addresses),
+            plan: options.proxies, faultReporter: faultReporter, addresses: addresses, hosts: HostPolicy(addresses),
             direct: HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration),
             guarded: HTTPClient(
                 eventLoopGroupProvider: .shared(group), configuration: guardedConfiguration(options)),
@@ -80,7 +80,7 @@ package struct OutboundRoutes: Sendable {
 
     /// Why a provider could not be reached, if its proxy has failed since then.
     func trouble(of families: [ProviderFamily], since: Instant) -> String? {
-        families.lazy.compactMap { plan[$0] }.compactMap { watch.trouble(with: $0, since: since)?.reason }.first
+        families.lazy.compactMap { plan[$0] }.compactMap { faultReporter.trouble(with: $0, since: since)?.reason }.first
     }
 
     private func proxiedRoute(_ family: ProviderFamily) -> ProxiedRoute? { plan[family].flatMap { proxiedRoutes[$0] } }

@@ -31,7 +31,7 @@ package final class PostgresStore: SQLStore {
     let node = UUID()
     private let logger: Logger
     private let changeNotifier: ChangeNotifier
-    private let watch: PostgresWatch?
+    private let maintenance: PostgresMaintenance?
 
     /// The options for opening a store.
     package struct Options: Sendable {
@@ -126,13 +126,14 @@ package final class PostgresStore: SQLStore {
         changeNotifier = try ChangeNotifier(
             node: node, pool: pool, connecting: connecting, registryCache: registryCache, signals: signals,
             logger: logger)
-        watch = options.use == .serving ? PostgresWatch(changeNotifier: changeNotifier, logger: logger) : nil
-        watch?.start(self)
+        maintenance =
+            options.use == .serving ? PostgresMaintenance(changeNotifier: changeNotifier, logger: logger) : nil
+        maintenance?.start(self)
     }
 
     /// Finishes waiting writes and closes the connections.
     package func close() async {
-        watch?.stop()
+        maintenance?.stop()
         // A command ends before the next maintenance round could announce its changes.
         changeNotifier.speak()
         changeNotifier.close()

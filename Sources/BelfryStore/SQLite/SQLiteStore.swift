@@ -21,7 +21,7 @@ package final class SQLiteStore: SQLStore {
     let damagedRows: DamagedRows
     let quotaCounts: QuotaCounts
     private let useCounter: UseCounter
-    private let watch: SQLiteWatch?
+    private let maintenance: SQLiteMaintenance?
     private let checkpoints: Checkpoints
     private let searches: SQLiteSearchConnection
     private let claims = Atomic(0)
@@ -103,12 +103,13 @@ package final class SQLiteStore: SQLStore {
         self.writer = writer
         useCounter = UseCounter(pool: pool, writer: writer, quotaCounts: quotaCounts)
         self.checkpoints = checkpoints
-        watch = isWatched ? SQLiteWatch(writer: writer, pool: pool, naming: secrets.naming, logger: logger) : nil
+        maintenance =
+            isWatched ? SQLiteMaintenance(writer: writer, pool: pool, naming: secrets.naming, logger: logger) : nil
     }
 
     /// Finishes the waiting writes, copies the log into the file and closes it.
     package func close() async throws {
-        watch?.stop()
+        maintenance?.stop()
         signals.close()
         writer.enqueue("content") { try $0.writeDownContentUse() }
         await writer.close()

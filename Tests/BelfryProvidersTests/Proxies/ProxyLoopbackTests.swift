@@ -153,7 +153,7 @@ import Tunnel
     @Test func `the same trouble is told once a minute`() async throws {
         let clock = ManualClock()
         let log = CapturedLog()
-        let watch = ProxyWatch(clock: clock, logger: log.logger)
+        let watch = ProxyFaultReporter(clock: clock, logger: log.logger)
         let proxy = try Proxy(url: "http://user:geheim@proxy.example:3128")
         let tunnel = watch.tunnel(through: proxy)
         for _ in 0..<10 { tunnel.onFailure(TunnelError(.unreachable, "no route")) }

@@ -7,7 +7,7 @@ import Synchronization
 /// Announces changes to other nodes, and receives their announcements.
 ///
 /// An announcement is a hint, sent apart from the transactions it is about, because transactions that use `NOTIFY`
-/// commit one after the other in the whole database. Changes are collected until the next round of `PostgresWatch`, so
+/// commit one after the other in the whole database. Changes are collected until the next round of `PostgresMaintenance`, so
 /// however much changes, little is sent.
 final class ChangeNotifier: Sendable {
     enum Word: String, Sendable, CaseIterable {

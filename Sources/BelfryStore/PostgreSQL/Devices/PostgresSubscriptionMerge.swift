@@ -6,7 +6,7 @@ import PostgreSQL
 /// Alone, each device costs a row and an index entry for each topic; a merge of thousands writes one row for all
 /// devices that a topic gains. Devices past the mark are not merged yet: readers take their topics from their rows
 /// (`PostgresPostings`), and a transaction that changes those leaves the lists alone (`PostingChanges`). One node at a
-/// time merges (`PostgresWatch`), no further than the horizon (`DeviceHorizon`). See decision 20.
+/// time merges (`PostgresMaintenance`), no further than the horizon (`DeviceHorizon`). See decision 20.
 struct PostgresSubscriptionMerge {
     let session: PostgresWriteSession
     /// Fewer new devices than these are merged only when no more arrive.

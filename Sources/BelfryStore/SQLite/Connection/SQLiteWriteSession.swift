@@ -25,7 +25,7 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     var unindexedTokens: UnindexedTokens?
     /// The newest device that this process has written.
     var newest: Int64?
-    /// The newest device at the last round of `SQLiteWatch`.
+    /// The newest device at the last round of `SQLiteMaintenance`.
     var lastDeviceSeen: Int64?
     var effects = Effects()
     /// Enough new devices wait to be merged into the posting lists.

@@ -3,7 +3,7 @@ import GRDB
 
 /// The bytes of content that were stored and deleted since they were last recorded, by application.
 ///
-/// Recording them with each push would cost a page of the log for each. So `SQLiteWatch` does, 12 times a second. A
+/// Recording them with each push would cost a page of the log for each. So `SQLiteMaintenance` does, 12 times a second. A
 /// crash loses what came since: the use is then off by that much.
 struct ContentUse {
     private var deltas: [Key<Application>: Int] = [:]

@@ -5,32 +5,34 @@ import PostgreSQL
 import Synchronization
 
 /// Runs the periodic maintenance.
-final class PostgresWatch: Sendable {
+final class PostgresMaintenance: Sendable {
     // SAFETY: set once, and a dispatch source may be used from anywhere.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer
     private let changeNotifier: ChangeNotifier
     private let logger: Logger
     private let rounds = Atomic(0)
-    private let chores: [Chore]
+    private let jobs: [MaintenanceJob]
 
     private static let interval = DispatchTimeInterval.milliseconds(40)
     /// Rounds between two checks of the jobs.
-    private static let choresEvery = 25
+    private static let jobsEvery = 25
 
     init(changeNotifier: ChangeNotifier, logger: Logger) {
         self.changeNotifier = changeNotifier
         self.logger = logger
-        chores = [
-            Chore(name: "housekeeping", lock: PostgresSessionStatements.housekeeping) { session in
+        jobs = [
+            MaintenanceJob(name: "housekeeping", lock: PostgresSessionStatements.housekeeping) { session in
                 try ApplicationDeletion(session: session).resume()
                 try PlatformDeletion(session: session).resume()
                 try TopicDeletion(session: session).step()
             },
-            Chore(name: "settling", lock: PostgresSessionStatements.settling) { try DeviceHorizon(session: $0).step() },
-            Chore(name: "merging", lock: PostgresSessionStatements.merging) {
+            MaintenanceJob(name: "settling", lock: PostgresSessionStatements.settling) {
+                try DeviceHorizon(session: $0).step()
+            },
+            MaintenanceJob(name: "merging", lock: PostgresSessionStatements.merging) {
                 try PostgresSubscriptionMerge(session: $0).step()
             },
-            Chore(name: "indexing", lock: PostgresSessionStatements.indexing) {
+            MaintenanceJob(name: "indexing", lock: PostgresSessionStatements.indexing) {
                 try DeviceSearchIndex(session: $0).step()
             },
         ]
@@ -45,8 +47,8 @@ final class PostgresWatch: Sendable {
             guard let self, let store else { return }
             changeNotifier.speak()
             let round = rounds.add(1, ordering: .relaxed).newValue
-            guard round.isMultiple(of: Self.choresEvery) else { return }
-            for chore in chores { chore.begin(in: store, logger) }
+            guard round.isMultiple(of: Self.jobsEvery) else { return }
+            for job in jobs { job.begin(in: store, logger) }
             store.sharedUse.compare(in: store, logger)
         }
         timer.resume()
@@ -56,7 +58,7 @@ final class PostgresWatch: Sendable {
 }
 
 /// A job that one node does at a time, while the others skip it.
-private final class Chore: Sendable {
+private final class MaintenanceJob: Sendable {
     private let name: String
     /// The lock that decides whether it is this node's turn.
     private let lock: String
@@ -83,7 +85,7 @@ private final class Chore: Sendable {
         } then: { [self] result in
             isUnderWay.store(false, ordering: .releasing)
             guard case .failure(let error) = result else { return }
-            logger.debug("put off", metadata: ["chore": "\(name)", "error": "\(error)"])
+            logger.debug("put off", metadata: ["job": "\(name)", "error": "\(error)"])
         }
     }
 }

@@ -4,7 +4,7 @@ import Metrics
 import ServiceLifecycle
 
 /// Checks once a day when the credentials of platforms expire, and warns from 30 days before.
-package struct CredentialsWatch: Service {
+package struct CredentialsExpiryMonitor: Service {
     private let store: any ApplicationStore
     private let credentials: any ProviderCredentials
     private let clock: any WallClock

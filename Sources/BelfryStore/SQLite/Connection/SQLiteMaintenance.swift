@@ -4,7 +4,7 @@ import GRDB
 import Logging
 
 /// Checks periodically whether another process has written, and runs the maintenance.
-final class SQLiteWatch: Sendable {
+final class SQLiteMaintenance: Sendable {
     // SAFETY: set once, and a dispatch source may be cancelled from anywhere.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer
 

@@ -7,7 +7,7 @@ import Tunnel
 ///
 /// Such a failure is the operator's, not a platform's: no platform is parked because of it, and work is retried with a
 /// growing wait.
-final class ProxyWatch: Sendable {
+final class ProxyFaultReporter: Sendable {
     private struct Troubles {
         var last: (error: TunnelError, at: Instant)?
         /// When each kind was last logged.

@@ -5,7 +5,7 @@ import FoundationEssentials
 import Logging
 import Testing
 
-@Suite struct CredentialsWatchTests {
+@Suite struct CredentialsExpiryMonitorTests {
     /// Credentials that all end at the same time.
     private struct ExpiringCredentials: ProviderCredentials {
         let end: Instant?
@@ -28,7 +28,7 @@ import Testing
         let platform = try await store.create(.numbered(1, of: application.key))
         let log = CapturedLog()
         let end = days.map { clock.now + .seconds($0 * 86_400) }
-        try await CredentialsWatch(
+        try await CredentialsExpiryMonitor(
             store: store, credentials: ExpiringCredentials(end: end), clock: clock, logger: log.logger
         ).round()
         let lines = log.lines(atLeast: .warning)
