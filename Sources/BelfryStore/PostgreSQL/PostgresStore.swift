@@ -135,7 +135,7 @@ package final class PostgresStore: SQLStore {
     package func close() async {
         maintenance?.stop()
         // A command ends before the next maintenance round could announce its changes.
-        changeNotifier.speak()
+        changeNotifier.flush()
         changeNotifier.close()
         signals.close()
         await searches.close()

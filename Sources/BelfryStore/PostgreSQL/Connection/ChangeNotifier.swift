@@ -10,7 +10,7 @@ import Synchronization
 /// commit one after the other in the whole database. Changes are collected until the next round of `PostgresMaintenance`, so
 /// however much changes, little is sent.
 final class ChangeNotifier: Sendable {
-    enum Word: String, Sendable, CaseIterable {
+    enum Change: String, Sendable, CaseIterable {
         /// Something may be due.
         case due
         /// Applications or platforms have changed.
@@ -23,7 +23,7 @@ final class ChangeNotifier: Sendable {
     private let listener: Listener
     /// Lets a node ignore its own announcements.
     private let name: String
-    private let unsaid = Mutex<Set<Word>>([])
+    private let pending = Mutex<Set<Change>>([])
     private let logger: Logger
 
     init(
@@ -42,7 +42,7 @@ final class ChangeNotifier: Sendable {
             case .heard(_, let payload):
                 let parts = payload.split(separator: " ")
                 guard parts.count == 2, parts[1] != name else { return }
-                switch Word(rawValue: String(parts[0])) {
+                switch Change(rawValue: String(parts[0])) {
                 case .due?: signals.fire()
                 case .registryCache?: registryCache.forget()
                 case nil: break
@@ -53,16 +53,16 @@ final class ChangeNotifier: Sendable {
         }
     }
 
-    func notify(_ word: Word) { unsaid.withLock { _ = $0.insert(word) } }
+    func notify(_ change: Change) { pending.withLock { _ = $0.insert(change) } }
 
     /// Sends the collected changes.
-    func speak() {
-        let words = unsaid.withLock { unsaid in
-            defer { unsaid = [] }
-            return unsaid
+    func flush() {
+        let changes = pending.withLock { pending in
+            defer { pending = [] }
+            return pending
         }
-        guard !words.isEmpty else { return }
-        let payloads = words.map { "\($0.rawValue) \(name)" }
+        guard !changes.isEmpty else { return }
+        let payloads = changes.map { "\($0.rawValue) \(name)" }
         pool.enqueue { connection in
             for payload in payloads {
                 try connection.prepared(PostgresSessionStatements.notify).run(Self.channel, payload)

@@ -45,7 +45,7 @@ final class PostgresMaintenance: Sendable {
     func start(_ store: PostgresStore) {
         timer.setEventHandler { [weak self, weak store] in
             guard let self, let store else { return }
-            changeNotifier.speak()
+            changeNotifier.flush()
             let round = rounds.add(1, ordering: .relaxed).newValue
             guard round.isMultiple(of: Self.jobsEvery) else { return }
             for job in jobs { job.begin(in: store, logger) }
