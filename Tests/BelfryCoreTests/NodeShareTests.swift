@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func `each that serves or finishes has the same part, and one that is gone has none`() {
-        let silent = Node.silenceMax + .milliseconds(1)
+        let silent = Node.goneAfter + .milliseconds(1)
         #expect(NodeShare(of: own, among: [node(own)]) == .whole)
         #expect(NodeShare(of: own, among: [node(own), node()]) == NodeShare(nodes: 2))
         #expect(NodeShare(of: own, among: [node(own), node(), node(isDraining: true)]) == NodeShare(nodes: 3))

@@ -21,11 +21,11 @@ package struct Node: Sendable, Hashable {
     }
 
     /// How often a node sends a heartbeat.
-    package static let beat = Duration.seconds(5)
+    package static let heartbeatInterval = Duration.seconds(5)
     /// A node silent for longer is `gone`.
-    package static let silenceMax = Duration.seconds(20)
+    package static let goneAfter = Duration.seconds(20)
     /// A node silent for longer is deleted from the list.
-    package static let forgottenAfter = Duration.seconds(86_400)
+    package static let deletedAfter = Duration.seconds(86_400)
 
     package init(_ report: NodeReport, since: Instant, lastSeenAt: Instant, now: Instant) {
         uuid = report.uuid
@@ -34,7 +34,7 @@ package struct Node: Sendable, Hashable {
         batchesInFlight = report.batchesInFlight
         self.since = since
         self.lastSeenAt = lastSeenAt
-        state = now - lastSeenAt > Self.silenceMax ? .gone : report.isDraining ? .draining : .up
+        state = now - lastSeenAt > Self.goneAfter ? .gone : report.isDraining ? .draining : .up
     }
 }
 

@@ -30,7 +30,7 @@ final class NodeHeartbeat: Service {
     }
 
     /// A check that takes longer is a fault of the database, which is all that it waits for.
-    private static let lookMax = Node.beat + .seconds(10)
+    private static let lookMax = Node.heartbeatInterval + .seconds(10)
 
     /// - Parameter onShare: called with this node's share when that changes; nil without other nodes, so that a
     ///   restarted process does not share with its predecessor.
@@ -70,9 +70,9 @@ final class NodeHeartbeat: Service {
 
     func run() async {
         await cancelWhenGracefulShutdown { [self] in
-            repeat { await look() } while (try? await clock.sleep(for: Node.beat)) != nil
+            repeat { await look() } while (try? await clock.sleep(for: Node.heartbeatInterval)) != nil
         }
-        do { try await store.leave(node) } catch {
+        do { try await store.remove(node) } catch {
             logger.debug("this node is still on the list", metadata: ["error": "\(error)"])
         }
     }
@@ -98,7 +98,7 @@ final class NodeHeartbeat: Service {
 
     private func databaseFault() async -> HealthFault? {
         do {
-            try await store.beat(
+            try await store.recordHeartbeat(
                 NodeReport(
                     uuid: node, host: ProcessInfo.processInfo.hostName, version: Release.version,
                     batchesInFlight: batchesInFlight(), isDraining: shutdown.isUnderWay))

@@ -2,16 +2,16 @@ import BelfryCore
 import FoundationEssentials
 
 extension SQLStore {
-    package func beat(_ report: NodeReport) async throws {
+    package func recordHeartbeat(_ report: NodeReport) async throws {
         try await write { session in
-            try session.prepared(NodeStatements.beat).send(
+            try session.prepared(NodeStatements.heartbeat).send(
                 report.uuid, report.host, report.version, session.now, report.batchesInFlight, report.isDraining)
-            try session.prepared(NodeStatements.forget).send(session.now + (.zero - Node.forgottenAfter))
+            try session.prepared(NodeStatements.forget).send(session.now + (.zero - Node.deletedAfter))
         }
     }
 
-    package func leave(_ node: UUID) async throws {
-        try await write { try $0.prepared(NodeStatements.leave).send(node) }
+    package func remove(_ node: UUID) async throws {
+        try await write { try $0.prepared(NodeStatements.remove).send(node) }
     }
 
     package func nodes() async throws -> [Node] {
@@ -36,8 +36,8 @@ extension Node {
 }
 
 enum NodeStatements {
-    static let beat: SQLText = """
-        INSERT INTO node /* nodes.beat */ (uuid, host, version, since_ms, last_seen_at_ms, batch_count, is_draining)
+    static let heartbeat: SQLText = """
+        INSERT INTO node /* nodes.heartbeat */ (uuid, host, version, since_ms, last_seen_at_ms, batch_count, is_draining)
         VALUES ($1, $2, $3, $4, $4, $5, $6)
             ON CONFLICT (uuid) DO UPDATE
            SET last_seen_at_ms = excluded.last_seen_at_ms, batch_count = excluded.batch_count,
@@ -50,7 +50,7 @@ enum NodeStatements {
          WHERE uuid IN (SELECT uuid FROM node WHERE last_seen_at_ms < $1 \(SQLText.forUpdateSkipLocked))
         """
 
-    static let leave: SQLText = "DELETE FROM node /* nodes.leave */ WHERE uuid = $1"
+    static let remove: SQLText = "DELETE FROM node /* nodes.remove */ WHERE uuid = $1"
 
     static let all: SQLText = """
         SELECT uuid, host, version, since_ms, last_seen_at_ms, batch_count, is_draining /* nodes.all */

@@ -114,8 +114,8 @@ extension WrappedStore {
     package func quotas(of application: Key<Application>) async throws -> [QuotaUse] {
         try await base.quotas(of: application)
     }
-    package func beat(_ report: NodeReport) async throws { try await base.beat(report) }
-    package func leave(_ node: UUID) async throws { try await base.leave(node) }
+    package func recordHeartbeat(_ report: NodeReport) async throws { try await base.recordHeartbeat(report) }
+    package func remove(_ node: UUID) async throws { try await base.remove(node) }
     package func nodes() async throws -> [Node] { try await base.nodes() }
 
     package func note(_ fault: ConnectionFault, on platform: Key<Platform>) async throws {

@@ -2,16 +2,16 @@ package import BelfryCore
 package import FoundationEssentials
 
 extension MemoryStore {
-    package func beat(_ report: NodeReport) async throws {
+    package func recordHeartbeat(_ report: NodeReport) async throws {
         let now = clock.now
         transaction { contents in
             let since = contents.nodes[report.uuid]?.since ?? now
             contents.nodes[report.uuid] = Contents.NodeRow(report: report, since: since, lastSeenAt: now)
-            contents.nodes = contents.nodes.filter { now - $0.value.lastSeenAt <= Node.forgottenAfter }
+            contents.nodes = contents.nodes.filter { now - $0.value.lastSeenAt <= Node.deletedAfter }
         }
     }
 
-    package func leave(_ node: UUID) async throws { transaction { $0.nodes[node] = nil } }
+    package func remove(_ node: UUID) async throws { transaction { $0.nodes[node] = nil } }
 
     package func nodes() async throws -> [Node] {
         let now = clock.now

@@ -214,7 +214,9 @@ import Testing
                 try await store.create(NewTenant(uuid: UUID(), name: try Name("a"))),
                 try await store.create(NewTenant(uuid: UUID(), name: try Name("b"))),
             ]
-            for host in ["one", "two"] { try await store.beat(NodeReport(uuid: UUID(), host: host, version: "1")) }
+            for host in ["one", "two"] {
+                try await store.recordHeartbeat(NodeReport(uuid: UUID(), host: host, version: "1"))
+            }
             try await damageable.run(
                 """
                 PRAGMA ignore_check_constraints = ON;

@@ -13,12 +13,12 @@ import Testing
         try await engine.withStore(clock: clock) { store in
             let start = clock.now
             #expect(try await store.nodes().isEmpty)
-            try await store.beat(first)
+            try await store.recordHeartbeat(first)
             clock.advance(by: .seconds(5))
             var busy = first
             (busy.batchesInFlight, busy.isDraining) = (7, true)
-            try await store.beat(busy)
-            try await store.beat(second)
+            try await store.recordHeartbeat(busy)
+            try await store.recordHeartbeat(second)
             let nodes = try await store.nodes()
             #expect(
                 nodes == [
@@ -26,7 +26,7 @@ import Testing
                     Node(second, since: clock.now, lastSeenAt: clock.now, now: clock.now),
                 ])
             #expect(nodes.map(\.state) == [.draining, .up])
-            try await store.leave(first.uuid)
+            try await store.remove(first.uuid)
             #expect(try await store.nodes().map(\.uuid) == [second.uuid])
         }
     }
@@ -35,13 +35,13 @@ import Testing
     func `a node that falls silent is gone, and after a day forgotten`(engine: Engine) async throws {
         let clock = ManualClock()
         try await engine.withStore(clock: clock) { store in
-            try await store.beat(first)
-            clock.advance(by: Node.silenceMax)
+            try await store.recordHeartbeat(first)
+            clock.advance(by: Node.goneAfter)
             #expect(try await store.nodes().map(\.state) == [.up])
             clock.advance(by: .milliseconds(1))
             #expect(try await store.nodes().map(\.state) == [.gone])
-            clock.advance(by: Node.forgottenAfter)
-            try await store.beat(second)
+            clock.advance(by: Node.deletedAfter)
+            try await store.recordHeartbeat(second)
             #expect(try await store.nodes().map(\.uuid) == [second.uuid])
         }
     }
