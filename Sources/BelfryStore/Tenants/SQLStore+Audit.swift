@@ -4,8 +4,8 @@ extension SQLStore {
     package func audited<Value: Sendable>(
         _ change: AuditedChange, _ work: () async throws -> Value
     ) async throws -> Value {
-        let signature = AuditSignature(change)
-        let value = try await AuditSignature.$pending.withValue(signature) { try await work() }
+        let signature = PendingAuditEntry(change)
+        let value = try await PendingAuditEntry.$pending.withValue(signature) { try await work() }
         if !signature.isKept { try await write { try signature.write(in: $0) } }
         return value
     }

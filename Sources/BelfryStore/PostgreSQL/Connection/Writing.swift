@@ -35,7 +35,7 @@ extension PostgresStore {
     private func commit<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresWriteSession) throws -> Value
     ) async throws -> Value {
-        let signature = AuditSignature.pending.flatMap { $0.isKept ? nil : $0 }
+        let signature = PendingAuditEntry.pending.flatMap { $0.isKept ? nil : $0 }
         let (value, effects) = try await run(Transaction(store: self, body: body, signature: signature))
         publish(effects)
         return value
@@ -105,7 +105,7 @@ extension PostgresStore {
 private final class Transaction<Value: Sendable>: Sendable {
     private let store: PostgresStore
     private let body: @Sendable (PostgresWriteSession) throws -> Value
-    private let signature: AuditSignature?
+    private let signature: PendingAuditEntry?
     private let hasSentCommit = Atomic(false)
 
     /// How often a transaction that conflicts with another is tried.
@@ -113,7 +113,7 @@ private final class Transaction<Value: Sendable>: Sendable {
 
     init(
         store: PostgresStore, body: @escaping @Sendable (PostgresWriteSession) throws -> Value,
-        signature: AuditSignature?
+        signature: PendingAuditEntry?
     ) {
         self.store = store
         self.body = body

@@ -48,7 +48,7 @@ final class Writer: Sendable {
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Value
     ) async throws -> Value {
-        let signature = AuditSignature.pending.flatMap { $0.isKept ? nil : $0 }
+        let signature = PendingAuditEntry.pending.flatMap { $0.isKept ? nil : $0 }
         return try await withCheckedThrowingContinuation { continuation in
             let job = Job(
                 run: { session in

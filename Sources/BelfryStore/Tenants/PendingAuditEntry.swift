@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// It is a task-local value of the task that makes the change. The store writes it in the transaction of the first
 /// write the task makes, so every port is audited alike and none has to know.
-final class AuditSignature: Sendable {
-    @TaskLocal static var pending: AuditSignature?
+final class PendingAuditEntry: Sendable {
+    @TaskLocal static var pending: PendingAuditEntry?
 
     private let change: AuditedChange
     private let kept = Atomic(false)
