@@ -13,7 +13,7 @@ import Testing
             (1_000_000, 30_000),
         ] as [(Int, Int64)])
     func `the wait doubles with each failure and ends at half a minute`(failures: Int, milliseconds: Int64) {
-        #expect(LoginThrottle.Policy(free: 5).wait(after: failures) == .milliseconds(milliseconds))
+        #expect(LoginThrottle.Policy(failuresAllowed: 5).wait(after: failures) == .milliseconds(milliseconds))
     }
 
     @Test func `a name that fails waits where it failed, and nowhere else`() {
@@ -29,7 +29,7 @@ import Testing
     @Test func `the right secret ends the wait, and so does a quarter of an hour`() {
         var list = LoginThrottle()
         for _ in 0..<20 { list.failed(1, at: Self.home, now: Self.noon) }
-        list.letIn(1, at: Self.home, now: Self.noon)
+        list.succeeded(1, at: Self.home, now: Self.noon)
         #expect(list.wait(for: 1, at: Self.home, now: Self.noon) == nil)
         for _ in 0..<20 { list.failed(2, at: Self.home, now: Self.noon) }
         let later = Self.noon + LoginThrottle.memory + .milliseconds(1)
@@ -40,7 +40,7 @@ import Testing
     @Test func `an address at which many names fail waits as a whole, but for names that were let in before`() {
         var list = LoginThrottle()
         list.failed(0, at: Self.home, now: Self.noon)
-        list.letIn(7, at: Self.home, now: Self.noon)
+        list.succeeded(7, at: Self.home, now: Self.noon)
         for name in 1_000..<1_150 { list.failed(name, at: Self.home, now: Self.noon) }
         #expect(list.wait(for: 1, at: Self.home, now: Self.noon) == .seconds(30))
         #expect(list.wait(for: nil, at: Self.home, now: Self.noon) == .seconds(30))

@@ -17,7 +17,7 @@ extension ServerTests {
 extension ServerTests.GuardTests {
     /// One wrong secret has consequences at once, for a time that no test outlives.
     private static func strict(_ configuration: inout ServerConfiguration) {
-        let policy = LoginThrottle.Policy(free: 0, firstWait: .seconds(3_600), longestWait: .seconds(3_600))
+        let policy = LoginThrottle.Policy(failuresAllowed: 0, firstWait: .seconds(3_600), longestWait: .seconds(3_600))
         configuration.requestLimiter.guesses = LoginThrottle(name: policy)
     }
 

@@ -58,7 +58,7 @@ package final class RequestLimiter: Sendable {
             note(name, failedAt: address(of: request, context))
             return nil
         }
-        if isWatching.load(ordering: .relaxed) { note(name, letInAt: address(of: request, context)) }
+        if isWatching.load(ordering: .relaxed) { note(name, succeededAt: address(of: request, context)) }
         return known
     }
 
@@ -114,10 +114,10 @@ package final class RequestLimiter: Sendable {
         isWatching.store(true, ordering: .relaxed)
     }
 
-    private func note(_ name: (some Hashable)?, letInAt address: NetworkAddress?) {
+    private func note(_ name: (some Hashable)?, succeededAt address: NetworkAddress?) {
         guard let address, let name else { return }
         let now = clock.now
-        loginThrottle.withLock { $0.letIn(name.hashValue, at: address.site, now: now) }
+        loginThrottle.withLock { $0.succeeded(name.hashValue, at: address.site, now: now) }
     }
 
     /// A proxy that is not trusted makes all its callers look like one, which the operator should be told once.

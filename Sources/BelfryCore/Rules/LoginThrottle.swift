@@ -8,47 +8,52 @@
 package struct LoginThrottle: Sendable {
     package struct Policy: Sendable, Hashable {
         /// The number of failures without a delay; then `firstWait`, doubling.
-        package var free: Int
+        package var failuresAllowed: Int
         package var firstWait: Duration
         package var longestWait: Duration
 
-        package init(free: Int, firstWait: Duration = .milliseconds(100), longestWait: Duration = .seconds(30)) {
-            self.free = free
+        package init(
+            failuresAllowed: Int, firstWait: Duration = .milliseconds(100), longestWait: Duration = .seconds(30)
+        ) {
+            self.failuresAllowed = failuresAllowed
             self.firstWait = firstWait
             self.longestWait = longestWait
         }
 
         /// The wait after a number of failures in a row.
         package func wait(after failures: Int) -> Duration {
-            guard failures > free else { return .zero }
-            let doublings = min(failures - free - 1, 30)
+            guard failures > failuresAllowed else { return .zero }
+            let doublings = min(failures - failuresAllowed - 1, 30)
             return min(longestWait, firstWait * (1 << doublings))
         }
 
         /// The policy of one node: a caller that tries all nodes gets no more free attempts, and in the long run no
         /// more attempts at all.
         package func part(_ share: NodeShare) -> Policy {
-            Policy(free: free / share.nodes, firstWait: firstWait * share.nodes, longestWait: longestWait * share.nodes)
+            Policy(
+                failuresAllowed: failuresAllowed / share.nodes, firstWait: firstWait * share.nodes,
+                longestWait: longestWait * share.nodes)
         }
     }
 
     private let ofName: Policy
     private let ofAddress: Policy
-    private var entries: Generations<Suspect, Entry>
+    private var entries: Generations<Source, Entry>
     private var share = NodeShare.whole
 
     /// Failures are forgotten after this long without another, and so are successes.
     package static let memory = Duration.seconds(900)
 
     package init(
-        name: Policy = Policy(free: 5), address: Policy = Policy(free: 100), countMax: Int = 65_536
+        name: Policy = Policy(failuresAllowed: 5), address: Policy = Policy(failuresAllowed: 100),
+        countMax: Int = 65_536
     ) {
         ofName = name
         ofAddress = address
         entries = Generations(countMax: countMax)
     }
 
-    private struct Suspect: Hashable {
+    private struct Source: Hashable {
         let address: NetworkAddress
         /// nil for the address as a whole.
         let name: Int?
@@ -57,7 +62,7 @@ package struct LoginThrottle: Sendable {
     private struct Entry {
         var failures = 0
         var failedAt = Instant.distantPast
-        var letInAt = Instant.distantPast
+        var succeededAt = Instant.distantPast
 
         func wait(_ policy: Policy, at now: Instant) -> Duration? {
             let left = failedAt + policy.wait(after: failures) - now
@@ -75,28 +80,28 @@ package struct LoginThrottle: Sendable {
     ///
     /// - Parameter name: a hash of the user name, which may be of any length; nil when it cannot be read.
     package func wait(for name: Int?, at address: NetworkAddress, now: Instant) -> Duration? {
-        let named = name.flatMap { entries.value(for: Suspect(address: address, name: $0)) }
+        let named = name.flatMap { entries.value(for: Source(address: address, name: $0)) }
         if let wait = named?.wait(ofName.part(share), at: now) { return wait }
-        if let named, now < named.letInAt + Self.memory { return nil }
-        return entries.value(for: Suspect(address: address, name: nil))?.wait(ofAddress.part(share), at: now)
+        if let named, now < named.succeededAt + Self.memory { return nil }
+        return entries.value(for: Source(address: address, name: nil))?.wait(ofAddress.part(share), at: now)
     }
 
     package mutating func failed(_ name: Int?, at address: NetworkAddress, now: Instant) {
-        note(Suspect(address: address, name: nil), now)
-        if let name { note(Suspect(address: address, name: name), now) }
+        note(Source(address: address, name: nil), now)
+        if let name { note(Source(address: address, name: name), now) }
     }
 
     /// Records a success, if the address has failures, so that its neighbours cannot block it.
-    package mutating func letIn(_ name: Int, at address: NetworkAddress, now: Instant) {
-        guard entries.value(for: Suspect(address: address, name: nil)) != nil else { return }
-        entries.set(Entry(letInAt: now), for: Suspect(address: address, name: name))
+    package mutating func succeeded(_ name: Int, at address: NetworkAddress, now: Instant) {
+        guard entries.value(for: Source(address: address, name: nil)) != nil else { return }
+        entries.set(Entry(succeededAt: now), for: Source(address: address, name: name))
     }
 
-    private mutating func note(_ suspect: Suspect, _ now: Instant) {
-        var entry = entries.value(for: suspect) ?? Entry()
+    private mutating func note(_ source: Source, _ now: Instant) {
+        var entry = entries.value(for: source) ?? Entry()
         if entry.failedAt + Self.memory < now { entry.failures = 0 }
         entry.failures += 1
         entry.failedAt = now
-        entries.set(entry, for: suspect)
+        entries.set(entry, for: source)
     }
 }
