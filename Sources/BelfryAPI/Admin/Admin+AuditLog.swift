@@ -10,7 +10,7 @@ extension Admin {
         var routes: [Route] { [factory.open(.get, "audit", list)] }
 
         private func list(_ call: Call) async throws -> Response {
-            try call.require(.govern, on: Permission.Subject(call.key.bounds), called: "audit log")
+            try call.require(.administer, on: Permission.Subject(call.key.bounds), called: "audit log")
             let asked = try await query(call)
             let entries = try await factory.store.auditLog(asked)
             return try Response(
@@ -34,7 +34,7 @@ extension Admin {
             guard let uuid = UUID(uuidString: uuid), let application = try await factory.store.application(uuid) else {
                 throw APIError.missing("app")
             }
-            try call.require(.govern, on: Permission.Subject(application), called: "app")
+            try call.require(.administer, on: Permission.Subject(application), called: "app")
             return .application(application.key, of: application.tenantKey)
         }
     }

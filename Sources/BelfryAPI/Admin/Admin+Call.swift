@@ -28,7 +28,7 @@ extension Admin {
         func require(_ action: Permission.Action, on subject: Permission.Subject, called thing: String) throws {
             switch Permission.verdict(scope: key.scope, bounds: key.bounds, for: action, on: subject) {
             case .allowed: return
-            case .hidden: throw APIError.missing(thing)
+            case .notFound: throw APIError.missing(thing)
             case .forbidden:
                 throw APIError(
                     .forbidden, "This key may not do that: its scope is \(key.scope.rawValue)\(key.bounds.inWords)")

@@ -19,7 +19,7 @@ extension Admin {
 
         /// The keys within the bounds of the caller's key.
         private func list(_ call: Call) async throws -> Response {
-            try call.require(.govern, on: Permission.Subject(call.key.bounds), called: "key")
+            try call.require(.administer, on: Permission.Subject(call.key.bounds), called: "key")
             let query = try Query(call, Query.paging)
             let limit = try query.limit()
             let keys = try await factory.store.adminKeys(
@@ -35,7 +35,7 @@ extension Admin {
             let body = try await call.body(as: NewKey.self)
             let (name, scope) = try body.required()
             let bounds = try await bounds(body, call)
-            try call.require(.govern, on: Permission.Subject(bounds), called: "tenant or app")
+            try call.require(.administer, on: Permission.Subject(bounds), called: "tenant or app")
             let created = try await factory.admin.createKey(name: name, scope: scope, bounds: bounds, by: call.author)
             return try .created(try await reply(created.key, text: created.text))
         }

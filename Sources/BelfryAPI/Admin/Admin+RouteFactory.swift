@@ -144,7 +144,7 @@ extension Admin {
         ) -> Route {
             Route(method: method, path: path) { call in
                 let key = try await found("key", call.parameters.get("key_id")) { try await store.adminKey($0) }
-                try call.require(.govern, on: Permission.Subject(key.bounds), called: "key")
+                try call.require(.administer, on: Permission.Subject(key.bounds), called: "key")
                 return try await handler(call, key)
             }
         }

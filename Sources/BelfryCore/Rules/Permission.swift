@@ -9,7 +9,7 @@ package enum Permission {
         /// Create, change or delete it, or something in it.
         case change
         /// Manage its keys, and read its audit log.
-        case govern
+        case administer
     }
 
     /// The object of a request.
@@ -25,23 +25,23 @@ package enum Permission {
         /// Denied, but the object's existence may be revealed.
         case forbidden
         /// Denied as if it did not exist, because it belongs to another tenant or application.
-        case hidden
+        case notFound
     }
 
     package static func verdict(
         scope: AdminKey.Scope, bounds: AdminKey.Bounds, for action: Action, on subject: Subject
     ) -> Verdict {
         switch place(of: subject, seenFrom: bounds) {
-        case .elsewhere: .hidden
+        case .elsewhere: .notFound
         case .above: .forbidden
         case .within: scope.actions.contains(action) ? .allowed : .forbidden
         }
     }
 
     /// How an object relates to a key's bounds.
-    private enum Place { case within, above, elsewhere }
+    private enum Relation { case within, above, elsewhere }
 
-    private static func place(of subject: Subject, seenFrom bounds: AdminKey.Bounds) -> Place {
+    private static func place(of subject: Subject, seenFrom bounds: AdminKey.Bounds) -> Relation {
         switch (bounds, subject) {
         case (.everything, _): .within
         case (_, .everything): .above
@@ -56,7 +56,7 @@ package enum Permission {
 extension AdminKey.Scope {
     fileprivate var actions: Set<Permission.Action> {
         switch self {
-        case .operator, .tenantAdmin, .appAdmin: [.read, .send, .change, .govern]
+        case .operator, .tenantAdmin, .appAdmin: [.read, .send, .change, .administer]
         case .sender: [.read, .send]
         case .readOnly: [.read]
         }
