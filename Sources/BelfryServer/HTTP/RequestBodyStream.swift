@@ -33,9 +33,9 @@ struct RequestBodyStream {
     }
 
     /// Whether the body accepts more.
-    enum Appetite { case produceMore, stopProducing }
+    enum BackPressure { case produceMore, stopProducing }
 
-    func yield(_ bytes: ByteBuffer) -> Appetite {
+    func yield(_ bytes: ByteBuffer) -> BackPressure {
         source.yield(bytes) == .stopProducing ? .stopProducing : .produceMore
     }
 
