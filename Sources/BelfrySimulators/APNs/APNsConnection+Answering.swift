@@ -29,7 +29,7 @@ extension APNsConnection {
             now: .milliseconds(now), compiled: compiled,
             occasion: .init(connection: ordinal, request: requestsSeen, path: path, topic: request.pointee.topic),
             insteadOfScript: lastingEffects)
-        let answer = context.struck(request.pointee.token)
+        let answer = context.matchedAnswer(request.pointee.token)
         guard act(on: context.effects, for: stream) else { return false }
         delay += context.effects.delay
         let scripted = answer.map { APNsVerdict($0) }

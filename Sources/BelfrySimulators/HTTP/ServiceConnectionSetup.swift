@@ -93,7 +93,7 @@ struct ServiceConnectionSetup: Sendable {
     private func refusal(ofConnection ordinal: Int) -> UInt8? {
         for armed in handler.currentScript.faults {
             guard case .refuseHandshake(let alert) = armed.fault.then else { continue }
-            if armed.strikes(.init(connection: ordinal)) { return alert ?? HandshakeRefusal.handshakeFailure }
+            if armed.matches(.init(connection: ordinal)) { return alert ?? HandshakeRefusal.handshakeFailure }
         }
         return nil
     }

@@ -41,7 +41,7 @@ package struct ServiceContext {
             isDecided = true
             return
         }
-        for armed in compiled.requestFaults where armed.strikes(occasion) {
+        for armed in compiled.requestFaults where armed.matches(occasion) {
             isDecided = take(armed.fault.then)
             if isDecided { break }
         }
@@ -55,14 +55,14 @@ package struct ServiceContext {
         var token = token
         return token.withUTF8 { bytes in
             let bytes = UnsafeRawBufferPointer(bytes)
-            return struck(bytes) ?? compiled.verdict(for: bytes)
+            return matchedAnswer(bytes) ?? compiled.verdict(for: bytes)
         }
     }
 
     /// The answer of the faults that name this device. Called once for each device of a request.
-    mutating func struck(_ token: UnsafeRawBufferPointer) -> ScriptedAnswer? {
+    mutating func matchedAnswer(_ token: UnsafeRawBufferPointer) -> ScriptedAnswer? {
         guard !isDecided else { return effects.answer }
-        for armed in compiled.tokenFaults where armed.strikes(occasion, token: token) {
+        for armed in compiled.tokenFaults where armed.matches(occasion, token: token) {
             if case .answer(let answer) = armed.fault.then {
                 if answer.sticky == true { effects.sticky = answer }
                 return answer

@@ -113,7 +113,7 @@ final class ArmedServiceFault: Sendable {
     private let share: TokenShare?
     /// How many connections had been opened when the rule was set.
     private let connectionsBefore: Int
-    private let counter: StrikeCounter
+    private let counter: MatchCounter
 
     init(_ fault: ServiceFault, _ tokenText: Ledger.TokenText, connectionsBefore: Int) {
         self.fault = fault
@@ -121,7 +121,7 @@ final class ArmedServiceFault: Sendable {
         self.tokenPrefix = fault.when.tokenPrefix.flatMap(tokenText.bytes)
         self.share = fault.when.share.map { TokenShare($0, salt: fault.when.salt) }
         self.connectionsBefore = connectionsBefore
-        self.counter = StrikeCounter(after: fault.when.after, every: fault.when.every, times: fault.times)
+        self.counter = MatchCounter(after: fault.when.after, every: fault.when.every, times: fault.times)
     }
 
     /// The facts that a rule may depend on.
@@ -137,8 +137,8 @@ final class ArmedServiceFault: Sendable {
     var timesHappened: Int { counter.timesHappened }
 
     /// Whether the rule applies now. Counts the occasion.
-    func strikes(_ occasion: Occasion, token: UnsafeRawBufferPointer? = nil) -> Bool {
-        fits(occasion) && token.map(fitsToken) ?? true && counter.strikes()
+    func matches(_ occasion: Occasion, token: UnsafeRawBufferPointer? = nil) -> Bool {
+        fits(occasion) && token.map(fitsToken) ?? true && counter.matches()
     }
 
     private func fits(_ occasion: Occasion) -> Bool {

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Counts the occasions that match a rule and decides at which of them it applies. Shared by all connections.
-final class StrikeCounter: Sendable {
+final class MatchCounter: Sendable {
     private let after: Int
     private let every: Int
     private let times: Int?
@@ -21,7 +21,7 @@ final class StrikeCounter: Sendable {
     var timesHappened: Int { happened.load(ordering: .relaxed) }
 
     /// Whether the rule applies at a matching occasion. Counts the occasion.
-    func strikes() -> Bool {
+    func matches() -> Bool {
         let number = fitting.add(1, ordering: .relaxed).newValue - after
         guard number > 0, number.isMultiple(of: every) else { return false }
         guard let times else {
