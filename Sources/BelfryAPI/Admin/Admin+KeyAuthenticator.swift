@@ -27,7 +27,7 @@ extension Admin {
         func key(of request: Request, _ context: APIContext) async throws -> AdminKey {
             guard let header = request.headers[.authorization] else { throw refusal() }
             let given = Self.bearer(header).flatMap(AdminKey.Text.init)
-            let found = try await requestLimiter.judge(given?.id, of: request, context) {
+            let found = try await requestLimiter.checkCredentials(given?.id, of: request, context) {
                 if let given { try await check(given) } else { nil }
             }
             guard let key = found else { throw refusal() }
@@ -40,7 +40,7 @@ extension Admin {
             let key = try await store.adminKey(given.id)
             let hash = SHA256.hash(data: Array(given.secret.utf8))
             let taken = key?.secretHashes(at: clock.now) ?? []
-            let matches = (taken + [SecretHash.nobodys]).map(hash.isEqual(inConstantTime:))
+            let matches = (taken + [SecretHash.unmatchable]).map(hash.isEqual(inConstantTime:))
             return matches.contains(true) ? key : nil
         }
 

@@ -60,14 +60,14 @@ struct Authenticator: Sendable {
     }
 
     private func matches(_ credentials: BasicCredentials, _ hash: [UInt8]?) -> Bool {
-        SHA256.hash(data: credentials.secret).isEqual(inConstantTime: hash ?? SecretHash.nobodys)
+        SHA256.hash(data: credentials.secret).isEqual(inConstantTime: hash ?? SecretHash.unmatchable)
     }
 
     private func refusal(_ expected: String, _ request: Request) -> APIError {
         failures.increment()
-        let neighbour = WrongPath.neighbour(of: request.uri.path).map { ". \($0)" } ?? ""
+        let hint = WrongPath.hintForOtherCredentials(at: request.uri.path).map { ". \($0)" } ?? ""
         return APIError(
-            .unauthorized, "Authentication failed: this path takes HTTP Basic with \(expected)\(neighbour)",
+            .unauthorized, "Authentication failed: this path takes HTTP Basic with \(expected)\(hint)",
             headers: [.wwwAuthenticate: challenge])
     }
 }

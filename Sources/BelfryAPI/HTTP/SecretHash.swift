@@ -5,5 +5,5 @@ package enum SecretHash {
     package static func of(_ secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 
     /// Compared with when there is no hash, so that the time taken reveals nothing. No secret hashes to it.
-    static let nobodys = [UInt8](repeating: 0, count: SHA256.byteCount)
+    static let unmatchable = [UInt8](repeating: 0, count: SHA256.byteCount)
 }

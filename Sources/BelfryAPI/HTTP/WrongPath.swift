@@ -12,14 +12,14 @@ enum WrongPath {
         + "path. '/openapi.yaml' lists every path"
 
     /// The versions of each resource. Source: docs/compatibility/pcf.md, "What is served".
-    private static let homes = [
+    private static let versions = [
         "push": "v1", "registration": "v1", "registrations": "v2", "schedules": "v1", "schedule": "v1", "topics": "v2",
         "custom_user_ids": "v2", "geofence": "v1", "geofences": "v1", "locations": "v1", "location_groups": "v1",
         "analytics": "v1", "version": "v1", "tags": "v1",
     ]
 
     /// Common mistakes; `geofence` and `geofences` are both right.
-    private static let slips = [
+    private static let commonMistakes = [
         "pushes": "push", "device": "registration", "devices": "registrations", "topic": "topics",
         "custom_user_id": "custom_user_ids", "location": "locations", "location_group": "location_groups",
         "tag": "tags", "analytic": "analytics", "health": "healthcheck",
@@ -59,15 +59,15 @@ enum WrongPath {
     private static func misspelled(_ parts: [String]) -> String? {
         let rest = Array(parts.drop(while: isVersion))
         guard let word = rest.first?.lowercased() else { return nil }
-        let name = slips[word] ?? word
+        let name = commonMistakes[word] ?? word
         guard name != "healthcheck" else { return "Did you mean '/healthcheck'?" }
-        guard let version = homes[name] else { return nil }
+        guard let version = versions[name] else { return nil }
         let meant = [version, name] + rest.dropFirst()
         return meant == parts ? nil : "Did you mean '/\(joined(meant[...]))'?"
     }
 
     /// The path that fits credentials of the other kind.
-    static func neighbour(of path: String) -> String? {
+    static func hintForOtherCredentials(at path: String) -> String? {
         switch path.split(separator: "/").dropFirst().first {
         case "geofence": "Devices fetch their geofences at '/v1/geofences', with platform_uuid:platform_secret"
         case "geofences": "Back ends arrange geofences at '/v1/geofence', with application_uuid:api_key"

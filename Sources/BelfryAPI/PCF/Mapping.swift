@@ -115,13 +115,13 @@ extension JSONWriter {
         strings("devices", (target.devices ?? []).map(\.lowercased))
         if !target.customUserIDs.isEmpty { strings("custom_user_ids", target.customUserIDs) }
         bool("interactive-only", target.isInteractiveOnly)
-        string("platform", target.namesNobody ? "all" : "")
+        string("platform", target.isEveryone ? "all" : "")
     }
 }
 
 extension Target {
     /// Whether it selects every device, so that only `all` does.
-    fileprivate var namesNobody: Bool {
+    fileprivate var isEveryone: Bool {
         devices == nil && topics.isEmpty && customUserIDs.isEmpty && platforms == nil
     }
 }

@@ -14,11 +14,11 @@ extension Target {
     ///
     /// - Parameter named: the devices of the target's UUIDs, as far as the platforms have them.
     package func audience(named: [Key<Device>]) -> Audience {
-        let audience = everybody(named: named)
+        let audience = baseAudience(named: named)
         return isInteractiveOnly ? .all([audience, .list(.interactive)]) : audience
     }
 
-    private func everybody(named: [Key<Device>]) -> Audience {
+    private func baseAudience(named: [Key<Device>]) -> Audience {
         // The intersection restricts each platform to its own devices.
         if devices != nil { return .all([.list(.devices(Set(named).sorted())), .list(.registered)]) }
         if topics.isEmpty && customUserIDs.isEmpty { return .list(.active) }

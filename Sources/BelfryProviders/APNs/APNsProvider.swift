@@ -72,8 +72,9 @@ struct APNsProvider: DrainableProvider {
         do {
             let message = try APNsMessage(
                 topic: topic, pushType: use.emptyPush.type, expiration: 0, payload: Array(use.emptyPush.payload.utf8))
-            let nobody = try APNsDevice(token: [UInt8](repeating: 0, count: 32))
-            let answers = await client.send(APNsBatch(message: message, devices: [nobody]), deadline: options.deadline)
+            let unknownDevice = try APNsDevice(token: [UInt8](repeating: 0, count: 32))
+            let answers = await client.send(
+                APNsBatch(message: message, devices: [unknownDevice]), deadline: options.deadline)
             return CredentialsTest(outcomes(answers, sentAt: clock.now).first)
         } catch {
             return .refused("\(error)")
