@@ -107,13 +107,13 @@ package struct Schedule: Sendable, Hashable {
 /// The public id of a schedule: 16 hex digits, a bijective scrambling of its key. It hides the order, and is not a
 /// secret.
 extension Key where Noun == Schedule {
-    private static var stir: UInt64 { 0xD6E8_FEB8_6659_FD93 }
-    /// `stir` times this is 1, modulo 2⁶⁴.
-    private static var unstir: UInt64 { 0xCFEE_444D_8B59_A89B }
+    private static var multiplier: UInt64 { 0xD6E8_FEB8_6659_FD93 }
+    /// `multiplier` times this is 1, modulo 2⁶⁴.
+    private static var inverseMultiplier: UInt64 { 0xCFEE_444D_8B59_A89B }
 
     package var id: String {
-        var word = UInt64(bitPattern: rawValue) &* Self.stir
-        word = (word ^ word >> 32) &* Self.stir
+        var word = UInt64(bitPattern: rawValue) &* Self.multiplier
+        word = (word ^ word >> 32) &* Self.multiplier
         let digits = String(word ^ word >> 32, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
@@ -122,8 +122,8 @@ extension Key where Noun == Schedule {
     package init?(id: String) {
         guard id.utf8.count == 16, let bytes = [UInt8](hex: id.utf8) else { return nil }
         var word = bytes.reduce(0) { $0 << 8 | UInt64($1) }
-        word = (word ^ word >> 32) &* Self.unstir
-        word = (word ^ word >> 32) &* Self.unstir
+        word = (word ^ word >> 32) &* Self.inverseMultiplier
+        word = (word ^ word >> 32) &* Self.inverseMultiplier
         self.init(Int64(bitPattern: word))
     }
 }
