@@ -34,7 +34,7 @@ package struct Server: Sendable {
     }
 
     /// The time for closing connections to providers, when nothing is in flight any more.
-    private static let hangUpMax = Duration.seconds(5)
+    private static let providerShutdownTimeout = Duration.seconds(5)
 
     /// Serves until told to stop, then finishes work that was begun, within the shutdown time-out.
     ///
@@ -53,7 +53,7 @@ package struct Server: Sendable {
         let resources = try await ServerResources(configuration, logger: logger)
         let providers = Providers(dependencies: resources.dependencies)
         let served = await Result { try await serve(resources, providers, until: stop, onReady) }
-        await providers.shutdown(within: min(configuration.shutdownTimeout, Self.hangUpMax))
+        await providers.shutdown(within: min(configuration.shutdownTimeout, Self.providerShutdownTimeout))
         try await resources.close()
         try served.get()
         logger.info("stopped")
@@ -81,7 +81,7 @@ package struct Server: Sendable {
         // Event streams do not end by themselves, so they are ended before the listeners close.
         services += [EventStreams(hub: parts.events), parts.shutdown]
         if let stop { services.append(StopSignal(stop: stop)) }
-        try await run(services, opening: listeners, leavingBy: parts.shutdown)
+        try await run(services, listeners: listeners, shutdown: parts.shutdown)
     }
 
     /// The listener for all APIs.
@@ -97,7 +97,7 @@ package struct Server: Sendable {
     }
 
     /// Runs the services until they are told to stop, and then up to the time limit.
-    private func run(_ services: [any Service], opening listeners: ListenerGroup, leavingBy shutdown: GracefulShutdown)
+    private func run(_ services: [any Service], listeners: ListenerGroup, shutdown: GracefulShutdown)
         async throws
     {
         var group = ServiceGroupConfiguration(
@@ -119,7 +119,7 @@ package struct Server: Sendable {
 
     private func makeFirstKey(_ resources: ServerResources) async throws {
         let directory = configuration.storage.directory
-        guard let file = try await FirstKey.make(with: resources.operatorService, in: directory) else { return }
+        guard let file = try await InitialAdminKey.make(with: resources.operatorService, in: directory) else { return }
         logger.info("first admin key made", metadata: ["file": "\(file)"])
     }
 

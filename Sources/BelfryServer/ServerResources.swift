@@ -135,7 +135,7 @@ extension StorageConfiguration {
     /// Makes the files that contain secrets private, whatever mode they were created or restored with.
     fileprivate func makeFilesPrivate(_ logger: Logger) {
         let files =
-            ["", "-wal", "-shm"].map { databaseFile + $0 } + [keyRingFile, directory + "/" + FirstKey.fileName]
+            ["", "-wal", "-shm"].map { databaseFile + $0 } + [keyRingFile, directory + "/" + InitialAdminKey.fileName]
         for file in files where !file.makePrivate() {
             logger.warning("other users may be able to read a file that holds secrets", metadata: ["file": "\(file)"])
         }

@@ -89,7 +89,7 @@ extension ServerTests.RemoteTests {
 
     @Test func `the first start leaves an operator key in a file, and the next one leaves it alone`() async throws {
         try await TestInstallation.with { installation in
-            let file = installation.data + "/" + FirstKey.fileName
+            let file = installation.data + "/" + InitialAdminKey.fileName
             for _ in 0..<2 {
                 let server = try await installation.serve()
                 defer { server.endAtOnce() }

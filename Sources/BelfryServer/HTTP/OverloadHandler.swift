@@ -12,7 +12,7 @@ final class OverloadHandler: ChannelInboundHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         if isSpoken {
-            let answer = PlainAnswer.buffer(
+            let answer = PlaintextResponse.buffer(
                 "503 Service Unavailable", "Too many connections are open.", headers: ["Retry-After: 5"])
             context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
         }
@@ -23,7 +23,7 @@ final class OverloadHandler: ChannelInboundHandler {
 }
 
 /// A response in plain HTTP/1.1, written without the HTTP pipeline; the connection is closed after it.
-enum PlainAnswer {
+enum PlaintextResponse {
     static func buffer(_ status: String, _ words: String, headers: [String] = []) -> ByteBuffer {
         let lines =
             ["HTTP/1.1 \(status)"] + headers + [

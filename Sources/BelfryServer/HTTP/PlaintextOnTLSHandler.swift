@@ -19,7 +19,7 @@ final class PlaintextOnTLSHandler: ChannelInboundHandler, RemovableChannelHandle
             return
         }
         isRefused = true
-        let answer = PlainAnswer.buffer("400 Bad Request", "This port speaks HTTPS: begin the URL with https.")
+        let answer = PlaintextResponse.buffer("400 Bad Request", "This port speaks HTTPS: begin the URL with https.")
         context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
         context.close(promise: nil)
     }

@@ -11,7 +11,7 @@ package struct Resealing: Sendable {
     package typealias SealCounts = [UInt32?: Int]
 
     /// A secret that could not be opened, and is left unchanged.
-    package struct Loss: Sendable {
+    package struct Failure: Sendable {
         package let kind: SealedSecret.Kind
         package let reason: String
     }
@@ -30,9 +30,9 @@ package struct Resealing: Sendable {
     /// Returns the number of resealed secrets, and those that could not be resealed.
     ///
     /// A secret that is changed meanwhile is sealed with the newest key anyway.
-    package func run() async throws -> (resealed: Int, lost: [Loss]) {
+    package func run() async throws -> (resealed: Int, lost: [Failure]) {
         let ring = try keys.ring
-        var (resealed, lost) = (0, [Loss]())
+        var (resealed, lost) = (0, [Failure]())
         try await each { secret in
             guard KeyRing.keyID(of: secret.seal) != ring.ids.last else { return }
             do {
@@ -40,7 +40,7 @@ package struct Resealing: Sendable {
                 let seal = try ring.seal(try ring.open(secret.seal, for: purpose), for: purpose)
                 if try await store.reseal(secret, as: seal) { resealed += 1 }
             } catch let error as VaultError {
-                lost.append(Loss(kind: secret.kind, reason: "\(error)"))
+                lost.append(Failure(kind: secret.kind, reason: "\(error)"))
             }
         }
         return (resealed, lost)

@@ -19,10 +19,10 @@ final class NodeHeartbeat: Service {
     private let onShare: (@Sendable (NodeShare) -> Void)?
     private let logger: Logger
     private let node = UUID()
-    private let last = Mutex(Look())
+    private let last = Mutex(Check())
     private let share = Mutex(NodeShare.whole)
 
-    private struct Look {
+    private struct Check {
         var at = ContinuousClock.now
         var faults: [HealthFault] = []
         /// Whether a schedule is so late that no node can be releasing any.
@@ -30,7 +30,7 @@ final class NodeHeartbeat: Service {
     }
 
     /// A check that takes longer is a fault of the database, which is all that it waits for.
-    private static let lookMax = Node.heartbeatInterval + .seconds(10)
+    private static let checkMax = Node.heartbeatInterval + .seconds(10)
 
     /// - Parameter onShare: called with this node's share when that changes; nil without other nodes, so that a
     ///   restarted process does not share with its predecessor.
@@ -55,7 +55,7 @@ final class NodeHeartbeat: Service {
     var faults: [HealthFault] {
         let last = last.withLock { $0 }
         let leaving = shutdown.isUnderWay ? [HealthFault(.server, "the server was told to stop")] : []
-        guard last.at.duration(to: .now) < Self.lookMax else {
+        guard last.at.duration(to: .now) < Self.checkMax else {
             return leaving + [HealthFault(.database, "the database does not answer")]
         }
         return leaving + last.faults
@@ -70,7 +70,7 @@ final class NodeHeartbeat: Service {
 
     func run() async {
         await cancelWhenGracefulShutdown { [self] in
-            repeat { await look() } while (try? await clock.sleep(for: Node.heartbeatInterval)) != nil
+            repeat { await check() } while (try? await clock.sleep(for: Node.heartbeatInterval)) != nil
         }
         do { try await store.remove(node) } catch {
             logger.debug("this node is still on the list", metadata: ["error": "\(error)"])
@@ -84,7 +84,7 @@ final class NodeHeartbeat: Service {
         let faults = [databaseFault, hostChecks.keyRingFault(), hostChecks.diskFault()].compactMap(\.self)
         let schedulesAreLate = await schedulesAreLate()
         let before = last.withLock { last in
-            defer { last = Look(faults: faults, schedulesAreLate: schedulesAreLate) }
+            defer { last = Check(faults: faults, schedulesAreLate: schedulesAreLate) }
             return last.faults
         }
         report(faults, before)

@@ -15,7 +15,7 @@ struct SystemdNotifier: Sendable {
 
     /// Does nothing without a service manager, or when it cannot be reached.
     private func tell(_ words: String) {
-        guard let address, var path = sockaddr_un(systemdNotifier: address) else { return }
+        guard let address, var path = sockaddr_un(path: address) else { return }
         let length = socklen_t(MemoryLayout<sa_family_t>.size + address.utf8.count)
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
@@ -31,7 +31,7 @@ struct SystemdNotifier: Sendable {
 
 extension sockaddr_un {
     /// nil when the path does not fit.
-    fileprivate init?(systemdNotifier address: String) {
+    fileprivate init?(path address: String) {
         var bytes = Array(address.utf8)
         guard bytes.count < MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size,
             bytes.first == 0x2F || bytes.first == 0x40

@@ -22,7 +22,7 @@ final class Certificate: Service {
     private struct Held {
         var identity: TLSIdentity
         /// The stamps of the files when they were last read, whatever the result.
-        var look: TLSFiles.Look
+        var stamps: TLSFiles.FileStamps
     }
 
     /// Throws `TLSFault` when the pair cannot be used. An expired one can: clients may be configured to accept it.
@@ -35,9 +35,9 @@ final class Certificate: Service {
         self.pause = pause
         self.obeysSignals = obeysSignals
         self.logger = logger
-        let look = TLSFiles.Look(files)
+        let stamps = TLSFiles.FileStamps(files)
         let identity = try files.load()
-        held = Mutex(Held(identity: identity, look: look))
+        held = Mutex(Held(identity: identity, stamps: stamps))
         if let fault = identity.fault(at: clock.now) { report(fault) }
         measure()
     }
@@ -59,18 +59,18 @@ final class Certificate: Service {
     }
 
     private func lookWhenSignalled() async {
-        for await _ in await UnixSignalsSequence(trapping: .sighup) { reload(TLSFiles.Look(files)) }
+        for await _ in await UnixSignalsSequence(trapping: .sighup) { reload(TLSFiles.FileStamps(files)) }
     }
 
     /// Reads the files again if their stamps have changed.
     func reloadIfChanged() {
-        let look = TLSFiles.Look(files)
-        if held.withLock({ $0.look }) != look { reload(look) }
+        let stamps = TLSFiles.FileStamps(files)
+        if held.withLock({ $0.stamps }) != stamps { reload(stamps) }
         measure()
     }
 
-    private func reload(_ look: TLSFiles.Look) {
-        held.withLock { $0.look = look }
+    private func reload(_ stamps: TLSFiles.FileStamps) {
+        held.withLock { $0.stamps = stamps }
         do {
             let new = try files.load()
             if let fault = new.fault(at: clock.now) { throw fault }

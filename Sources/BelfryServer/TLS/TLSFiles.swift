@@ -22,7 +22,7 @@ package struct TLSFiles: Sendable, Hashable {
     }
 
     /// Identifies the state of the files; it changes whenever they do.
-    struct Look: Sendable, Hashable {
+    struct FileStamps: Sendable, Hashable {
         private let dates: [Date?]
 
         init(_ files: TLSFiles) {

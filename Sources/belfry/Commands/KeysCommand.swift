@@ -75,7 +75,7 @@ struct KeysCommand: AsyncParsableCommand {
 }
 
 private struct SecretsLost: Error, CustomStringConvertible {
-    let lost: [Resealing.Loss]
+    let lost: [Resealing.Failure]
 
     var description: String {
         (["not sealed again, and left as they are:"] + lost.map { "\($0.kind.rawValue): \($0.reason)" })

@@ -2,7 +2,7 @@ package import BelfryCore
 import FoundationEssentials
 
 /// The first operator key of a server, written to a file that only its owner can read.
-package enum FirstKey {
+package enum InitialAdminKey {
     /// The file's name in the data directory.
     package static let fileName = "admin.key"
 
