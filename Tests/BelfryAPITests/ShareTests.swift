@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func `one key's event streams leave room for others, and come back when the client has left`() async throws {
-        let server = try await TestEventServer(ShareLimit(each: 2, total: 8))
+        let server = try await TestEventServer(ShareLimit(perCaller: 2, total: 8))
         let (own, other) = (try await server.key(), try await server.key())
         var responses = [try await server.follow(own), try await server.follow(own)]
         let refused = await refusal { _ = try await server.follow(own) }
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func `a list that is written as it is read counts until its end`() async throws {
-        let shares = ShareLimiter([.exports: ShareLimit(each: 1, total: 4)])
+        let shares = ShareLimiter([.exports: ShareLimit(perCaller: 1, total: 4)])
         let holder = ShareHolder(application: Key(1))
         let response = try await shares.streaming(.exports, for: holder) {
             Response(status: .ok, body: ResponseBody { try await $0.finish(nil) })
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `what fails gives its part back`() async throws {
-        let shares = ShareLimiter([.batches: ShareLimit(each: 1, total: 4)])
+        let shares = ShareLimiter([.batches: ShareLimit(perCaller: 1, total: 4)])
         for _ in 0..<3 {
             await #expect(throws: CancellationError.self) {
                 try await shares.holding(.batches, for: ShareHolder(application: Key(1))) { throw CancellationError() }
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func `when all there is is in use, others are told to come again`() async throws {
-        let shares = ShareLimiter([.tests: ShareLimit(each: 1, total: 1)])
+        let shares = ShareLimiter([.tests: ShareLimit(perCaller: 1, total: 1)])
         let lease = try shares.take(.tests, for: ShareHolder(application: Key(1)))
         let refused = await refusal { _ = try shares.take(.tests, for: ShareHolder(application: Key(2))) }
         #expect(refused?.status == .serviceUnavailable && refused?.headers[.retryAfter] == "1")
@@ -79,7 +79,7 @@ import Testing
         let store = SlowStore()
         let flooder = try await store.base.create(.test(OpenVault()))
         let neighbour = try await store.base.create(.test(OpenVault()))
-        let shares = ShareLimiter([.searches: ShareLimit(each: 2, total: 16)])
+        let shares = ShareLimiter([.searches: ShareLimit(perCaller: 2, total: 16)])
         let router = ResponseMiddleware.router(clock: StoppedClock())
         PCFRoutes(store: store, vault: OpenVault(), clock: StoppedClock(), shares: shares) {
             PCFv1.Health(
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func `bodies of one application take no more than its part together`() async throws {
-        let shares = ShareLimiter([.uploads: ShareLimit(each: 1_024, total: 8_192)])
+        let shares = ShareLimiter([.uploads: ShareLimit(perCaller: 1_024, total: 8_192)])
         let holder = ShareHolder(application: Key(1))
         func request(_ length: Int?) -> Request {
             var head = HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/v1/push")

@@ -2,7 +2,7 @@ import BelfryCore
 import Testing
 
 @Suite struct SharesTests {
-    private let limit = ShareLimit(each: 2, total: 12)
+    private let limit = ShareLimit(perCaller: 2, total: 12)
 
     private func holder(_ application: Int64, tenant: Int64 = 1, key: Int64? = nil) -> ShareHolder {
         ShareHolder(application: Key(application), tenant: Key(tenant), key: key.map { Key($0) })

@@ -124,8 +124,8 @@ extension APIError {
     ) -> APIError {
         let (who, most) =
             switch excess {
-            case .application: ("this application", limit.each)
-            case .key: ("this key", limit.each)
+            case .application: ("this application", limit.perCaller)
+            case .key: ("this key", limit.perCaller)
             case .tenant: ("this tenant", limit.tenant)
             case .total: ("all callers together", limit.total)
             }

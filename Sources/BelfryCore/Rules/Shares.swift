@@ -17,19 +17,19 @@ package enum Share: String, Sendable, Hashable, CaseIterable {
 /// The limits on the concurrent use of a share.
 package struct ShareLimit: Sendable, Hashable {
     /// For one application, and for one admin key.
-    package let each: Int
+    package let perCaller: Int
     /// For all applications and keys of one tenant.
     package let tenant: Int
     package let total: Int
 
     /// - Parameters:
-    ///   - each: 1 or more; a larger number than `total` raises that.
+    ///   - perCaller: 1 or more; a larger number than `total` raises that.
     ///   - total: a tenant has a quarter of it, or as much as one application if that is more.
-    package init(each: Int, total: Int) {
-        precondition(each > 0, "a share is at least 1")
-        self.each = each
-        self.total = max(each, total)
-        tenant = max(each, self.total / 4)
+    package init(perCaller: Int, total: Int) {
+        precondition(perCaller > 0, "a share is at least 1")
+        self.perCaller = perCaller
+        self.total = max(perCaller, total)
+        tenant = max(perCaller, self.total / 4)
     }
 
     /// Generous for one application, and small compared with what there is for all.
@@ -104,8 +104,8 @@ package struct ShareCounts: Sendable {
 
     private static func bounds(_ holder: ShareHolder, _ limit: ShareLimit) -> [(Party, Int, Excess)] {
         let own: [(Party, Int, Excess)?] = [
-            holder.application.map { (.application($0), limit.each, .application) },
-            holder.key.map { (.key($0), limit.each, .key) },
+            holder.application.map { (.application($0), limit.perCaller, .application) },
+            holder.key.map { (.key($0), limit.perCaller, .key) },
             holder.tenant.map { (.tenant($0), limit.tenant, .tenant) },
         ]
         return own.compactMap(\.self) + [(.all, limit.total, .total)]

@@ -11,11 +11,11 @@ extension ShareLimiter {
 
 extension Settings {
     fileprivate func limit(of share: Share) -> ShareLimit {
-        let standard = ShareLimit.standard[share] ?? ShareLimit(each: 1, total: 1)
+        let standard = ShareLimit.standard[share] ?? ShareLimit(perCaller: 1, total: 1)
         // Uploads are counted in KiB.
         let unit = share == .uploads ? 1_024 : 1
         let most = share == .streams || share == .uploads ? 1_024 : 64
         let each = int("share.\(share.settingName)", default: standard.each / unit, in: 1...most)
-        return ShareLimit(each: each * unit, total: standard.total)
+        return ShareLimit(perCaller: each * unit, total: standard.total)
     }
 }
