@@ -15,7 +15,7 @@ package struct NewTopic: Sendable, Hashable {
     package static let timeToLiveMax = Duration.seconds(315_360_000)
 
     /// Whether a topic was created, or existed before.
-    package enum Fate: Sendable, Hashable {
+    package enum CreationResult: Sendable, Hashable {
         case created(Topic)
         case existed(Topic)
 

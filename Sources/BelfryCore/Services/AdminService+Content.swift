@@ -9,7 +9,7 @@ extension AdminService {
     /// An existing topic stays as it is.
     package func create(
         _ topic: NewTopic, of application: Application, by author: AuditAuthor
-    ) async throws -> NewTopic.Fate {
+    ) async throws -> NewTopic.CreationResult {
         let change = AuditedChange(by: author, "topic.create", application, ["topic": topic.name])
         let fates = try await store.audited(change) { try await store.create([topic], of: application.key) }
         guard let fate = fates.first else { throw StoreError.unknown("such topic") }

@@ -42,7 +42,7 @@ protocol WriteSession: AnyObject, SendableMetatype {
     /// Throws when the names would make too many new topics.
     func checkTopics(_ names: Set<String>, of application: Key<Application>) throws
     /// Creates the topic unless it exists. An expired topic of that name is deleted first.
-    func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws -> NewTopic.Fate
+    func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws -> NewTopic.CreationResult
     /// Invalidates the topic cache; call before deleting a topic.
     func forgetTopics() throws
     /// Adds topics to devices. Skips a device that was deleted, or that meanwhile got so many topics that it would have

@@ -29,7 +29,9 @@ extension SQLStore {
         }
     }
 
-    package func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic.Fate] {
+    package func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic
+        .CreationResult]
+    {
         let names = Set(topics.map(\.name))
         return try await topics.inSteps(of: NewTopic.perWrite) { step, isFirst in
             try await write { session in

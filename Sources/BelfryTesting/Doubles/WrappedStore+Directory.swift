@@ -10,7 +10,9 @@ extension WrappedStore {
     package func topic(named name: String, of application: Key<Application>) async throws -> Topic? {
         try await base.topic(named: name, of: application)
     }
-    package func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic.Fate] {
+    package func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic
+        .CreationResult]
+    {
         try await base.create(topics, of: application)
     }
     package func change(

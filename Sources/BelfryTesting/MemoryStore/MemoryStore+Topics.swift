@@ -25,7 +25,9 @@ extension MemoryStore {
         transaction { contents in contents.topics(of: application).first { $0.name == name } }
     }
 
-    package func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic.Fate] {
+    package func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic
+        .CreationResult]
+    {
         try transaction { contents in
             try contents.checkTopics(quotas, Set(topics.map(\.name)), of: application)
             return topics.map { contents.intern($0, of: application) }
@@ -83,11 +85,11 @@ extension Contents {
         for name in names { _ = intern(Topic(key: Key(0), name: name, expiresAt: nil), of: application) }
     }
 
-    fileprivate mutating func intern(_ new: NewTopic, of application: Key<Application>) -> NewTopic.Fate {
+    fileprivate mutating func intern(_ new: NewTopic, of application: Key<Application>) -> NewTopic.CreationResult {
         intern(Topic(key: Key(0), name: new.name, expiresAt: new.expiresAt), of: application)
     }
 
-    private mutating func intern(_ new: Topic, of application: Key<Application>) -> NewTopic.Fate {
+    private mutating func intern(_ new: Topic, of application: Key<Application>) -> NewTopic.CreationResult {
         if let row = topics.values.first(where: { $0.application == application && $0.topic.name == new.name }) {
             return .existed(row.topic)
         }

@@ -46,7 +46,7 @@ struct PostgresRegistrar {
     }
 
     /// The result of one entry, before it is written.
-    private enum Fate {
+    private enum RegistrationResult {
         case created
         case updated(Key<Device>)
         case refused(any Error)
@@ -64,7 +64,7 @@ struct PostgresRegistrar {
         try checkUsers()
         try checkTopics()
         let fates = entries.indices.map { index in
-            do { return try decide(index) } catch { return Fate.refused(error) }
+            do { return try decide(index) } catch { return RegistrationResult.refused(error) }
         }
         let created = try write()
         return fates.enumerated().map { index, fate in
@@ -171,7 +171,7 @@ struct PostgresRegistrar {
 
     // MARK: Deciding
 
-    private mutating func decide(_ index: Int) throws -> Fate {
+    private mutating func decide(_ index: Int) throws -> RegistrationResult {
         let entry = entries[index]
         let platform = entry.platform.key
         guard platforms.contains(platform) else { throw StoreError.unknown("platform \(platform)") }

@@ -20,7 +20,8 @@ extension PostgresWriteSession {
         return topics
     }
 
-    func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws -> NewTopic.Fate {
+    func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws -> NewTopic.CreationResult
+    {
         while true {
             let old = try prepared(TopicStatements.byName).first(application, name, as: Topic.init)
             if let old, old.isLiving(at: now) { return .existed(old) }

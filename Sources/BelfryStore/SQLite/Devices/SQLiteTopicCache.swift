@@ -54,7 +54,8 @@ extension SQLiteWriteSession {
         }
     }
 
-    func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws -> NewTopic.Fate {
+    func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws -> NewTopic.CreationResult
+    {
         let now = now
         if let topic = try topics.topic(named: name, in: application, at: now, db) { return .existed(topic) }
         let expired = try prepared(TopicStatements.byName).first(application, name, as: Topic.init)
