@@ -7,27 +7,27 @@ package enum TokenMove: Sendable, Hashable {
     case taken(evicted: Key<Device>?)
     /// Another device has the token and is at least as new: this one becomes inactive, so that no device is notified
     /// twice.
-    case ceded
+    case superseded
     /// The device has died, or has registered with another token since it was notified.
-    case void
+    case stale
 
     /// - Parameters:
     ///   - from: the token that was used.
     ///   - holder: the device that has the new token now.
-    package init(of device: Party, from: DeviceToken, holder: Party?) {
+    package init(of device: Holder, from: DeviceToken, holder: Holder?) {
         guard device.isActive, device.token == from else {
-            self = .void
+            self = .stale
             return
         }
         guard let holder, holder.key != device.key else {
             self = .taken(evicted: nil)
             return
         }
-        self = holder.isActive && holder.registeredAt >= device.registeredAt ? .ceded : .taken(evicted: holder.key)
+        self = holder.isActive && holder.registeredAt >= device.registeredAt ? .superseded : .taken(evicted: holder.key)
     }
 
     /// The fields of a device that the rule reads.
-    package struct Party: Sendable, Hashable {
+    package struct Holder: Sendable, Hashable {
         package let key: Key<Device>
         package let token: DeviceToken?
         package let isActive: Bool

@@ -54,8 +54,8 @@ extension DeviceRow {
 }
 
 extension DeviceRow {
-    var party: TokenMove.Party {
-        TokenMove.Party(key: key, token: token, isActive: reach != .inactive, registeredAt: registeredAt)
+    var party: TokenMove.Holder {
+        TokenMove.Holder(key: key, token: token, isActive: reach != .inactive, registeredAt: registeredAt)
     }
 }
 

@@ -85,8 +85,8 @@ extension Contents {
         let address = Address(platform: device.platformKey, token: move.to)
         let holder = holders[address].flatMap { devices[$0] }
         switch TokenMove(of: device.party, from: move.from, holder: holder?.party) {
-        case .void: return
-        case .ceded: devices[device.key] = device.with(token: device.token, isActive: false)
+        case .stale: return
+        case .superseded: devices[device.key] = device.with(token: device.token, isActive: false)
         case .taken(let evicted):
             if let evicted { evict(evicted) }
             holders[Address(platform: device.platformKey, token: move.from)] = nil
@@ -97,8 +97,8 @@ extension Contents {
 }
 
 extension Device {
-    fileprivate var party: TokenMove.Party {
-        TokenMove.Party(key: key, token: token, isActive: isActive, registeredAt: registeredAt)
+    fileprivate var party: TokenMove.Holder {
+        TokenMove.Holder(key: key, token: token, isActive: isActive, registeredAt: registeredAt)
     }
 
     func with(token: DeviceToken?, isActive: Bool, registeredAt: Instant? = nil) -> Device {

@@ -25,8 +25,8 @@ struct PostgresRelocation {
             guard let row = rows[move.device] else { continue }
             let holder = rows.values.first { $0.token?.identity == move.to.identity }
             switch TokenMove(of: row.party, from: move.from, holder: holder?.party) {
-            case .void: continue
-            case .ceded:
+            case .stale: continue
+            case .superseded:
                 rows[row.key]?.reach = .inactive
                 try session.prepared(PostgresDeviceStatements.cede).send(row.key)
                 postings.move(row.key, on: platform, from: row.postings, to: [])

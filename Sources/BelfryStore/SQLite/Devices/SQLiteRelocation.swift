@@ -12,8 +12,8 @@ struct SQLiteRelocation {
         let tokenHash = session.secrets.hash(of: move.to)
         let holder = try TokenIndex(session: session).holder(of: move.to, tokenHash, on: platform)
         switch TokenMove(of: row.party, from: move.from, holder: holder?.party) {
-        case .void: return
-        case .ceded: try session.deactivate(row, on: platform)
+        case .stale: return
+        case .superseded: try session.deactivate(row, on: platform)
         case .taken(let evicted):
             if evicted != nil, let holder { try session.evict(holder, on: platform) }
             var moved = row
