@@ -12,27 +12,27 @@ import Testing
 
     @Test func `a token is good for an hour and not before it was issued`() throws {
         var credentials = ConnectionCredentials()
-        #expect(credentials.judge(try token(issuedAt: Self.now + 1), at: Self.now) == .invalidProviderToken)
-        #expect(credentials.judge(try token(issuedAt: Self.now - 3601), at: Self.now) == .expiredProviderToken)
-        #expect(credentials.judge(try token(issuedAt: Self.now - 3600), at: Self.now) == nil)
+        #expect(credentials.validate(try token(issuedAt: Self.now + 1), at: Self.now) == .invalidProviderToken)
+        #expect(credentials.validate(try token(issuedAt: Self.now - 3601), at: Self.now) == .expiredProviderToken)
+        #expect(credentials.validate(try token(issuedAt: Self.now - 3600), at: Self.now) == nil)
     }
 
     @Test func `a connection belongs to the first team and key that it saw`() throws {
         var credentials = ConnectionCredentials()
-        #expect(credentials.judge(try token(), at: Self.now) == nil)
-        #expect(credentials.judge(try token(key: "OTHER"), at: Self.now) == .unrelatedKeyIDInToken)
-        #expect(credentials.judge(try token(team: "OTHER"), at: Self.now) == .invalidProviderToken)
-        #expect(credentials.judge(try token(), at: Self.now) == nil)
+        #expect(credentials.validate(try token(), at: Self.now) == nil)
+        #expect(credentials.validate(try token(key: "OTHER"), at: Self.now) == .unrelatedKeyIDInToken)
+        #expect(credentials.validate(try token(team: "OTHER"), at: Self.now) == .invalidProviderToken)
+        #expect(credentials.validate(try token(), at: Self.now) == nil)
     }
 
     @Test func `a second update within 20 minutes is too many, and the token before it stays good`() throws {
         var credentials = ConnectionCredentials()
         let later = Self.now + 1199
-        #expect(credentials.judge(try token(issuedAt: Self.now - 10), at: Self.now) == nil)
-        #expect(credentials.judge(try token(issuedAt: Self.now), at: Self.now) == nil)
-        #expect(credentials.judge(try token(issuedAt: later), at: later) == .tooManyProviderTokenUpdates)
-        #expect(credentials.judge(try token(issuedAt: Self.now), at: later) == nil)
-        #expect(credentials.judge(try token(issuedAt: later), at: later + 1) == nil)
+        #expect(credentials.validate(try token(issuedAt: Self.now - 10), at: Self.now) == nil)
+        #expect(credentials.validate(try token(issuedAt: Self.now), at: Self.now) == nil)
+        #expect(credentials.validate(try token(issuedAt: later), at: later) == .tooManyProviderTokenUpdates)
+        #expect(credentials.validate(try token(issuedAt: Self.now), at: later) == nil)
+        #expect(credentials.validate(try token(issuedAt: later), at: later + 1) == nil)
     }
 
     @Test func `only a known key's own signature is believed`() throws {

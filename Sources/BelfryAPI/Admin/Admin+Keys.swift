@@ -24,10 +24,10 @@ extension Admin {
             let limit = try query.limit()
             let keys = try await factory.store.adminKeys(
                 within: call.key.bounds, after: try query.cursor().map { Key($0[0]) }, limit: limit)
-            let places = try await places(of: keys)
+            let keyBounds = try await keyBounds(of: keys)
             return try Response(
                 KeysReply(
-                    keys: zip(keys, places).map { KeyReply($0, tenant: $1.tenant, application: $1.application) },
+                    keys: zip(keys, keyBounds).map { KeyReply($0, tenant: $1.tenant, application: $1.application) },
                     next_cursor: keys.count == limit ? keys.last.map { Cursor($0.key.rawValue).text } : nil))
         }
 
@@ -70,30 +70,31 @@ extension Admin {
         }
 
         /// The tenant and application of a key's bounds, by the ids that callers know.
-        private struct Place: Sendable {
+        private struct KeyBounds: Sendable {
             var tenant: UUID?
             var application: UUID?
         }
 
-        private func places(of keys: [AdminKey]) async throws -> [Place] {
-            var places: [Place] = []
+        private func keyBounds(of keys: [AdminKey]) async throws -> [KeyBounds] {
+            var keyBounds: [KeyBounds] = []
             for key in keys {
                 switch key.bounds {
-                case .everything: places.append(Place())
-                case .tenant(let tenant): places.append(Place(tenant: try await factory.store.tenant(tenant)?.uuid))
+                case .everything: keyBounds.append(KeyBounds())
+                case .tenant(let tenant):
+                    keyBounds.append(KeyBounds(tenant: try await factory.store.tenant(tenant)?.uuid))
                 case .application(let application, let tenant):
-                    places.append(
-                        Place(
+                    keyBounds.append(
+                        KeyBounds(
                             tenant: try await factory.store.tenant(tenant)?.uuid,
                             application: try await factory.store.application(application)?.uuid))
                 }
             }
-            return places
+            return keyBounds
         }
 
         private func reply(_ key: AdminKey, text: AdminKey.Text? = nil) async throws -> KeyReply {
-            let place = try await places(of: [key]).first ?? Place()
-            return KeyReply(key, tenant: place.tenant, application: place.application, text: text)
+            let bounds = try await keyBounds(of: [key]).first ?? KeyBounds()
+            return KeyReply(key, tenant: bounds.tenant, application: bounds.application, text: text)
         }
     }
 

@@ -19,7 +19,7 @@ extension APNsConnection {
             readTopic(value, for: request)
         case 13 where name.equals("authorization"):
             note(.authorization, for: request)
-            if isByToken { request.pointee.facts.authorization = judge(authorization: value) }
+            if isByToken { request.pointee.facts.authorization = validate(authorization: value) }
         case 13 where name.equals("apns-priority"):
             note(.priority, for: request)
             readPriority(value, for: request)
@@ -130,7 +130,7 @@ struct LastTopic {
 }
 
 extension APNsConnection {
-    private func judge(authorization value: UnsafeRawBufferPointer) -> RequestFacts.Authorization {
+    private func validate(authorization value: UnsafeRawBufferPointer) -> RequestFacts.Authorization {
         let seconds = now / 1000
         if value.equals(lastToken.bytes) {
             return ConnectionCredentials.complaintAboutAge(issuedAt: lastToken.issuedAt, at: seconds)
@@ -140,7 +140,7 @@ extension APNsConnection {
         guard let token = service.tokens.finding(for: UnsafeRawBufferPointer(rebasing: value[7...])) else {
             return .refused(.invalidProviderToken)
         }
-        if let complaint = credentials.judge(token, at: seconds) { return .refused(complaint) }
+        if let complaint = credentials.validate(token, at: seconds) { return .refused(complaint) }
         lastToken = LastToken(bytes: Array(value), issuedAt: token.issuedAt)
         return .good
     }

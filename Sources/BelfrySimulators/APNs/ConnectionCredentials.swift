@@ -11,7 +11,7 @@ struct ConnectionCredentials {
     private var changedAt: Int64?
 
     /// The fault of a token whose signature is valid; nil when there is none.
-    mutating func judge(_ token: ProviderToken, at now: Int64) -> APNsReason? {
+    mutating func validate(_ token: ProviderToken, at now: Int64) -> APNsReason? {
         if let complaint = Self.complaintAboutAge(issuedAt: token.issuedAt, at: now) { return complaint }
         if let first, first.teamID != token.teamID { return .invalidProviderToken }
         if let first, first.keyID != token.keyID { return .unrelatedKeyIDInToken }

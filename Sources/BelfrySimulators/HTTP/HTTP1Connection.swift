@@ -66,25 +66,25 @@ final class HTTP1Connection: ChannelInboundHandler {
         requestsSeen += 1
         if let newer = handler.currentScript.compiled(newerThan: &scriptVersion) { compiled = newer }
         let occasion = ArmedServiceFault.Occasion(connection: ordinal, request: requestsSeen, path: request.path)
-        let judged = handler.judge(
+        let validated = handler.validate(
             request, occasion, compiled, by: service, insteadOfScript: stickyAnswer.map { .init(answer: $0) })
-        if let answer = judged.effects.sticky { stickyAnswer = answer }
-        let isTold = judged.effects.ending?.told ?? (judged.effects.goAway?.leavesRequest != true)
-        if isTold { handler.tell(judged, request.fields) }
-        if let ending = judged.effects.ending { return end(judged, by: ending, context) }
-        let keepsOn = isKeptAlive && judged.effects.goAway == nil
-        guard judged.effects.delay > 0 else { return answer(judged, keepsOn: keepsOn, context) }
+        if let answer = validated.effects.sticky { stickyAnswer = answer }
+        let isTold = validated.effects.ending?.told ?? (validated.effects.goAway?.leavesRequest != true)
+        if isTold { handler.tell(validated, request.fields) }
+        if let ending = validated.effects.ending { return end(validated, by: ending, context) }
+        let keepsOn = isKeptAlive && validated.effects.goAway == nil
+        guard validated.effects.delay > 0 else { return answer(validated, keepsOn: keepsOn, context) }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        context.eventLoop.scheduleTask(in: .milliseconds(judged.effects.delay)) {
+        context.eventLoop.scheduleTask(in: .milliseconds(validated.effects.delay)) {
             let (connection, context) = bound.value
-            connection.answer(judged, keepsOn: keepsOn, context)
+            connection.answer(validated, keepsOn: keepsOn, context)
         }
     }
 
-    private func answer(_ judged: ServiceHandler.Judged, keepsOn: Bool, _ context: ChannelHandlerContext) {
+    private func answer(_ validated: ServiceHandler.ValidatedRequest, keepsOn: Bool, _ context: ChannelHandlerContext) {
         guard !isOver else { return }
-        handler.recordAnswer(judged)
-        let answer = judged.reply.answer
+        handler.recordAnswer(validated)
+        let answer = validated.reply.answer
         writeHead(of: answer, keepsOn: keepsOn, context)
         if !answer.body.isEmpty {
             context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: answer.body)))), promise: nil)
@@ -104,14 +104,15 @@ final class HTTP1Connection: ChannelInboundHandler {
     }
 
     private func end(
-        _ judged: ServiceHandler.Judged, by ending: ServiceContext.Ending, _ context: ChannelHandlerContext
+        _ validated: ServiceHandler.ValidatedRequest, by ending: ServiceContext.Ending, _ context: ChannelHandlerContext
     ) {
         handler.recordUnanswered()
         switch ending.kind {
         case .hang: break
         case .silence: isOver = true
         case .stall:
-            writeHead(of: judged.reply.answer, keepsOn: true, bodyBytes: judged.reply.answer.body.count + 1, context)
+            writeHead(
+                of: validated.reply.answer, keepsOn: true, bodyBytes: validated.reply.answer.body.count + 1, context)
             context.flush()
         case .close, .loseAnswers: context.closeAbruptly()
         case .reset:

@@ -14,7 +14,7 @@ final class ServiceConnection: HTTP2Connection {
         var authority: String?
         var fields: [ServiceRequest.Field] = []
         var body: [UInt8] = []
-        var judged: ServiceHandler.Judged?
+        var validated: ServiceHandler.ValidatedRequest?
 
         var whole: ServiceRequest {
             ServiceRequest(
@@ -64,32 +64,34 @@ final class ServiceConnection: HTTP2Connection {
         guard let request = request(on: stream) else { return }
         let whole = request.pointee.whole
         let occasion = ArmedServiceFault.Occasion(connection: ordinal, request: requestsSeen, path: whole.path)
-        let judged = handler.judge(whole, occasion, compiled, by: service, insteadOfScript: lastingEffects)
-        request.pointee.judged = judged
-        guard act(on: judged.effects, for: stream) else { return }
+        let validated = handler.validate(whole, occasion, compiled, by: service, insteadOfScript: lastingEffects)
+        request.pointee.validated = validated
+        guard act(on: validated.effects, for: stream) else { return }
         tell(stream)
-        answer(stream, after: judged.effects.delay)
+        answer(stream, after: validated.effects.delay)
     }
 
     override func tell(_ stream: Slot) {
         guard let request = request(on: stream) else { return }
-        request.pointee.judged?.isTold = true
-        if let judged = request.pointee.judged { handler.tell(judged, request.pointee.fields) }
+        request.pointee.validated?.isTold = true
+        if let validated = request.pointee.validated { handler.tell(validated, request.pointee.fields) }
     }
 
     override func takeBack(_ stream: Slot) {
-        guard let request = request(on: stream), let judged = request.pointee.judged, judged.isTold else { return }
-        request.pointee.judged?.isTold = false
-        handler.takeBack(judged)
+        guard let request = request(on: stream), let validated = request.pointee.validated, validated.isTold else {
+            return
+        }
+        request.pointee.validated?.isTold = false
+        handler.takeBack(validated)
     }
 
     override func answer(_ stream: Slot) {
-        guard let judged = request(on: stream)?.pointee.judged else { return }
-        handler.recordAnswer(judged)
-        submit(judged.reply.answer, on: stream)
+        guard let validated = request(on: stream)?.pointee.validated else { return }
+        handler.recordAnswer(validated)
+        submit(validated.reply.answer, on: stream)
     }
 
     override func answerStalled(_ stream: Slot) {
-        if let answer = request(on: stream)?.pointee.judged?.reply.answer { submit(answer, on: stream) }
+        if let answer = request(on: stream)?.pointee.validated?.reply.answer { submit(answer, on: stream) }
     }
 }

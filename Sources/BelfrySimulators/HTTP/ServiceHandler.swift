@@ -23,7 +23,7 @@ package final class ServiceHandler: Sendable {
 
 extension ServiceHandler {
     /// A request that was read and validated.
-    struct Judged {
+    struct ValidatedRequest {
         var reply: ServiceReply
         var effects: ServiceContext.Effects
         /// Whether its devices were told, except those it refuses.
@@ -33,10 +33,10 @@ extension ServiceHandler {
     }
 
     /// - Parameter lasting: the lasting effect of an earlier request on the connection, in place of the script.
-    func judge(
+    func validate(
         _ request: ServiceRequest, _ occasion: ArmedServiceFault.Occasion, _ compiled: CompiledServiceScript,
         by service: any SimulatedService, insteadOfScript lasting: ServiceContext.Effects?
-    ) -> Judged {
+    ) -> ValidatedRequest {
         var context = ServiceContext(
             now: listening.now(), keepsPayloads: ledger.detail == .payloads,
             compiled: compiled, occasion: occasion, insteadOfScript: lasting)
@@ -44,28 +44,28 @@ extension ServiceHandler {
         var effects = context.effects
         if let scripted = effects.answer { reply.replace(by: scripted.answer(by: service)) }
         effects.delay += compiled.latency
-        return Judged(reply: reply, effects: effects)
+        return ValidatedRequest(reply: reply, effects: effects)
     }
 
     /// Counts the answers of a request when they are sent.
-    func recordAnswer(_ judged: Judged) {
-        guard judged.reply.isPush else { return }
-        let status = judged.reply.answer.status
+    func recordAnswer(_ validated: ValidatedRequest) {
+        guard validated.reply.isPush else { return }
+        let status = validated.reply.answer.status
         let now = listening.now().milliseconds
-        if judged.reply.deliveries.isEmpty {
-            let entry = LedgerAnswer(status: status, reason: judged.reply.answer.reason)
+        if validated.reply.deliveries.isEmpty {
+            let entry = LedgerAnswer(status: status, reason: validated.reply.answer.reason)
             Self.withToken("") { ledger.recordAnswer($0, hash: $1, entry, at: now) }
         }
-        for delivery in judged.reply.deliveries {
+        for delivery in validated.reply.deliveries {
             let entry = LedgerAnswer(status: status, reason: delivery.reason)
             Self.withToken(delivery.token) { ledger.recordAnswer($0, hash: $1, entry, at: now) }
         }
     }
 
     /// Counts the devices that a request tells.
-    func tell(_ judged: Judged, _ fields: [ServiceRequest.Field]) {
+    func tell(_ validated: ValidatedRequest, _ fields: [ServiceRequest.Field]) {
         let now = listening.now().milliseconds
-        for delivery in judged.told {
+        for delivery in validated.told {
             Self.withToken(delivery.token) { token, hash in
                 ledger.recordTold(token, hash: hash, id: Self.idHash(delivery), at: now)
                 guard ledger.detail == .payloads else { return }
@@ -77,8 +77,8 @@ extension ServiceHandler {
     }
 
     /// Takes back that they were told.
-    func takeBack(_ judged: Judged) {
-        for delivery in judged.told {
+    func takeBack(_ validated: ValidatedRequest) {
+        for delivery in validated.told {
             Self.withToken(delivery.token) { ledger.takeBack($0, hash: $1, id: Self.idHash(delivery)) }
         }
     }
