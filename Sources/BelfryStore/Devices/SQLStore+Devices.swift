@@ -4,7 +4,7 @@ import FoundationEssentials
 extension SQLStore {
     package func unregister(_ uuid: UUID, on platform: Key<Platform>) async throws {
         guard let key = secrets.naming.device(of: uuid) else { return }
-        try await write { try $0.delete([Settlement.DeadToken(device: key, since: .distantFuture)], on: platform) }
+        try await write { try $0.deactivate([Settlement.DeadToken(device: key, since: .distantFuture)], on: platform) }
     }
 
     package func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device? {

@@ -248,9 +248,9 @@ struct PostgresRegistrar {
     private mutating func nameTopics() throws {
         let changed = rows.filter { $0.value.row.registeredAt == session.now && $0.value.row.token != nil }
         guard !changed.isEmpty || !new.isEmpty else { return }
-        let (known, topicDeletions) = try session.knownTopics()
+        let (cached, topicDeletions) = try session.knownTopics()
         func known(_ name: String, _ draft: Draft) -> Topic? {
-            known[draft.application]?[name].flatMap { $0.isLiving(at: session.now) ? $0 : nil }
+            cached[draft.application]?[name].flatMap { $0.isLiving(at: session.now) ? $0 : nil }
         }
         var unknown: Set<TopicName> = []
         for draft in changed.values + new.map(\.draft) {
