@@ -8,36 +8,6 @@ public struct FCMBatch: Sendable {
         self.message = message
         self.tokens = tokens
     }
-
-    /// The batch as requests that share all but the token in the body.
-    func requests(project: String) -> HTTP2Batch {
-        var batch = HTTP2Batch(
-            headers: [HTTP2Header("content-type", "application/json")], body: .own)
-        let path = "/v1/projects/\(project)/messages:send"
-        let tokenBytes = (tokens.first?.count ?? 0) + 2
-        batch.reserve(
-            requests: tokens.count,
-            bytesPerRequest: path.utf8.count + Self.tokenHead.count + tokenBytes + message.tail.count)
-        for token in tokens {
-            batch.append { fields in
-                fields.write(path)
-                fields.end()
-                fields.write(token.isFCMInstallationID ? Self.installationHead : Self.tokenHead)
-                fields.write(JSONText.quoted(token))
-                fields.write(message.tail)
-                fields.end()
-            }
-        }
-        return batch
-    }
-
-    /// What stands before an address of either kind.
-    private static let tokenHead = Array(#"{"message":{"token":"#.utf8)
-    private static let installationHead = Array(#"{"message":{"fid":"#.utf8)
-
-    func picking(_ indices: [Int]) -> FCMBatch {
-        FCMBatch(message: message, tokens: indices.map { tokens[$0] })
-    }
 }
 
 extension [UInt8] {

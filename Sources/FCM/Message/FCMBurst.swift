@@ -31,14 +31,14 @@ struct FCMBurst {
         let path = "/v1/projects/\(project)/messages:send"
         if let first = requests.first {
             let message = messages[first.message]
-            let bodyBytes = message.head.count + first.token.count + 2 + message.tail.count
+            let bodyBytes = Self.tokenHead.count + first.token.count + 2 + message.tail.count
             batch.reserve(requests: requests.count, bytesPerRequest: path.utf8.count + bodyBytes)
         }
         for request in requests {
             batch.append { fields in
                 fields.write(path)
                 fields.end()
-                fields.write(messages[request.message].head)
+                fields.write(request.token.isFCMInstallationID ? Self.installationHead : Self.tokenHead)
                 fields.write(JSONText.quoted(request.token))
                 fields.write(messages[request.message].tail)
                 fields.end()
@@ -46,6 +46,10 @@ struct FCMBurst {
         }
         return batch
     }
+
+    /// What stands before an address of either kind.
+    private static let tokenHead = Array(#"{"message":{"token":"#.utf8)
+    private static let installationHead = Array(#"{"message":{"fid":"#.utf8)
 
     /// The requests at these places, to be sent again.
     func picking(_ indices: [Int]) -> FCMBurst {
