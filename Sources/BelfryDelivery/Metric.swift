@@ -21,7 +21,7 @@ enum Metric {
     private static let batchAges = byLane { Timer(label: "belfry_batch_age_seconds", dimensions: $0) }
     private static let sends = byPlatform { Timer(label: "belfry_provider_send_duration_seconds", dimensions: $0) }
 
-    private static let rowsForgotten = Dictionary(
+    private static let deletedRows = Dictionary(
         uniqueKeysWithValues: Retention.Kind.allCases.map { kind in
             (kind, Counter(label: "belfry_rows_deleted_total", dimensions: [("kind", kind.rawValue)]))
         })
@@ -71,7 +71,7 @@ enum Metric {
         heartbeatAges[kind]?.record(Double(age.milliseconds) / 1_000)
     }
     static func geofencesAnnounced() { geofenceUpdates.increment() }
-    static func forgotten(_ kind: Retention.Kind, _ rows: Int) { rowsForgotten[kind]?.increment(by: rows) }
+    static func rowsDeleted(_ kind: Retention.Kind, _ rows: Int) { deletedRows[kind]?.increment(by: rows) }
 
     /// - Parameter ending: one of the names of `Schedule.How`.
     static func scheduleEnded(_ ending: String, after lateness: Duration) {

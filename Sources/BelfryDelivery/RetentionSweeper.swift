@@ -57,16 +57,16 @@ package struct RetentionSweeper: Service {
         let day = Duration.seconds(86_400)
         let countsBefore = options.countsKept.map { now + (.zero - $0) } ?? .zero
         try await inSteps {
-            try await store.forgetAnalytics(
+            try await store.deleteExpiredAnalytics(
                 countsBefore: countsBefore, eventsBefore: now + (.zero - options.eventsLateMax - day))
         }
-        try await inSteps { try await store.forgetDeletedGeofences(expiredBefore: now + (.zero - day)) }
+        try await inSteps { try await store.deleteExpiredGeofenceDeletions(expiredBefore: now + (.zero - day)) }
         for kind in Retention.Kind.allCases {
             guard let before = options.retention.bound(of: kind, at: now) else { continue }
             try await inSteps {
-                let forgotten = try await store.forget(kind, before: before)
-                Metric.forgotten(kind, forgotten.rows)
-                return forgotten.isMore
+                let deleted = try await store.deleteExpired(kind, before: before)
+                Metric.rowsDeleted(kind, deleted.rows)
+                return deleted.isMore
             }
         }
     }

@@ -298,7 +298,7 @@ private struct TestEventHub {
             NewPush(
                 receiptID: UUID(), applicationKey: application.key, content: .init(body: "x"),
                 audience: .list(.active), platformKeys: (platforms ?? [platform]).map(\.key), lane: .normal))
-        if isHinted { hub.noticed(push.head) }
+        if isHinted { hub.pushMayHaveChanged(push.head) }
         return push
     }
 
@@ -322,7 +322,7 @@ private struct TestEventHub {
             let push = try await store.load(batch)?.push
             let answers = batch.answers.map { _ in Answer.accepted }
             _ = try await store.settle(Settlement(batch: batch, answers: answers, retryAt: nil))
-            if let push, isHinted { hub.noticed(push.head) }
+            if let push, isHinted { hub.pushMayHaveChanged(push.head) }
         }
     }
 

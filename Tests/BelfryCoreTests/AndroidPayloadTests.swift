@@ -75,14 +75,14 @@ import Testing
     ])
     func `what speaks to the SDK alone has no notice`(custom: String, body: String?, notice: String?) throws {
         let payload = try Self.payload(custom, body: body)
-        #expect(payload.notice == notice)
+        #expect(payload.notificationText == notice)
         #expect(payload.isSilent == (notice == nil))
     }
 
     @Test func `a text that would not fit twice is left to the app to show`() throws {
         let body = String(repeating: "x", count: 2_045)
-        #expect(try Self.payload(nil, body: body).notice == nil)
+        #expect(try Self.payload(nil, body: body).notificationText == nil)
         #expect(try !Self.payload(nil, body: body).isSilent)
-        #expect(try Self.payload(nil, body: String(body.dropLast(1))).notice?.utf8.count == 2_044)
+        #expect(try Self.payload(nil, body: String(body.dropLast(1))).notificationText?.utf8.count == 2_044)
     }
 }

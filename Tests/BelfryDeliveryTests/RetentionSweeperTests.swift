@@ -51,9 +51,9 @@ private final class LongMemory: WrappedStore {
 
     init(base: any Store) { self.base = base }
 
-    func forget(_ kind: Retention.Kind, before: Instant) async throws -> Forgotten {
-        guard kind == .audit else { return Forgotten() }
+    func deleteExpired(_ kind: Retention.Kind, before: Instant) async throws -> DeletedRows {
+        guard kind == .audit else { return DeletedRows() }
         let step = steps.add(1, ordering: .relaxed).newValue
-        return Forgotten(rows: 1, isMore: step < 4)
+        return DeletedRows(rows: 1, isMore: step < 4)
     }
 }

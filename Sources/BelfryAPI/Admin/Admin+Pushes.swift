@@ -61,7 +61,7 @@ extension Admin {
         /// Writes off its unreadable rows, so that it settles.
         private func writeOff(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let writeOff = try await factory.admin.writeOffDamage(of: receipt, of: application, by: call.author)
-            if writeOff != .nothing { factory.pushObserver.noticed(receipt.push) }
+            if writeOff != .nothing { factory.pushObserver.pushMayHaveChanged(receipt.push) }
             return try Response(WriteOffReply(writeOff))
         }
 

@@ -99,9 +99,9 @@ package struct BrokerRoutes: Sendable {
     ) async throws -> Broker.Options {
         let header = request.headers.value(.authorization)
         let credentials = header.flatMap { BasicCredentials.parts(of: $0) }
-        let known = try await requestLimiter.judge(header == nil ? nil : "broker", of: request, context) {
+        let known = try await requestLimiter.checkCredentials(header == nil ? nil : "broker", of: request, context) {
             let hash = SHA256.hash(data: credentials?.secret ?? [])
-            let isRight = hash.isEqual(inConstantTime: options?.passwordHash ?? SecretHash.nobodys)
+            let isRight = hash.isEqual(inConstantTime: options?.passwordHash ?? SecretHash.unmatchable)
             let isUser = options.map { Array($0.user.utf8)[...] == credentials?.user } ?? false
             return isUser && isRight ? options : nil
         }

@@ -62,7 +62,7 @@ package final class EventHub: PushObserver {
         (calls, call) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    package func noticed(_ push: PushHead) {
+    package func pushMayHaveChanged(_ push: PushHead) {
         let isRead = state.withLock { $0.logs[push.applicationKey]?.noticed(push.receiptID) } != nil
         if isRead { call.yield() }
     }

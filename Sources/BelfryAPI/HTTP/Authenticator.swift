@@ -52,7 +52,7 @@ struct Authenticator: Sendable {
     ) async throws -> Known? {
         guard let header = request.headers.value(.authorization) else { return nil }
         let credentials = BasicCredentials(header: header)
-        return try await requestLimiter.judge(
+        return try await requestLimiter.checkCredentials(
             credentials?.user, of: request, context, letsRightPass: letsRightPass
         ) {
             if let credentials { try await look(credentials) } else { nil }

@@ -48,7 +48,7 @@ package final class RequestLimiter: Sendable {
     ///   - letsRightPass: whether right credentials are taken even while others wait at the address, so that only wrong
     ///     ones get a 429. For secrets that nobody can guess, of callers who may share an address with a guesser.
     ///   - check: returns nil when the credentials are wrong.
-    package func judge<Name: Hashable, Known>(
+    package func checkCredentials<Name: Hashable, Known>(
         _ name: Name?, of request: Request, _ context: APIContext, letsRightPass: Bool = false,
         check: () async throws -> Known?
     ) async throws -> Known? {

@@ -22,7 +22,7 @@ package protocol AnalyticsStore: Sendable {
     func heartbeatSummary(on platform: Key<Platform>, since: Instant) async throws -> HeartbeatSummary
 
     /// Deletes some of the expired rows; returns whether there may be more.
-    func forgetAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool
+    func deleteExpiredAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool
 }
 
 package typealias AnalyticsCounts = [AnalyticsKind: Int64]

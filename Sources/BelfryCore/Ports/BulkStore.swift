@@ -6,9 +6,9 @@ package protocol BulkStore: Sendable {
     ///
     /// Throws `StoreError.notEmpty` if it contains anything. The store must be reopened afterwards, because it read the
     /// previous secrets.
-    func beginTakeover(with secrets: [String: [UInt8]]) async throws
+    func beginImport(with secrets: [String: [UInt8]]) async throws
     /// Marks the import complete, so that servers may open the database.
-    func endTakeover() async throws
+    func endImport() async throws
 
     /// The next rows after a key, in the order of the key.
     func rows(of table: BulkTable, after key: [BulkValue]?, limit: Int) async throws -> [[BulkValue]]
@@ -24,9 +24,9 @@ package protocol BulkStore: Sendable {
 }
 
 /// A database into which another is being imported is marked, so that no server serves from half of it.
-package enum Takeover {
+package enum DatabaseImport {
     /// The name of the setting that marks it.
-    package static let mark = "takeover"
+    package static let settingName = "takeover"
     /// The secrets that are copied with the rows.
     package static let secrets = ["naming", "token_hash"]
 

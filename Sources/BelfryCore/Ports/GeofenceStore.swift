@@ -32,7 +32,7 @@ package protocol GeofenceStore: Sendable {
     func postpone(_ update: GeofenceUpdate, for pause: Duration) async throws
     /// Deletes the records of deleted geofences that would have expired before `time`; returns whether there may be
     /// more.
-    func forgetDeletedGeofences(expiredBefore time: Instant) async throws -> Bool
+    func deleteExpiredGeofenceDeletions(expiredBefore time: Instant) async throws -> Bool
 }
 
 /// A reminder to notify the devices of a platform of changed geofences. At most one for each platform.

@@ -2,11 +2,11 @@
 package protocol RetentionStore: Sendable {
     /// Deletes some of what ended before an instant. Where nodes share a store one does it at a time; the others delete
     /// nothing.
-    func forget(_ kind: Retention.Kind, before: Instant) async throws -> Forgotten
+    func deleteExpired(_ kind: Retention.Kind, before: Instant) async throws -> DeletedRows
 }
 
 /// The result of one step.
-package struct Forgotten: Sendable, Hashable {
+package struct DeletedRows: Sendable, Hashable {
     package var rows: Int
     /// Whether another step may find more.
     package var isMore: Bool

@@ -8,7 +8,7 @@ package protocol TopicStore: Sendable {
     func topics(of application: Key<Application>, after name: String?, limit: Int) async throws -> [Topic]
     func topic(named name: String, of application: Key<Application>) async throws -> Topic?
     /// Creates the missing topics and returns the results in order. A topic that exists stays as it is.
-    func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic.Fate]
+    func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic.CreationResult]
     /// Gives a topic another expiry, or none; nil when the application has no such topic.
     func change(_ topic: Key<Topic>, of application: Key<Application>, expiresAt: Instant?) async throws -> Topic?
     /// Deletes those of the application, and returns how many there were.

@@ -49,7 +49,7 @@ package struct AndroidPayload: Sendable, Hashable {
 
     /// The text that the system itself shows, where the service can; nil for a silent push, and where it would not fit
     /// beside the data, which the app then shows.
-    package var notice: String? {
+    package var notificationText: String? {
         guard !isSilent, let message = data["message"] else { return nil }
         let bytes = data.reduce(message.utf8.count) { $0 + $1.key.utf8.count + $1.value.utf8.count }
         return bytes <= Self.bytesMax ? message : nil

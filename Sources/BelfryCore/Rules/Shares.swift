@@ -34,9 +34,9 @@ package struct ShareLimit: Sendable, Hashable {
 
     /// Generous for one application, and small compared with what there is for all.
     package static let standard: [Share: ShareLimit] = [
-        .streams: ShareLimit(each: 32, total: 256), .searches: ShareLimit(each: 2, total: 16),
-        .exports: ShareLimit(each: 4, total: 32), .batches: ShareLimit(each: 4, total: 32),
-        .tests: ShareLimit(each: 4, total: 32), .uploads: ShareLimit(each: 20 << 10, total: 256 << 10),
+        .streams: ShareLimit(perCaller: 32, total: 256), .searches: ShareLimit(perCaller: 2, total: 16),
+        .exports: ShareLimit(perCaller: 4, total: 32), .batches: ShareLimit(perCaller: 4, total: 32),
+        .tests: ShareLimit(perCaller: 4, total: 32), .uploads: ShareLimit(perCaller: 20 << 10, total: 256 << 10),
     ]
 }
 

@@ -3,7 +3,7 @@
 /// Engines look up devices and write them; their findings are combined here.
 package struct SubscriptionPlan: Sendable {
     /// A device that the database found.
-    package struct Found: Sendable {
+    package struct Match: Sendable {
         package let device: Key<Device>
         package let platform: Key<Platform>
         package let topics: Set<String>
@@ -16,7 +16,7 @@ package struct SubscriptionPlan: Sendable {
     }
 
     /// The topics that one device gets.
-    package struct Gain: Sendable {
+    package struct Addition: Sendable {
         package let device: Key<Device>
         package let platform: Key<Platform>
         package let topics: Set<String>
@@ -39,11 +39,11 @@ package struct SubscriptionPlan: Sendable {
     package init() {}
 
     /// - Parameter found: the devices that the subscription names.
-    package mutating func add(_ subscription: Subscription, for found: [Found]) {
+    package mutating func add(_ subscription: Subscription, for found: [Match]) {
         refusals.append(refusal(of: subscription, for: found))
     }
 
-    private mutating func refusal(of subscription: Subscription, for found: [Found]) -> Subscription.Refusal? {
+    private mutating func refusal(of subscription: Subscription, for found: [Match]) -> Subscription.Refusal? {
         guard !found.isEmpty else { return .unknownDevice }
         for each in found {
             var draft = drafts[each.device] ?? Draft(platform: each.platform, before: each.topics, gained: [])
@@ -61,11 +61,11 @@ package struct SubscriptionPlan: Sendable {
     package var topics: Set<String> { drafts.values.reduce(into: []) { $0.formUnion($1.gained) } }
 
     /// The writes, step by step, in the order of the devices.
-    package var steps: [[Gain]] {
-        var steps: [[Gain]] = []
+    package var steps: [[Addition]] {
+        var steps: [[Addition]] = []
         var topics = 0
         for (device, draft) in drafts.sorted(by: { $0.key < $1.key }) where !draft.gained.isEmpty {
-            let gain = Gain(device: device, platform: draft.platform, topics: draft.gained)
+            let gain = Addition(device: device, platform: draft.platform, topics: draft.gained)
             let isFull =
                 steps.last.map {
                     $0.count >= Self.perWrite || topics + gain.topics.count > Self.topicsPerWrite

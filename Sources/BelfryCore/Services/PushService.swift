@@ -18,7 +18,7 @@ package struct PushService: Sendable {
     /// the content.
     package func send(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> Push {
         let push = try await store.accept(try await draft(pushRequest, for: application))
-        pushObserver.noticed(push.head)
+        pushObserver.pushMayHaveChanged(push.head)
         return push
     }
 

@@ -86,7 +86,7 @@ extension FCMMessage {
     init(_ push: Push, on kind: PlatformKind, now: Instant, sendsReceiptID: Bool) throws {
         let payload = try AndroidPayload(
             push.content, kind: kind, receiptID: sendsReceiptID ? push.receiptID : nil, sentAt: now)
-        let notice = kind == .android ? nil : payload.notice
+        let notice = kind == .android ? nil : payload.notificationText
         try self.init(
             notification: notice.map { FCMNotification(body: $0) }, data: payload.data,
             android: FCMAndroid(

@@ -44,7 +44,7 @@ extension HMSMessage {
     init(_ push: Push, forHarmonyOS isHarmonyOS: Bool, now: Instant) throws {
         let payload = try AndroidPayload(push.content, kind: .huawei, receiptID: push.receiptID, sentAt: now)
         let timeToLive = push.secondsToLive(at: now, max: Self.secondsMax).map { max(1, $0) }
-        if isHarmonyOS, let body = payload.notice, let title = payload.data["title"] {
+        if isHarmonyOS, let body = payload.notificationText, let title = payload.data["title"] {
             let notification = HMSNotification(
                 title: title, body: body, category: payload.data["category"] ?? HMSNotification.standardCategory,
                 data: payload.data)

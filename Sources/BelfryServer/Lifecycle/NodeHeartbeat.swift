@@ -77,7 +77,7 @@ final class NodeHeartbeat: Service {
         }
     }
 
-    func look() async {
+    func check() async {
         let databaseFault = await databaseFault()
         // A look that was called off has found nothing.
         if Task.isCancelled { return }

@@ -40,7 +40,7 @@ package struct DatabaseCopy: Sendable {
             guard there == here else { throw Difference(table: table.name, source: there, target: here) }
             verdicts.append(Verdict(table: table.name, rows: here.rows, digest: here.sum))
         }
-        try await target.endTakeover()
+        try await target.endImport()
         return verdicts
     }
 

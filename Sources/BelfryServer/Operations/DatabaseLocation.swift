@@ -28,7 +28,7 @@ package enum DatabaseLocation: Sendable, Hashable {
         }
         return try await with(for: .copyingFrom, logger) { source in
             let secrets = try await source.bulkSecrets()
-            try await target.with(for: .copyingTo, logger) { try await $0.beginTakeover(with: secrets) }
+            try await target.with(for: .copyingTo, logger) { try await $0.beginImport(with: secrets) }
             let verdicts = try await target.with(for: .copyingTo, logger) { target in
                 try await DatabaseCopy(source: source, target: target).run(report)
             }

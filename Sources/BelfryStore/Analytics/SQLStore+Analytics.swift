@@ -97,16 +97,16 @@ extension SQLStore {
         }
     }
 
-    package func forgetAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool {
+    package func deleteExpiredAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool {
         let hour = countsBefore.bucket(of: .hour)
         let day = eventsBefore.bucket(of: .day)
         return try await write { session in
             let stride = Self.rowsForgottenPerStep
             var isMore = false
             for (sql, bound) in [
-                (CountStatements.forgetMarks, day), (CountStatements.forgetPlatforms, hour),
-                (CountStatements.forgetGeofences, countsBefore.milliseconds),
-                (CountStatements.forgetHeartbeats, countsBefore.milliseconds),
+                (CountStatements.deleteExpiredMarks, day), (CountStatements.deleteExpiredPlatforms, hour),
+                (CountStatements.deleteExpiredGeofences, countsBefore.milliseconds),
+                (CountStatements.deleteExpiredHeartbeats, countsBefore.milliseconds),
             ] {
                 if try session.prepared(sql).run(bound, stride) == stride { isMore = true }
             }
@@ -217,21 +217,21 @@ enum CountStatements {
         """
 
     /// Scans the primary key.
-    static let forgetMarks: SQLText = """
+    static let deleteExpiredMarks: SQLText = """
         DELETE FROM event_mark /* counts.forget_marks */
          WHERE (day, hash) IN (SELECT day, hash FROM event_mark WHERE day < $1 LIMIT $2)
         """
 
     /// Scans `platform_count_hour`.
-    static let forgetPlatforms = SQLText.deleteSome(
+    static let deleteExpiredPlatforms = SQLText.deleteSome(
         "counts.forget_platforms", from: "platform_count", key: "platform_id, hour, kind", where: "hour < $1")
 
     /// Scans `geofence_count_last`.
-    static let forgetGeofences = SQLText.deleteSome(
+    static let deleteExpiredGeofences = SQLText.deleteSome(
         "counts.forget_geofences", from: "geofence_count",
         key: "application_id, geofence_id, location_id, platform_id", where: "last_at_ms < $1")
 
     /// Scans `heartbeat_last`.
-    static let forgetHeartbeats = SQLText.deleteSome(
+    static let deleteExpiredHeartbeats = SQLText.deleteSome(
         "counts.forget_heartbeats", from: "heartbeat", key: "platform_id, device_id", where: "last_at_ms < $1")
 }

@@ -2,39 +2,39 @@ import BelfryCore
 
 extension SQLStore {
     package func bulkSecrets() async throws -> [String: [UInt8]] {
-        try await glance { db in
+        try await readCommitted { db in
             var secrets: [String: [UInt8]] = [:]
-            for name in Takeover.secrets {
+            for name in DatabaseImport.secrets {
                 secrets[name] = try db.prepared(SecretStatements.value).first(name) { $0.blob(0) }
             }
             return secrets
         }
     }
 
-    package func beginTakeover(with secrets: [String: [UInt8]]) async throws {
+    package func beginImport(with secrets: [String: [UInt8]]) async throws {
         try await write { session in
-            let mark = try session.prepared(SecretStatements.value).first(Takeover.mark) { _ in true }
-            guard mark == nil else { return }
+            let existing = try session.prepared(SecretStatements.value).first(DatabaseImport.settingName) { _ in true }
+            guard existing == nil else { return }
             let isInUse = try session.prepared(BulkStatements.anything).first { $0.bool(0) } ?? true
-            guard !isInUse else { throw Takeover.refused }
+            guard !isInUse else { throw DatabaseImport.refused }
             try session.prepared(BulkStatements.clearTenants).run()
             for (name, value) in secrets { try session.prepared(BulkStatements.setSecret).run(name, value) }
-            try session.prepared(SecretStatements.insert).run(Takeover.mark, [1] as [UInt8])
+            try session.prepared(SecretStatements.insert).run(DatabaseImport.settingName, [1] as [UInt8])
         }
     }
 
-    package func endTakeover() async throws {
+    package func endImport() async throws {
         try await write { session in
             try session.prepared(BulkStatements.forgetUse).send()
             try session.prepared(BulkStatements.countUse).send()
-            try session.prepared(BulkStatements.forget).send(Takeover.mark)
+            try session.prepared(BulkStatements.forget).send(DatabaseImport.settingName)
         }
     }
 
     package func rows(
         of table: BulkTable, after key: [BulkValue]?, limit: Int
     ) async throws -> [[BulkValue]] {
-        try await glance { db in
+        try await readCommitted { db in
             let statement = try db.prepared(BulkStatements.rows(of: table, isBehind: key != nil))
             func values(_ row: some SQLRow) -> [BulkValue] {
                 table.columns.indices.map { row.value(Int32($0), table.columns[$0].kind) }
@@ -52,7 +52,7 @@ extension SQLStore {
     }
 
     package func lastKey(of table: BulkTable) async throws -> [BulkValue]? {
-        try await glance { db in
+        try await readCommitted { db in
             try db.prepared(BulkStatements.lastKey(of: table)).first { row in
                 (0..<table.keyCount).map { row.value(Int32($0), table.columns[$0].kind) }
             }
@@ -60,13 +60,13 @@ extension SQLStore {
     }
 
     package func count(of table: BulkTable) async throws -> Int {
-        try await glance { db in
+        try await readCommitted { db in
             try db.prepared(BulkStatements.count(of: table)).first { Int($0.integer(0)) } ?? 0
         }
     }
 }
 
-extension Takeover {
+extension DatabaseImport {
     static func check(_ db: some SQLConnection) throws {
         guard try db.prepared(SecretStatements.value).first(mark, as: { _ in true }) == nil else {
             throw unfinished

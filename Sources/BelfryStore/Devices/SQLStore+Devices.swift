@@ -10,7 +10,7 @@ extension SQLStore {
     package func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device? {
         guard let key = secrets.naming.device(of: uuid) else { return nil }
         let now = clock.now
-        return try await glance { [secrets] db in
+        return try await readCommitted { [secrets] db in
             guard let row = try db.prepared(DeviceStatements.byKey).first(key, platform, as: DeviceRow.init) else {
                 return nil
             }
@@ -21,7 +21,7 @@ extension SQLStore {
     package func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>] {
         let keys = uuids.compactMap(secrets.naming.device(of:))
         guard !keys.isEmpty else { return [] }
-        return try await glance { db in
+        return try await readCommitted { db in
             let onPlatforms = try db.prepared(DeviceStatements.onPlatforms)
             let known = Set(try onPlatforms.all(SQLKeys(keys), SQLKeys(platforms)) { Key<Device>($0.integer(0)) })
             return keys.filter(known.contains)

@@ -112,7 +112,7 @@ extension SQLStore {
         }
     }
 
-    package func forgetDeletedGeofences(expiredBefore time: Instant) async throws -> Bool {
+    package func deleteExpiredGeofenceDeletions(expiredBefore time: Instant) async throws -> Bool {
         try await write { session in
             try session.prepared(DeletionStatements.forget).run(time, Self.forgetStride) == Self.forgetStride
         }

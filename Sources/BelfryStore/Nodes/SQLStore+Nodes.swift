@@ -16,7 +16,7 @@ extension SQLStore {
 
     package func nodes() async throws -> [Node] {
         let now = clock.now
-        return try await glance { [damagedRows] db in
+        return try await readCommitted { [damagedRows] db in
             try db.prepared(NodeStatements.all).all { row in
                 try damagedRows.readable("node \(row.text(1))") { try Node(row, now: now) }
             }.compactMap(\.self)

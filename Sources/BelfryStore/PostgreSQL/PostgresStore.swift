@@ -68,7 +68,7 @@ package final class PostgresStore: SQLStore {
         do {
             let (secrets, now) = try await pool.run { connection in
                 try PostgresSchema.version(of: connection).check()
-                if options.use != .copyingTo { try Takeover.check(connection) }
+                if options.use != .copyingTo { try DatabaseImport.check(connection) }
                 return (try Secrets(of: connection), try connection.now())
             }
             return try PostgresStore(

@@ -2,12 +2,12 @@ import BelfryCore
 
 extension SQLStore {
     package func damagedBatchCount() async throws -> Int {
-        try await glance { db in try db.prepared(DamageStatements.count).first { Int($0.integer(0)) } ?? 0 }
+        try await readCommitted { db in try db.prepared(DamageStatements.count).first { Int($0.integer(0)) } ?? 0 }
     }
 
     package func damagedFanOutCount() async throws -> Int {
         let now = clock.now
-        return try await glance { db in
+        return try await readCommitted { db in
             try db.prepared(DamageStatements.countFanOuts).first(now) { Int($0.integer(0)) } ?? 0
         }
     }

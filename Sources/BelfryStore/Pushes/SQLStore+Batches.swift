@@ -16,7 +16,7 @@ extension SQLStore {
 
     package func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
         guard let platformKey = batches.first?.platformKey else { return [] }
-        let (loads, damaged) = try await glance { [pushes] db -> ([BatchLoad?], [Batch]) in
+        let (loads, damaged) = try await readCommitted { [pushes] db -> ([BatchLoad?], [Batch]) in
             let platform = try db.prepared(PlatformStatements.byKey).first(platformKey, as: Platform.init)
             guard let platform else { return (batches.map { _ in nil }, []) }
             let found = try pushes.pushes(of: batches, in: db)
@@ -38,7 +38,7 @@ extension SQLStore {
     }
 
     package func nextDue() async throws -> Instant? {
-        try await glance { db in
+        try await readCommitted { db in
             let earliest = try [BatchStatements.nextDue, FanOutStatements.nextDue].compactMap { sql in
                 try db.prepared(sql).first { $0.integerIfAny(0) } ?? nil
             }.min()

@@ -9,7 +9,7 @@ extension SQLStore {
     }
 
     package func connectionFaults(of push: Key<Push>) async throws -> [PlatformFault] {
-        try await glance { db in
+        try await readCommitted { db in
             try db.prepared(ConnectionFaultStatements.ofPush).all(push) { row in
                 guard let uuid = row.uuid(0), let kind = ConnectionFault.Kind(rawValue: row.text(1)) else {
                     throw StoreError.damaged("a connection fault of push \(push)")

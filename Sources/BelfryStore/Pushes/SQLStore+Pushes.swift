@@ -19,7 +19,7 @@ extension SQLStore {
 
     package func receipt(_ receiptID: UUID) async throws -> Receipt? {
         let now = clock.now
-        return try await glance { db in
+        return try await readCommitted { db in
             guard let push = try db.prepared(PushStatements.headByReceipt).first(receiptID, as: PushHead.init) else {
                 return nil
             }

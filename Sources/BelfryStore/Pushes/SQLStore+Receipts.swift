@@ -24,14 +24,14 @@ extension SQLStore {
     package func pushes(
         of application: Key<Application>, before: Key<Push>?, limit: Int
     ) async throws -> [PushHead] {
-        try await glance { [damagedRows] db in
+        try await readCommitted { [damagedRows] db in
             try db.pushes(of: application, before: before, limit: limit, damagedRows)
         }
     }
 
     package func request(of push: Key<Push>) async throws -> PushRequest? {
         let naming = secrets.naming
-        return try await glance { db in
+        return try await readCommitted { db in
             try db.prepared(PushStatements.byKey).first(push, as: Push.init)?.pushRequest(naming: naming)
         }
     }

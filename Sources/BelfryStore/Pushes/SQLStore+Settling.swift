@@ -3,7 +3,7 @@ import BelfryCore
 extension SQLStore {
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] {
         // What the provider said would have to be asked again, and devices told twice.
-        try await insist { session in try Settling(session: session).settle(settlements) }
+        try await writeRetrying { session in try Settling(session: session).settle(settlements) }
     }
 }
 

@@ -2,7 +2,7 @@ import BelfryCore
 
 extension SQLStore {
     package func quotas(of application: Key<Application>) async throws -> [QuotaUse] {
-        try await glance { [self] db in
+        try await readCommitted { [self] db in
             try Quota.allCases.map { quota in
                 let account = QuotaAccount(quota, of: application)
                 guard quota != .userDevices else {

@@ -5,7 +5,7 @@ extension SQLStore {
     /// an interrupted deletion.
     package func delete(_ application: Key<Application>, force: Bool) async throws {
         try await write { session in
-            guard try session.prepared(ApplicationStatements.seize).hasRow(application) else {
+            guard try session.prepared(ApplicationStatements.lockForUpdate).hasRow(application) else {
                 throw StoreError.unknown("application \(application)")
             }
             let platforms = try session.prepared(ApplicationDeletionStatements.platformCount).count(application)

@@ -5,7 +5,7 @@ extension SQLStore {
     /// interrupted deletion.
     package func delete(_ platform: Key<Platform>, force: Bool) async throws {
         try await write { session in
-            guard let application = try session.prepared(PlatformStatements.seize).number(platform) else {
+            guard let application = try session.prepared(PlatformStatements.lockForUpdate).number(platform) else {
                 throw StoreError.unknown("platform \(platform)")
             }
             guard try force || !session.prepared(PlatformDeletionStatements.anyActive).hasRow(platform) else {

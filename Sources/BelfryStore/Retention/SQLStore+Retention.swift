@@ -1,16 +1,16 @@
 import BelfryCore
 
 extension SQLStore {
-    package func forget(_ kind: Retention.Kind, before: Instant) async throws -> Forgotten {
+    package func deleteExpired(_ kind: Retention.Kind, before: Instant) async throws -> DeletedRows {
         try await write { session in
             guard try session.prepared(RetentionStatements.turn).first(as: { $0.bool(0) }) ?? false else {
-                return Forgotten()
+                return DeletedRows()
             }
             return switch kind {
-            case .answers: try session.forgetAnswers(before: before)
-            case .pushes: try session.forgetPushes(before: before)
-            case .audit: try session.forgetAudit(before: before)
-            case .idempotency: try session.forgetRecords(until: before)
+            case .answers: try session.deleteExpiredAnswers(before: before)
+            case .pushes: try session.deleteExpiredPushes(before: before)
+            case .audit: try session.deleteExpiredAudit(before: before)
+            case .idempotency: try session.deleteExpiredRecords(until: before)
             }
         }
     }
@@ -18,39 +18,39 @@ extension SQLStore {
 
 extension WriteSession {
     /// Push by push, in the order in which they were settled.
-    fileprivate func forgetAnswers(before: Instant) throws -> Forgotten {
-        let pushes = try prepared(RetentionStatements.withAnswers).all(before, Forgotten.pushesMax) {
+    fileprivate func deleteExpiredAnswers(before: Instant) throws -> DeletedRows {
+        let pushes = try prepared(RetentionStatements.withAnswers).all(before, DeletedRows.pushesMax) {
             Key<Push>($0.integer(0))
         }
         var rows = 0
         for push in pushes {
-            rows += try prepared(RetentionStatements.forgetBatches).run(push, Forgotten.rowsMax - rows)
-            guard rows < Forgotten.rowsMax else { return Forgotten(rows: rows, isMore: true) }
+            rows += try prepared(RetentionStatements.deleteExpiredBatches).run(push, DeletedRows.rowsMax - rows)
+            guard rows < DeletedRows.rowsMax else { return DeletedRows(rows: rows, isMore: true) }
             try prepared(RetentionStatements.noteNoAnswers).send(push)
         }
-        return Forgotten(rows: rows, isMore: pushes.count == Forgotten.pushesMax)
+        return DeletedRows(rows: rows, isMore: pushes.count == DeletedRows.pushesMax)
     }
 
-    fileprivate func forgetPushes(before: Instant) throws -> Forgotten {
-        let pushes = try prepared(RetentionStatements.withoutAnswers).all(before, Forgotten.pushesMax) {
+    fileprivate func deleteExpiredPushes(before: Instant) throws -> DeletedRows {
+        let pushes = try prepared(RetentionStatements.withoutAnswers).all(before, DeletedRows.pushesMax) {
             Key<Push>($0.integer(0))
         }
         for sql in RetentionStatements.ofPushes { try prepared(sql).send(SQLKeys(pushes)) }
-        try prepared(RetentionStatements.forgetPushes).each(SQLKeys(pushes)) { row in
+        try prepared(RetentionStatements.deleteExpiredPushes).each(SQLKeys(pushes)) { row in
             note(-Int(row.integer(1)), .content, of: Key(row.integer(0)))
         }
-        return Forgotten(rows: pushes.count, isMore: pushes.count == Forgotten.pushesMax)
+        return DeletedRows(rows: pushes.count, isMore: pushes.count == DeletedRows.pushesMax)
     }
 
-    fileprivate func forgetAudit(before: Instant) throws -> Forgotten {
+    fileprivate func deleteExpiredAudit(before: Instant) throws -> DeletedRows {
         try prepared(RetentionStatements.raiseHorizon).run(before)
-        let rows = try prepared(RetentionStatements.forgetAudit).run(before, Forgotten.rowsMax)
-        return Forgotten(rows: rows, isMore: rows == Forgotten.rowsMax)
+        let rows = try prepared(RetentionStatements.deleteExpiredAudit).run(before, DeletedRows.rowsMax)
+        return DeletedRows(rows: rows, isMore: rows == DeletedRows.rowsMax)
     }
 
-    fileprivate func forgetRecords(until: Instant) throws -> Forgotten {
-        let rows = try clearIdempotency(until: until, atMost: Forgotten.rowsMax)
-        return Forgotten(rows: rows, isMore: rows == Forgotten.rowsMax)
+    fileprivate func deleteExpiredRecords(until: Instant) throws -> DeletedRows {
+        let rows = try clearIdempotency(until: until, atMost: DeletedRows.rowsMax)
+        return DeletedRows(rows: rows, isMore: rows == DeletedRows.rowsMax)
     }
 }
 
@@ -77,7 +77,7 @@ enum RetentionStatements {
         """
 
     /// Scans `batch_device`.
-    static let forgetBatches = SQLText.deleteSome(
+    static let deleteExpiredBatches = SQLText.deleteSome(
         "retention.forget_batches", from: "batch", key: "id", where: "push_id = $1")
 
     static let noteNoAnswers: SQLText = """
@@ -91,7 +91,7 @@ enum RetentionStatements {
         "DELETE FROM push_progress /* retention.forget_progress */ WHERE push_id \(among: "$1")",
     ]
 
-    static let forgetPushes: SQLText = """
+    static let deleteExpiredPushes: SQLText = """
         DELETE FROM push /* retention.forget_pushes */ WHERE id \(among: "$1")
         RETURNING application_id, \(bytesOf: "content") + \(bytesOf: "audience")
         """
@@ -102,6 +102,6 @@ enum RetentionStatements {
         """
 
     /// Scans `audit_at`.
-    static let forgetAudit = SQLText.deleteSome(
+    static let deleteExpiredAudit = SQLText.deleteSome(
         "retention.forget_audit", from: "audit", key: "id", where: "at_ms < $1 ORDER BY at_ms")
 }

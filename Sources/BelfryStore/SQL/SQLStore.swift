@@ -25,13 +25,14 @@ protocol SQLStore: Sendable {
     func write<Value: Sendable>(_ body: @escaping @Sendable (Session) throws -> Value) async throws -> Value
 
     /// Like `write`, but retries while the database is unreachable. Only for idempotent writes.
-    func insist<Value: Sendable>(_ body: @escaping @Sendable (Session) throws -> Value) async throws -> Value
+    func writeRetrying<Value: Sendable>(_ body: @escaping @Sendable (Session) throws -> Value) async throws -> Value
 
     /// Reads from one snapshot.
     func read<Value: Sendable>(_ body: @escaping @Sendable (Session.Connection) throws -> Value) async throws -> Value
 
     /// Reads with each statement what is committed by then.
-    func glance<Value: Sendable>(_ body: @escaping @Sendable (Session.Connection) throws -> Value) async throws -> Value
+    func readCommitted<Value: Sendable>(_ body: @escaping @Sendable (Session.Connection) throws -> Value) async throws
+        -> Value
 
     /// Searches many rows, apart from deliveries, when it is the application's turn.
     ///
@@ -46,7 +47,7 @@ protocol SQLStore: Sendable {
     /// The candidates that are devices.
     func find(
         _ candidates: [[SubscriberCandidate]], of application: Key<Application>
-    ) async throws -> [[SubscriptionPlan.Found]]
+    ) async throws -> [[SubscriptionPlan.Match]]
 
     /// Quota use not stored yet, as far as readers know; nil if all is stored.
     func unwrittenUse(_ account: QuotaAccount) -> Int?

@@ -47,7 +47,7 @@ protocol WriteSession: AnyObject, SendableMetatype {
     func forgetTopics() throws
     /// Adds topics to devices. Skips a device that was deleted, or that meanwhile got so many topics that it would have
     /// too many.
-    func add(_ gains: [SubscriptionPlan.Gain], in application: Key<Application>) throws
+    func add(_ gains: [SubscriptionPlan.Addition], in application: Key<Application>) throws
     /// Like `clearedWithPlatform`, for a topic.
     static var clearedWithTopic: [SQLText] { get }
 

@@ -38,7 +38,7 @@ package final class SQLiteStore: SQLStore {
             let pool = try DatabasePool(path: path, configuration: .store)
             if migrate { try SQLiteSchema.migrate(pool) }
             try pool.read { try SQLiteSchema.version(of: $0).check() }
-            if use != .copyingTo { try pool.read(Takeover.check) }
+            if use != .copyingTo { try pool.read(DatabaseImport.check) }
             return SQLiteStore(
                 pool: pool, flusher: try LogFlusher(path: path),
                 checkpoints: try Checkpoints(pool: pool, logger: logger),
@@ -139,12 +139,12 @@ package final class SQLiteStore: SQLStore {
     }
 
     /// The database is a file of this machine: there is nothing to wait for.
-    func insist<Value: Sendable>(
+    func writeRetrying<Value: Sendable>(
         _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Value
     ) async throws -> Value { try await write(body) }
 
     /// All reads of a snapshot see the same state.
-    func glance<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    func readCommitted<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await read(body)
     }
 

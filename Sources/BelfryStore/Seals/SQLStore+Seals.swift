@@ -6,7 +6,7 @@ extension SQLStore {
         _ kind: SealedSecret.Kind, after: [UInt8]?, limit: Int
     ) async throws -> [SealedSecret] {
         let statement = SealStatements.behind(kind)
-        return try await glance { db in
+        return try await readCommitted { db in
             guard kind != .answer else {
                 return try db.prepared(statement).all(after ?? [], limit) { row in
                     SealedSecret(kind: kind, name: row.blob(0), seal: Sealed(bytes: row.blob(1)))

@@ -33,7 +33,9 @@ extension SQLStore {
     /// Creates those that do not exist, unless they are too many.
     private func makeTopics(_ names: Set<String>, of application: Key<Application>) async throws {
         let now = clock.now
-        let missing = try await glance { try names.subtracting($0.livingTopics(names, of: application, at: now)) }
+        let missing = try await readCommitted {
+            try names.subtracting($0.livingTopics(names, of: application, at: now))
+        }
         try SubscriptionPlan.checkNewTopics(missing.count)
         let new = missing.sorted()
         _ = try await new.inSteps(of: NewTopic.perWrite) { step, isFirst in

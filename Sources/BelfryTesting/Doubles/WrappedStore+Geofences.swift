@@ -71,8 +71,8 @@ extension WrappedStore {
     package func postpone(_ update: GeofenceUpdate, for pause: Duration) async throws {
         try await base.postpone(update, for: pause)
     }
-    package func forgetDeletedGeofences(expiredBefore time: Instant) async throws -> Bool {
-        try await base.forgetDeletedGeofences(expiredBefore: time)
+    package func deleteExpiredGeofenceDeletions(expiredBefore time: Instant) async throws -> Bool {
+        try await base.deleteExpiredGeofenceDeletions(expiredBefore: time)
     }
 
     package func record(
@@ -101,7 +101,7 @@ extension WrappedStore {
     package func heartbeatSummary(on platform: Key<Platform>, since: Instant) async throws -> HeartbeatSummary {
         try await base.heartbeatSummary(on: platform, since: since)
     }
-    package func forgetAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool {
-        try await base.forgetAnalytics(countsBefore: countsBefore, eventsBefore: eventsBefore)
+    package func deleteExpiredAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool {
+        try await base.deleteExpiredAnalytics(countsBefore: countsBefore, eventsBefore: eventsBefore)
     }
 }

@@ -108,8 +108,8 @@ extension WrappedStore {
         try await base.release(name, idempotentID: idempotentID, hadNoEffect: hadNoEffect)
     }
 
-    package func forget(_ kind: Retention.Kind, before: Instant) async throws -> Forgotten {
-        try await base.forget(kind, before: before)
+    package func deleteExpired(_ kind: Retention.Kind, before: Instant) async throws -> DeletedRows {
+        try await base.deleteExpired(kind, before: before)
     }
     package func quotas(of application: Key<Application>) async throws -> [QuotaUse] {
         try await base.quotas(of: application)

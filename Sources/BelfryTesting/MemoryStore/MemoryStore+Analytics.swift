@@ -61,7 +61,7 @@ extension MemoryStore {
             latency: HeartbeatSummary.Percentiles(count: latencies.count) { latencies[$0] })
     }
 
-    package func forgetAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool {
+    package func deleteExpiredAnalytics(countsBefore: Instant, eventsBefore: Instant) async throws -> Bool {
         transaction { contents in
             let (hour, day) = (countsBefore.bucket(of: .hour), eventsBefore.bucket(of: .day))
             contents.events.marks = contents.events.marks.filter { $0.day >= day }

@@ -107,7 +107,7 @@ extension MemoryStore {
         }
     }
 
-    package func forgetDeletedGeofences(expiredBefore time: Instant) async throws -> Bool {
+    package func deleteExpiredGeofenceDeletions(expiredBefore time: Instant) async throws -> Bool {
         transaction { $0.map.deletions.removeAll { $0.expiresAt < time } }
         return false
     }

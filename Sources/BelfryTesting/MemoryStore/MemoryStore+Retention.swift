@@ -1,20 +1,20 @@
 package import BelfryCore
 
 extension MemoryStore {
-    package func forget(_ kind: Retention.Kind, before: Instant) async throws -> Forgotten {
+    package func deleteExpired(_ kind: Retention.Kind, before: Instant) async throws -> DeletedRows {
         transaction { contents in
             switch kind {
-            case .answers: Forgotten(rows: contents.forgetAnswers(before: before))
-            case .pushes: Forgotten(rows: contents.forgetPushes(before: before))
-            case .audit: Forgotten(rows: contents.forgetAudit(before: before))
-            case .idempotency: Forgotten(rows: contents.forgetRecords(until: before))
+            case .answers: DeletedRows(rows: contents.deleteExpiredAnswers(before: before))
+            case .pushes: DeletedRows(rows: contents.deleteExpiredPushes(before: before))
+            case .audit: DeletedRows(rows: contents.deleteExpiredAudit(before: before))
+            case .idempotency: DeletedRows(rows: contents.deleteExpiredRecords(until: before))
             }
         }
     }
 }
 
 extension Contents {
-    fileprivate mutating func forgetAnswers(before: Instant) -> Int {
+    fileprivate mutating func deleteExpiredAnswers(before: Instant) -> Int {
         var rows = 0
         for (key, push) in pushes where push.isSettled(before: before) && !push.hasLostAnswers {
             let batches = self.batches.filter { $0.value.batch.pushKey == key }.keys
@@ -25,7 +25,7 @@ extension Contents {
         return rows
     }
 
-    fileprivate mutating func forgetPushes(before: Instant) -> Int {
+    fileprivate mutating func deleteExpiredPushes(before: Instant) -> Int {
         let gone = pushes.filter { $0.value.isSettled(before: before) && $0.value.hasLostAnswers }.keys
         for key in gone {
             pushes[key] = nil
@@ -35,13 +35,13 @@ extension Contents {
         return gone.count
     }
 
-    fileprivate mutating func forgetAudit(before: Instant) -> Int {
+    fileprivate mutating func deleteExpiredAudit(before: Instant) -> Int {
         let kept = audit.filter { $0.at >= before }
         defer { audit = kept }
         return audit.count - kept.count
     }
 
-    fileprivate mutating func forgetRecords(until: Instant) -> Int {
+    fileprivate mutating func deleteExpiredRecords(until: Instant) -> Int {
         let kept = idempotency.filter { $0.value.createdAt > until }
         defer { idempotency = kept }
         return idempotency.count - kept.count

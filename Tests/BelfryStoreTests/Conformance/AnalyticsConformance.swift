@@ -191,7 +191,7 @@ import Testing
             let new = fixture.clock.now
             #expect(try await record(fixture, tell(new)).counted == 2)
             let until = { (time: Instant) in
-                try await fixture.store.forgetAnalytics(countsBefore: time, eventsBefore: time)
+                try await fixture.store.deleteExpiredAnalytics(countsBefore: time, eventsBefore: time)
             }
             while try await until(new) {}
             let kept = try await fixture.store.counts(

@@ -280,9 +280,9 @@ import Testing
             let since = try await fixture.updates().lastModified
             _ = try await fixture.store.delete(geofence.key, of: fixture.application.key)
             let end = geofence.plan.expiresAt
-            #expect(try await fixture.store.forgetDeletedGeofences(expiredBefore: end) == false)
+            #expect(try await fixture.store.deleteExpiredGeofenceDeletions(expiredBefore: end) == false)
             #expect(try await fixture.updates(since: since).gone == [geofence.key])
-            _ = try await fixture.store.forgetDeletedGeofences(expiredBefore: end + .milliseconds(1))
+            _ = try await fixture.store.deleteExpiredGeofenceDeletions(expiredBefore: end + .milliseconds(1))
             #expect(try await fixture.updates(since: since).gone.isEmpty)
         }
     }

@@ -214,7 +214,7 @@ import Testing
             _ = try await reserve(3, by: mine)
             #expect(try await use(.idempotencyKeys, in: fixture) == 2)
             fixture.clock.advance(by: IdempotencyRecord.lifetime)
-            #expect(try await fixture.store.forget(.idempotency, before: fixture.clock.now).rows == 3)
+            #expect(try await fixture.store.deleteExpired(.idempotency, before: fixture.clock.now).rows == 3)
             #expect(try await use(.idempotencyKeys, in: fixture) == 0)
         }
     }
@@ -238,8 +238,8 @@ import Testing
                 audience: .list(.active), platformKeys: [], lane: .normal)
             #expect(try await fixture.store.release(waiting, as: release) != nil)
             fixture.clock.advance(by: .seconds(10))
-            _ = try await fixture.store.forget(.answers, before: fixture.clock.now)
-            #expect(try await fixture.store.forget(.pushes, before: fixture.clock.now).rows == 2)
+            _ = try await fixture.store.deleteExpired(.answers, before: fixture.clock.now)
+            #expect(try await fixture.store.deleteExpired(.pushes, before: fixture.clock.now).rows == 2)
             #expect(try await refusal { _ = try await fixture.push(body: long) } == nil)
         }
     }

@@ -12,15 +12,15 @@ import Testing
             let push = try await settledPush(in: fixture)
             let settledAt = fixture.clock.now
             fixture.clock.advance(by: .seconds(10))
-            #expect(try await store.forget(.answers, before: settledAt) == Forgotten())
+            #expect(try await store.deleteExpired(.answers, before: settledAt) == DeletedRows())
             #expect(try await store.answer(of: devices[0], in: push.key) == .accepted)
-            #expect(try await store.forget(.answers, before: fixture.clock.now).rows == 1)
+            #expect(try await store.deleteExpired(.answers, before: fixture.clock.now).rows == 1)
             #expect(try await store.answer(of: devices[0], in: push.key) == nil)
             let receipt = try #require(try await store.receipt(push.receiptID))
             #expect(receipt.counts == [.accepted: 3] && receipt.state == .settled)
             #expect(try await store.answerCounts(of: push.key).isEmpty)
-            #expect(try await store.forget(.pushes, before: settledAt) == Forgotten())
-            #expect(try await store.forget(.pushes, before: fixture.clock.now).rows == 1)
+            #expect(try await store.deleteExpired(.pushes, before: settledAt) == DeletedRows())
+            #expect(try await store.deleteExpired(.pushes, before: fixture.clock.now).rows == 1)
             #expect(try await store.receipt(push.receiptID) == nil)
             #expect(try await store.receipts(of: fixture.application.key, before: nil, limit: 9).isEmpty)
             #expect(try await store.counts(of: push.key).isEmpty)
@@ -35,9 +35,9 @@ import Testing
             let open = try await fixture.push()
             try await fixture.fanOut()
             let future = fixture.clock.now + .seconds(1_000)
-            #expect(try await fixture.store.forget(.pushes, before: future) == Forgotten())
-            #expect(try await fixture.store.forget(.answers, before: future).rows == 1)
-            #expect(try await fixture.store.forget(.pushes, before: future).rows == 1)
+            #expect(try await fixture.store.deleteExpired(.pushes, before: future) == DeletedRows())
+            #expect(try await fixture.store.deleteExpired(.answers, before: future).rows == 1)
+            #expect(try await fixture.store.deleteExpired(.pushes, before: future).rows == 1)
             #expect(try await fixture.store.receipt(settled.receiptID) == nil)
             #expect(try await fixture.counts(of: open) == [.pending: 2])
             let batch = try await fixture.claimOne()
@@ -57,9 +57,11 @@ import Testing
                 #expect(try await store.settle(Settlement(batch, all: .accepted)))
             }
             let future = fixture.clock.now + .seconds(1)
-            var steps: [Forgotten] = []
-            repeat { steps.append(try await store.forget(.answers, before: future)) } while steps.last?.isMore == true
-            #expect(steps.allSatisfy { $0.rows <= Forgotten.rowsMax })
+            var steps: [DeletedRows] = []
+            repeat {
+                steps.append(try await store.deleteExpired(.answers, before: future))
+            } while steps.last?.isMore == true
+            #expect(steps.allSatisfy { $0.rows <= DeletedRows.rowsMax })
             #expect(steps.map(\.rows).reduce(0, +) == 450)
             #expect(steps.count == 3)
             for push in pushes { #expect(try await fixture.counts(of: push) == [.accepted: 450]) }
@@ -85,13 +87,13 @@ import Testing
             fixture.clock.advance(by: .seconds(10))
             try await store.audited(change("new")) {}
             let log = { try await store.auditLog(AuditQuery(bounds: .everything, limit: 9)).map(\.change.action) }
-            #expect(try await store.forget(.audit, before: fixture.clock.now).rows == 1)
+            #expect(try await store.deleteExpired(.audit, before: fixture.clock.now).rows == 1)
             #expect(try await log() == ["new"])
             // What is asked for later does not take back what is forgotten.
-            #expect(try await store.forget(.audit, before: .zero) == Forgotten())
+            #expect(try await store.deleteExpired(.audit, before: .zero) == DeletedRows())
             #expect(try await log() == ["new"])
             #expect(try await store.sealedSecrets(.answer, after: nil, limit: 9).count == 1)
-            #expect(try await store.forget(.idempotency, before: fixture.clock.now).rows == 1)
+            #expect(try await store.deleteExpired(.idempotency, before: fixture.clock.now).rows == 1)
             #expect(try await store.sealedSecrets(.answer, after: nil, limit: 9).isEmpty)
         }
     }

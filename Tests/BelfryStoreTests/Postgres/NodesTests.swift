@@ -164,7 +164,7 @@ import Testing
 extension PostgresStore {
     /// How many nodes listen in the database.
     fileprivate func listenerCount() async throws -> Int64 {
-        try await glance { connection in
+        try await readCommitted { connection in
             try connection.prepared(
                 """
                 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'

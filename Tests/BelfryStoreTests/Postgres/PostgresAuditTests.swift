@@ -15,7 +15,7 @@ import Testing
             let change = AuditedChange(
                 keyID: nil, address: nil, action: "a", subject: "s", tenant: nil, application: nil)
             try await store.audited(change) {}
-            await #expect(throws: (any Error).self) { try await store.glance { try $0.run(script: sql) } }
+            await #expect(throws: (any Error).self) { try await store.readCommitted { try $0.run(script: sql) } }
             #expect(try await store.auditLog(AuditQuery(bounds: .everything, limit: 10)).map(\.change) == [change])
         }
     }

@@ -104,8 +104,8 @@ import Testing
         Plan(ScheduleStatements.clear, "bigint, bigint, bigint", "using schedule_application"),
         Plan(RetentionStatements.withAnswers, "bigint, bigint", "using push_progress_settled"),
         Plan(RetentionStatements.withoutAnswers, "bigint, bigint", "using push_progress_settled"),
-        Plan(RetentionStatements.forgetBatches, "bigint, bigint", "using batch_device", sorts: true),
-        Plan(RetentionStatements.forgetAudit, "bigint, bigint", "using audit_at", sorts: true),
+        Plan(RetentionStatements.deleteExpiredBatches, "bigint, bigint", "using batch_device", sorts: true),
+        Plan(RetentionStatements.deleteExpiredAudit, "bigint, bigint", "using audit_at", sorts: true),
         Plan(ReceiptStatements.newest, "bigint, bigint, bigint", "Index Scan Backward using push_application"),
         Plan(ReceiptStatements.open, "bigint, bigint", "Index Only Scan Backward using push_progress_open"),
         Plan(ReceiptStatements.batchHolding, "bigint, bigint, bigint", "Backward using batch_device"),
@@ -137,10 +137,10 @@ import Testing
         Plan(CountStatements.onPlatform, "bigint, bigint, bigint", "using platform_count_pkey"),
         Plan(CountStatements.ofGeofences, "bigint, bigint, bigint, bigint, bigint", "using geofence_count_pkey"),
         Plan(CountStatements.heartbeats, "bigint, bigint, bigint", "using heartbeat_pkey"),
-        Plan(CountStatements.forgetMarks, "bigint, bigint", "using event_mark_pkey"),
-        Plan(CountStatements.forgetPlatforms, "bigint, bigint", "using platform_count_hour"),
-        Plan(CountStatements.forgetGeofences, "bigint, bigint", "using geofence_count_last"),
-        Plan(CountStatements.forgetHeartbeats, "bigint, bigint", "using heartbeat_last"),
+        Plan(CountStatements.deleteExpiredMarks, "bigint, bigint", "using event_mark_pkey"),
+        Plan(CountStatements.deleteExpiredPlatforms, "bigint, bigint", "using platform_count_hour"),
+        Plan(CountStatements.deleteExpiredGeofences, "bigint, bigint", "using geofence_count_last"),
+        Plan(CountStatements.deleteExpiredHeartbeats, "bigint, bigint", "using heartbeat_last"),
         Plan(IdempotencyStatements.byName, "bytea", "using idempotency_pkey"),
         Plan(IdempotencyStatements.clear, "bigint, bigint, bytea", "using idempotency_created"),
         Plan(PostgresQuotaStatements.userDevices, "bigint[], text[], bigint", "using device_custom_user"),
@@ -185,7 +185,7 @@ import Testing
                 .init(connection: connection, connectionsMax: 4), logger: .strict, migrate: true)
             let outcome: Result<Void, any Error>
             do {
-                try await store.glance { try $0.run(script: "ANALYZE") }
+                try await store.readCommitted { try $0.run(script: "ANALYZE") }
                 outcome = .success(try await body(store))
             } catch {
                 outcome = .failure(error)
@@ -209,7 +209,7 @@ extension PostgresStore {
             default: "'{}'"
             }
         }
-        return try await glance { connection in
+        return try await readCommitted { connection in
             let head = types.isEmpty ? "" : " (\(types))"
             let arguments = values.isEmpty ? "" : " (\(values.joined(separator: ", ")))"
             try connection.run(script: "PREPARE plan\(head) AS \(sql)")

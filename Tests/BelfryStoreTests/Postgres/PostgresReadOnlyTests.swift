@@ -28,7 +28,7 @@ import Testing
     }
 
     private func run(_ script: String, in store: PostgresStore) async throws {
-        try await store.glance { try $0.run(script: script) }
+        try await store.readCommitted { try $0.run(script: script) }
     }
 
     private func withLoggedStore(_ log: CapturedLog, _ body: (PostgresStore) async throws -> Void) async throws {

@@ -87,7 +87,7 @@ extension PostgresStore {
 
     /// Transactions of other tests may hold it up.
     fileprivate func mergeAll() async throws {
-        let newest = try await glance { db in
+        let newest = try await readCommitted { db in
             try db.prepared("SELECT coalesce(max(id), 0) FROM device").first { $0.integer(0) } ?? 0
         }
         while try await merge() < newest {}

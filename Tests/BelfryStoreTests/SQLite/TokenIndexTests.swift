@@ -119,7 +119,7 @@ import Testing
                 let secrets = try await source.bulkSecrets()
                 let empty = try SQLiteStore.open(
                     at: path, clock: ManualClock(), logger: .strict, migrate: true, for: .copyingTo)
-                try await empty.beginTakeover(with: secrets)
+                try await empty.beginImport(with: secrets)
                 try await empty.close()
                 let target = try SQLiteStore.open(
                     at: path, clock: ManualClock(), logger: .strict, migrate: true, for: .copyingTo)

@@ -14,7 +14,7 @@ extension PostgresStore: BulkStore {
     }
 
     package func lastNumber(of table: BulkTable) async throws -> Int64 {
-        try await glance { db in
+        try await readCommitted { db in
             try db.prepared(PostgresBulkStatements.lastNumber(of: table)).first { $0.integer(0) } ?? 0
         }
     }

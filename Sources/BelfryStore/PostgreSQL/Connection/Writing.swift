@@ -14,7 +14,7 @@ extension PostgresStore {
     }
 
     /// Like `write`, but retries while the database is unreachable. Only for idempotent writes.
-    func insist<Value: Sendable>(
+    func writeRetrying<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresWriteSession) throws -> Value
     ) async throws -> Value {
         let end = ContinuousClock.now + Self.insistence
@@ -79,7 +79,7 @@ extension PostgresStore {
 
     /// Reads from one snapshot.
     func read<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value {
-        try await glance { connection in
+        try await readCommitted { connection in
             try connection.prepared(PostgresSessionStatements.snapshot).send()
             let value = try body(connection)
             try connection.prepared(PostgresSessionStatements.commit).run()
@@ -88,7 +88,8 @@ extension PostgresStore {
     }
 
     /// Reads with each statement what is committed by then.
-    func glance<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value {
+    func readCommitted<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value
+    {
         do {
             do {
                 return try await pool.run(body)

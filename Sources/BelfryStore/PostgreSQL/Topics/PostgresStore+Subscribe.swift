@@ -5,9 +5,9 @@ import PostgreSQL
 extension PostgresStore {
     func find(
         _ candidates: [[SubscriberCandidate]], of application: Key<Application>
-    ) async throws -> [[SubscriptionPlan.Found]] {
+    ) async throws -> [[SubscriptionPlan.Match]] {
         let now = clock.now
-        return try await glance { [secrets] db in
+        return try await readCommitted { [secrets] db in
             try candidates.map { try $0.compactMap { try db.find($0, secrets, at: now) } }
         }
     }
@@ -16,9 +16,9 @@ extension PostgresStore {
 extension Connection {
     fileprivate func find(
         _ candidate: SubscriberCandidate, _ secrets: Secrets, at now: Instant
-    ) throws -> SubscriptionPlan.Found? {
+    ) throws -> SubscriptionPlan.Match? {
         guard let row = try row(candidate, secrets) else { return nil }
-        return SubscriptionPlan.Found(
+        return SubscriptionPlan.Match(
             device: row.key, platform: row.platform, topics: Set(try topicNames(row.topics, at: now)))
     }
 
@@ -39,14 +39,14 @@ extension Connection {
 }
 
 extension PostgresWriteSession {
-    func add(_ gains: [SubscriptionPlan.Gain], in application: Key<Application>) throws {
+    func add(_ gains: [SubscriptionPlan.Addition], in application: Key<Application>) throws {
         var postings = PostingChanges()
         for gain in gains { try add(gain, in: application, &postings) }
         try postings.write(in: self)
     }
 
     private func add(
-        _ gain: SubscriptionPlan.Gain, in application: Key<Application>, _ postings: inout PostingChanges
+        _ gain: SubscriptionPlan.Addition, in application: Key<Application>, _ postings: inout PostingChanges
     ) throws {
         let held = try prepared(PostgresDeviceStatements.hold).first(PostgresArray([gain.device]), as: DeviceRow.init)
         guard let old = held, old.platform == gain.platform else { return }

@@ -20,7 +20,7 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     /// See `SQLiteSubscriptionMerge`.
     var mark: PostingMark?
     /// What the running merge appends.
-    var gains: PostingGains?
+    var gains: PostingAdditions?
     /// See `TokenIndex`.
     var unindexedTokens: UnindexedTokens?
     /// The newest device that this process has written.

@@ -60,7 +60,7 @@ struct SQLiteSubscriptionMerge {
     }
 
     /// What the merge has yet to append, and its last device.
-    private func gains(after mark: PostingMark) throws -> (gains: PostingGains, last: Int64) {
+    private func gains(after mark: PostingMark) throws -> (gains: PostingAdditions, last: Int64) {
         var devices: [SubscriptionList: [Int64]] = [:]
         var last = mark.device
         var count = 0
@@ -77,10 +77,10 @@ struct SQLiteSubscriptionMerge {
             }
             return count < postingsMax || mark.merge != nil ? .next : .stop
         }
-        return (PostingGains(devices), last)
+        return (PostingAdditions(devices), last)
     }
 
-    private func append(_ gains: consuming PostingGains, _ mark: PostingMark, until end: Int64) throws {
+    private func append(_ gains: consuming PostingAdditions, _ mark: PostingMark, until end: Int64) throws {
         let lists = gains.takeFirst(listsMax)
         for (list, devices) in lists {
             for start in Swift.stride(from: 0, to: devices.count, by: PostingBlock.countMax) {
@@ -97,7 +97,7 @@ struct SQLiteSubscriptionMerge {
     }
 
     /// Leaves the rest to the next step.
-    private func goOn(_ gains: PostingGains, _ mark: PostingMark) throws {
+    private func goOn(_ gains: PostingAdditions, _ mark: PostingMark) throws {
         try session.setPostingMark(mark)
         session.gains = gains
         session.mergeIsDue = true
@@ -105,7 +105,7 @@ struct SQLiteSubscriptionMerge {
 }
 
 /// What a merge appends to posting lists: devices in ascending order.
-struct PostingGains {
+struct PostingAdditions {
     /// In reverse order, so that the first list is removed from the end.
     private var gains: [(list: SubscriptionList, devices: [Int64])]
 

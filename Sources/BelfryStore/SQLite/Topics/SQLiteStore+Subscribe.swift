@@ -4,7 +4,7 @@ import GRDB
 extension SQLiteStore {
     func find(
         _ candidates: [[SubscriberCandidate]], of application: Key<Application>
-    ) async throws -> [[SubscriptionPlan.Found]] {
+    ) async throws -> [[SubscriptionPlan.Match]] {
         try await write { session in
             try candidates.map { try $0.compactMap { try session.find($0, in: application) } }
         }
@@ -25,7 +25,7 @@ extension Database {
 extension SQLiteWriteSession {
     fileprivate func find(
         _ candidate: SubscriberCandidate, in application: Key<Application>
-    ) throws -> SubscriptionPlan.Found? {
+    ) throws -> SubscriptionPlan.Match? {
         let row: DeviceRow?
         let platform: Key<Platform>
         switch candidate {
@@ -38,14 +38,14 @@ extension SQLiteWriteSession {
         guard let row else { return nil }
         let now = now
         let names = try row.topics.compactMap { try topics.name(of: $0, in: application, at: now, db) }
-        return SubscriptionPlan.Found(device: row.key, platform: platform, topics: Set(names))
+        return SubscriptionPlan.Match(device: row.key, platform: platform, topics: Set(names))
     }
 
-    func add(_ gains: [SubscriptionPlan.Gain], in application: Key<Application>) throws {
+    func add(_ gains: [SubscriptionPlan.Addition], in application: Key<Application>) throws {
         for gain in gains { try add(gain, in: application) }
     }
 
-    private func add(_ gain: SubscriptionPlan.Gain, in application: Key<Application>) throws {
+    private func add(_ gain: SubscriptionPlan.Addition, in application: Key<Application>) throws {
         guard let old = try device(gain.device, on: gain.platform) else { return }
         let ids = try intern(gain.topics.sorted(), in: application, at: now)
         var row = old
