@@ -134,7 +134,7 @@ struct DeliveryWorker: Sendable {
         return sent.map { sent in
             var sent = sent
             sent.settlement =
-                halt.map(sent.settlement.sparing)
+                halt.map(sent.settlement.parking)
                 ?? deadTokenBreakers.observe(sent.settlement, on: platform, at: clock.now)
             if let trouble = sent.settlement.halt, trouble.parking.cause == .deadTokens { halt = trouble }
             return sent

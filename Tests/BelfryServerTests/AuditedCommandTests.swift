@@ -22,49 +22,49 @@ extension ServerTests.AuditedCommandTests {
 
     @Test func `every command that changes something leaves a line with the system user's name`() async throws {
         try await TestInstallation.with { installation in
-            let fanOut = AuditedCommandRunner(installation: installation)
+            let runner = AuditedCommandRunner(installation: installation)
             let all = try await Self.commands(in: installation.scratch)
-            try await Self.change(everythingBy: fanOut)
-            let known = Self.reading.union(Self.serving).union(fanOut.done)
+            try await Self.change(everythingBy: runner)
+            let known = Self.reading.union(Self.serving).union(runner.done)
             #expect(all.subtracting(known).sorted() == [], "a new command: does it change something?")
             #expect(known.subtracting(all).sorted() == [], "no command any more")
         }
     }
 
     /// Runs each of the commands that change something, in an order in which they can be.
-    private static func change(everythingBy fanOut: AuditedCommandRunner) async throws {
-        let installation = fanOut.installation
-        try await fanOut.run("tenant create", "--name", "Dairy", leaves: "tenant.create")
+    private static func change(everythingBy runner: AuditedCommandRunner) async throws {
+        let installation = runner.installation
+        try await runner.run("tenant create", "--name", "Dairy", leaves: "tenant.create")
         let app = try TestInstallation.Created(
-            try await fanOut.run("app create", "--name", "Butcher", "--json", leaves: "app.create"))
+            try await runner.run("app create", "--name", "Butcher", "--json", leaves: "app.create"))
         let web = try TestInstallation.CreatedPlatform(
-            try await fanOut.run(
+            try await runner.run(
                 "platform create", "--json", "--app", app.app_uuid, "--type", "web", "--mode", "production", "--name",
                 "Web", leaves: "platform.create")
         ).platform_uuid
-        try await fanOut.run(
+        try await runner.run(
             "platform credentials", web, "--credential", "subject=mailto:a@b.example",
             leaves: "platform.replace_credentials")
-        try await fanOut.run("platform test", web, leaves: "platform.test_credentials", endsWell: false)
-        try await fanOut.run("platform resume", web, leaves: "platform.resume")
-        try await channels(fanOut)
-        try await resources(of: app.app_uuid, fanOut)
-        let push: [String: String] = try await fanOut.run(
+        try await runner.run("platform test", web, leaves: "platform.test_credentials", endsWell: false)
+        try await runner.run("platform resume", web, leaves: "platform.resume")
+        try await channels(runner)
+        try await resources(of: app.app_uuid, runner)
+        let push: [String: String] = try await runner.run(
             "push", "--app", app.app_uuid, "--everyone", "--yes", "--body", "Hello", "--json", leaves: "push.create"
         ).decoded()
-        try await fanOut.run("write-off", try #require(push["receipt_id"]), leaves: "push.write_off")
-        let key: [String: String] = try await fanOut.run("admin create", "--json", leaves: "key.create").decoded()
+        try await runner.run("write-off", try #require(push["receipt_id"]), leaves: "push.write_off")
+        let key: [String: String] = try await runner.run("admin create", "--json", leaves: "key.create").decoded()
         let keyID = try #require(key["key_id"])
-        try await fanOut.run("admin rotate", keyID, leaves: "key.rotate")
-        try await fanOut.run("admin revoke", keyID, leaves: "key.revoke")
-        try await fanOut.run("keys rotate", leaves: "sealing_key.rotate")
-        try await fanOut.run("keys drop", "1", leaves: "sealing_key.drop")
-        try await fanOut.run("app delete", app.app_uuid, "--force", leaves: "app.delete")
-        try await databases(fanOut, installation.scratch)
+        try await runner.run("admin rotate", keyID, leaves: "key.rotate")
+        try await runner.run("admin revoke", keyID, leaves: "key.revoke")
+        try await runner.run("keys rotate", leaves: "sealing_key.rotate")
+        try await runner.run("keys drop", "1", leaves: "sealing_key.drop")
+        try await runner.run("app delete", app.app_uuid, "--force", leaves: "app.delete")
+        try await databases(runner, installation.scratch)
     }
 
     /// What an application has, made, changed and deleted.
-    private static func resources(of app: String, _ fanOut: FanOut) async throws {
+    private static func resources(of app: String, _ runner: AuditedCommandRunner) async throws {
         func id(_ field: String, _ ended: Program.Ended) throws -> String {
             let made = try JSONValue(json: ended.out.utf8)
             switch made[field] {
@@ -74,64 +74,64 @@ extension ServerTests.AuditedCommandTests {
             }
         }
         let hook = try TestInstallation.CreatedPlatform(
-            try await fanOut.run(
+            try await runner.run(
                 "platform create", "--json", "--app", app, "--type", "android-baidu", "--mode", "production", "--name",
                 "Hook", leaves: "platform.create"))
         let device = try id(
             "device_uuid",
-            try await fanOut.run(
+            try await runner.run(
                 "device create", "--app", app, "--platform", hook.platform_uuid, "--token", "t1", "--topic", "news",
                 "--json", leaves: "device.create"))
-        try await fanOut.run("device edit", device, "--app", app, "--user", "ada", leaves: "device.update")
-        let shown = try await fanOut.installation.run("device", "list", "--app", app, "--topic", "NEWS")
+        try await runner.run("device edit", device, "--app", app, "--user", "ada", leaves: "device.update")
+        let shown = try await runner.installation.run("device", "list", "--app", app, "--topic", "NEWS")
         #expect(shown.out.contains(device) && shown.out.contains("ada"), "\(shown)")
-        try await fanOut.run("device delete", device, "--app", app, leaves: "device.deactivate")
+        try await runner.run("device delete", device, "--app", app, leaves: "device.deactivate")
 
-        try await fanOut.run("topic create", "Größe & mehr", "--app", app, leaves: "topic.create")
-        try await fanOut.run(
+        try await runner.run("topic create", "Größe & mehr", "--app", app, leaves: "topic.create")
+        try await runner.run(
             "topic edit", "Größe & mehr", "--app", app, "--expires-at", "2090-01-31T08:30:00Z", leaves: "topic.update")
-        let topic = try await fanOut.installation.run("topic", "show", "größe & mehr", "--app", app)
+        let topic = try await runner.installation.run("topic", "show", "größe & mehr", "--app", app)
         #expect(topic.out.contains("2090-01-31T08:30:00"), "\(topic)")
-        try await fanOut.run("topic delete", "Größe & mehr", "--app", app, leaves: "topic.delete")
+        try await runner.run("topic delete", "Größe & mehr", "--app", app, leaves: "topic.delete")
 
         let schedule = try id(
             "schedule_id",
-            try await fanOut.run(
+            try await runner.run(
                 "schedule create", "--app", app, "--body", "Later", "--everyone", "--send-at", "2090-01-31T08:30:00Z",
                 "--json", leaves: "schedule.create"))
-        try await fanOut.run("schedule edit", schedule, "--app", app, "--body", "Latest", leaves: "schedule.update")
-        let waiting = try await fanOut.installation.run("schedule", "list", "--app", app, "--json")
+        try await runner.run("schedule edit", schedule, "--app", app, "--body", "Latest", leaves: "schedule.update")
+        let waiting = try await runner.installation.run("schedule", "list", "--app", app, "--json")
         #expect(waiting.out.contains("Latest"), "\(waiting)")
-        try await fanOut.run("schedule delete", schedule, "--app", app, leaves: "schedule.cancel")
+        try await runner.run("schedule delete", schedule, "--app", app, leaves: "schedule.cancel")
 
         let place = ["--name", "shop", "--latitude", "-33.5", "--longitude", "151.2", "--radius", "100"]
         let location = try id(
             "location_id",
-            try await fanOut.run(
+            try await runner.run(
                 "location create", arguments: ["--app", app, "--json"] + place, leaves: "location.create"))
-        try await fanOut.run("location edit", location, "--app", app, "--radius", "50", leaves: "location.update")
+        try await runner.run("location edit", location, "--app", app, "--radius", "50", leaves: "location.update")
         let geofence = try id(
             "geofence_id",
-            try await fanOut.run(
+            try await runner.run(
                 "geofence create", "--app", app, "--location", location, "--trigger", "enter", "--data",
                 #"{"ios":{"alertBody":"Hi"}}"#, "--expires-at", "2090-01-31T08:30:00Z", "--json",
                 leaves: "geofence.create"))
-        try await fanOut.run("geofence edit", geofence, "--app", app, "--trigger", "exit", leaves: "geofence.update")
-        try await fanOut.run("geofence delete", geofence, "--app", app, leaves: "geofence.delete")
-        try await fanOut.run("location delete", location, "--app", app, leaves: "location.delete")
+        try await runner.run("geofence edit", geofence, "--app", app, "--trigger", "exit", leaves: "geofence.update")
+        try await runner.run("geofence delete", geofence, "--app", app, leaves: "geofence.delete")
+        try await runner.run("location delete", location, "--app", app, leaves: "location.delete")
     }
 
-    private static func channels(_ fanOut: FanOut) async throws {
+    private static func channels(_ runner: AuditedCommandRunner) async throws {
         let key = APNsSimulator.IssuedKey()
         var management = APNsChannelsConfiguration()
         management.keys = [key.known]
         let apple = try await APNsChannelsSimulator.start(management)
         let result = await Result {
-            let platform = try await ServerTests.ChannelCommandTests.platform(key, apple, of: fanOut.installation)
-            let channel: [String: String] = try await fanOut.run(
+            let platform = try await ServerTests.ChannelCommandTests.platform(key, apple, of: runner.installation)
+            let channel: [String: String] = try await runner.run(
                 "channel create", "--platform", platform, "--storage", "latest", "--json", leaves: "channel.create"
             ).decoded()
-            try await fanOut.run(
+            try await runner.run(
                 "channel delete", try #require(channel["channel_id"]), "--platform", platform, leaves: "channel.delete")
         }
         try await apple.shutdown()
@@ -139,32 +139,32 @@ extension ServerTests.AuditedCommandTests {
     }
 
     /// Those that make a database.
-    private static func databases(_ fanOut: AuditedCommandRunner, _ scratch: Scratch) async throws {
+    private static func databases(_ runner: AuditedCommandRunner, _ scratch: Scratch) async throws {
         let copy = scratch.file("copy")
-        #expect(try await fanOut.installation.run("backup", "--to", copy).status == 0)
+        #expect(try await runner.installation.run("backup", "--to", copy).status == 0)
         for (command, action, arguments) in [
             ("migrate", "database.migrate", []), ("restore", "database.restore", ["--from", copy]),
         ] {
             let directory = scratch.file(command)
             let ended = try await Program.run([command, "--data-directory", directory] + arguments, in: scratch)
             #expect(ended.status == 0, "\(command): \(ended.err)")
-            try await fanOut.expect(action, by: command, in: directory)
+            try await runner.expect(action, by: command, in: directory)
         }
         let again = try await Program.run(["migrate", "--data-directory", scratch.file("migrate")], in: scratch)
         #expect(again.status == 0)
-        #expect(try await fanOut.lines(in: scratch.file("migrate")).count == 1, "nothing was changed, nothing is told")
+        #expect(try await runner.lines(in: scratch.file("migrate")).count == 1, "nothing was changed, nothing is told")
 
         let directory = scratch.file("moved")
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         try FileManager.default.copyItem(
-            atPath: fanOut.installation.data + "/key-ring", toPath: directory + "/key-ring")
+            atPath: runner.installation.data + "/key-ring", toPath: directory + "/key-ring")
         let ended = try await Program.run(
             [
-                "database", "copy", "--from", "sqlite:\(fanOut.installation.data)/belfry.sqlite", "--to",
+                "database", "copy", "--from", "sqlite:\(runner.installation.data)/belfry.sqlite", "--to",
                 "sqlite:\(directory)/belfry.sqlite",
             ], in: scratch)
         #expect(ended.status == 0, "\(ended.err)")
-        try await fanOut.expect("database.copy", by: "database copy", in: directory)
+        try await runner.expect("database.copy", by: "database copy", in: directory)
     }
 
     /// Every command that has none beneath it, as the program itself lists them; without those of `simulate` and `help`.

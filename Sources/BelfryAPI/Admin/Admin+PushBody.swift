@@ -3,8 +3,8 @@ package import FoundationEssentials
 
 extension Admin {
     /// The body of a push request: content, target and times.
-    struct PushBody: Body {
-        static let fields = ["message", "target", "send_at", "expires_at", "urgency", "at_most_once"]
+    package struct PushBody: Body {
+        package static let fields = ["message", "target", "send_at", "expires_at", "urgency", "at_most_once"]
         private(set) var content: Push.Content?
         private var target: TargetBody?
         /// When to send it; nil, or a time that has passed, means at once.

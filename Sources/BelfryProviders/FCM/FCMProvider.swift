@@ -35,13 +35,19 @@ struct FCMProvider: DrainableProvider {
 
     func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
         let now = clock.now
-        let message: FCMMessage
-        do {
-            message = try FCMMessage(push, on: kind, now: now, sendsReceiptID: sendsReceiptID)
-        } catch {
-            logger.error(
-                "push cannot be rendered for FCM", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
-            return recipients.map { _ in .refused(.other) }
+        var outcomes = [[Outcome]](repeating: [], count: pushes.count)
+        var batches: [FCMBatch] = []
+        var places: [Int] = []
+        for (place, part) in pushes.enumerated() {
+            do {
+                let message = try FCMMessage(part.push, on: kind, now: now, sendsReceiptID: sendsReceiptID)
+                batches.append(FCMBatch(message: message, tokens: part.recipients.map(\.token.bytes)))
+                places.append(place)
+            } catch {
+                logger.error(
+                    "push cannot be rendered for FCM", metadata: ["push.key": "\(part.push.key)", "error": "\(error)"])
+                outcomes[place] = part.recipients.map { _ in .refused(.other) }
+            }
         }
         let isUrgent = pushes.contains { $0.push.lane == .urgent }
         let answers = await client.send(batches, urgent: isUrgent, deadline: options.deadline)

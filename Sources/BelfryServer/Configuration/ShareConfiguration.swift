@@ -15,7 +15,7 @@ extension Settings {
         // Uploads are counted in KiB.
         let unit = share == .uploads ? 1_024 : 1
         let most = share == .streams || share == .uploads ? 1_024 : 64
-        let each = int("share.\(share.settingName)", default: standard.each / unit, in: 1...most)
+        let each = int("share.\(share.settingName)", default: standard.perCaller / unit, in: 1...most)
         return ShareLimit(perCaller: each * unit, total: standard.total)
     }
 }

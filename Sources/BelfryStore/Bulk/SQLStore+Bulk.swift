@@ -68,7 +68,7 @@ extension SQLStore {
 
 extension DatabaseImport {
     static func check(_ db: some SQLConnection) throws {
-        guard try db.prepared(SecretStatements.value).first(mark, as: { _ in true }) == nil else {
+        guard try db.prepared(SecretStatements.value).first(settingName, as: { _ in true }) == nil else {
             throw unfinished
         }
     }

@@ -24,7 +24,7 @@ struct Settling<Session: WriteSession> {
         for (platform, settlements) in Dictionary(grouping: held.map(\.1), by: \.batch.platformKey).sorted(by: {
             $0.key < $1.key
         }) {
-            try session.delete(settlements.flatMap(\.deadTokens), on: platform)
+            try session.deactivate(settlements.flatMap(\.deadTokens), on: platform)
             try session.relocate(settlements.flatMap(\.moves), on: platform)
         }
         try write(held.map { ($0.answers, $1) })
