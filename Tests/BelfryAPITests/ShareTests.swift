@@ -192,7 +192,7 @@ private struct TestEventServer {
         return try await route.answer(
             Admin.Call(
                 request: Request(head: head, body: .init(buffer: ByteBuffer())), parameters: parameters, key: key,
-                author: TestAdminServer.author, bodyBytesMax: 1_024, logger: Logger(label: "test")))
+                author: AuditAuthor(key, address: nil), bodyBytesMax: 1_024, logger: Logger(label: "test")))
     }
 }
 

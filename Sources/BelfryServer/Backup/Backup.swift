@@ -90,7 +90,7 @@ package struct Backup: Sendable {
     private func inspect() throws -> SQLiteBackup.Findings {
         let findings = try SQLiteBackup.inspect(file(Self.database))
         let ring = try KeyRingFile.open(at: file(Self.keyRing), createIfMissing: false)
-        for secret in findings.seals {
+        for secret in findings.seals where !secret.seal.bytes.isEmpty {
             do {
                 guard let purpose = secret.purpose else { throw VaultError.broken }
                 _ = try ring.open(secret.seal, for: purpose)
