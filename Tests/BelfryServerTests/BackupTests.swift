@@ -121,7 +121,8 @@ extension ServerTests.BackupTests {
                 try FileManager.default.copyItem(atPath: installation.data, toPath: disk.file("data"))
                 let data = ["--data-directory", disk.file("data")]
                 let push = try await Program.run(
-                    ["push", "--app", installation.application, "--everyone", "--yes", "--body", "Hello", "--json"] + data,
+                    ["push", "--app", installation.application, "--everyone", "--yes", "--body", "Hello", "--json"]
+                        + data,
                     in: installation.scratch)
                 #expect(push.status == 0, "\(push.err)")
                 try disk.forbidWriting(true)

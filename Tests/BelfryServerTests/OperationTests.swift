@@ -140,7 +140,8 @@ extension ServerTests.OperationTests {
             defer { server.endAtOnce() }
             let base = try await server.addresses().http
             async let followed = installation.run(
-                "push", "--app", installation.application, "--everyone", "--yes", "--body", "Hello", "--follow", "--json")
+                "push", "--app", installation.application, "--everyone", "--yes", "--body", "Hello", "--follow",
+                "--json")
             async let created = installation.run("app", "create", "--name", "Butcher", "--json")
             let (receipt, application) = try await (
                 TestInstallation.ReceiptDetails(followed), TestInstallation.Created(created)

@@ -78,7 +78,8 @@ extension ServerTests.RemoteTests {
             let wrong = AdminKey.Text(id: reader.key_id, secret: String(repeating: "0", count: 64)).text
             #expect(try await run(wrong, "app", "list", at: base).contains("Authentication failed"))
             let small = try await run(
-                reader.key, "push", "--app", installation.application, "--everyone", "--yes", "--body", "Hello", at: base)
+                reader.key, "push", "--app", installation.application, "--everyone", "--yes", "--body", "Hello",
+                at: base)
             #expect(small.contains("its scope is read-only"), "\(small)")
             #expect(try await run(nil, "app", "list", at: base).contains("BELFRY_ADMIN_KEY"))
             #expect(try await run(wrong, "app", "list", at: "ftp://somewhere").contains("http://host:port"))

@@ -82,7 +82,7 @@ struct SampleAccount {
 
     @Test(arguments: [
         ("type", "authorized_user", "of type authorized_user"), ("project_id", "", "project_id is missing"),
-        ("client_email", "a b@c", "client_email holds"), ("private_key", "none", "not an RSA private key"),
+        ("client_email", "a b@c", "client_email contains"), ("private_key", "none", "not an RSA private key"),
         ("token_uri", "http://example.org", "has to be https"),
     ])
     func `a service account that cannot be used is refused with the reason`(

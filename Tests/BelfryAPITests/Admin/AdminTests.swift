@@ -290,7 +290,7 @@ import Testing
         #expect(push.guarantee == .atMostOnce && sent["answer"] == nil)
         for (body, words) in [
             (#"{\#(message),"body":"x"}"#, "body and message exclude each other"),
-            (#"{\#(message),"target":{"everyone":true}}"#, "'target' is no field of this request"),
+            (#"{\#(message),"target":{"everyone":true}}"#, "'target' is not a field of this request"),
         ] {
             let refused = try await server.send(.post, path, body)
             #expect(refused.status == 400 && refused.message?.hasPrefix(words) == true, "\(refused)")
