@@ -18,6 +18,7 @@ let settings: [SwiftSetting] =
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
@@ -34,8 +35,8 @@ let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "s
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
-/// What a provider client needs that speaks plain HTTP.
-let outbound: [Target.Dependency] = ["Outbound", nioCore, nioHTTP1, nioSSL]
+/// What a provider client needs that posts to hosts.
+let outbound: [Target.Dependency] = ["Outbound", "HTTP2Client", nioSSL]
 
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
@@ -53,15 +54,15 @@ let package = Package(
         .library(name: "HTTP2Client", targets: ["HTTP2Client", "Tunnel"]),
         .library(name: "Tunnel", targets: ["Tunnel"]),
         .library(name: "APNs", targets: ["APNs"]),
-        .library(name: "WebPush", targets: ["WebPush", "Outbound"]),
-        .library(name: "WNS", targets: ["WNS", "Outbound"]),
-        .library(name: "MPNS", targets: ["MPNS", "Outbound"]),
-        .library(name: "ADM", targets: ["ADM", "Outbound"]),
-        .library(name: "PAP", targets: ["PAP", "Outbound"]),
-        .library(name: "Webhook", targets: ["Webhook", "Outbound"]),
+        .library(name: "WebPush", targets: ["WebPush", "Outbound", "HTTP2Client"]),
+        .library(name: "WNS", targets: ["WNS", "Outbound", "HTTP2Client"]),
+        .library(name: "MPNS", targets: ["MPNS", "Outbound", "HTTP2Client"]),
+        .library(name: "ADM", targets: ["ADM", "Outbound", "HTTP2Client"]),
+        .library(name: "PAP", targets: ["PAP", "Outbound", "HTTP2Client"]),
+        .library(name: "Webhook", targets: ["Webhook", "Outbound", "HTTP2Client"]),
         .library(name: "FCM", targets: ["FCM", "Outbound"]),
-        .library(name: "GCM", targets: ["GCM", "Outbound"]),
-        .library(name: "HMS", targets: ["HMS", "Outbound"]),
+        .library(name: "GCM", targets: ["GCM", "Outbound", "HTTP2Client"]),
+        .library(name: "HMS", targets: ["HMS", "Outbound", "HTTP2Client"]),
         .library(name: "PostgreSQL", targets: ["PostgreSQL"]),
     ],
     dependencies: [
@@ -95,12 +96,13 @@ let package = Package(
         // Layer 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         module("BelfryCore"),
         module("Tunnel", [nioCore, nioPosix]),
-        module("HTTP2Client", ["CNghttp2", "Tunnel", nioCore, nioPosix, nioSSL, logging]),
+        module("HTTP2Client", ["CNghttp2", "Tunnel", nioCore, nioPosix, nioTLS, nioSSL, logging]),
         module("APNs", ["HTTP2Client", nioCore, nioSSL, logging, crypto, x509, asn1]),
-        module("Outbound", [nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP]),
-        module("WebPush", outbound + [crypto]),
-        module("WNS", outbound),
-        module("MPNS", outbound),
+        module(
+            "Outbound", ["HTTP2Client", "Tunnel", nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP, logging]),
+        module("WebPush", outbound + [nioCore, nioPosix, crypto]),
+        module("WNS", outbound + [nioHTTP1]),
+        module("MPNS", outbound + [nioHTTP1]),
         module("ADM", outbound),
         module("PAP", outbound),
         module("Webhook", outbound + [crypto]),
@@ -152,7 +154,7 @@ let package = Package(
         module(
             "BelfrySimulators",
             [
-                "CNghttp2", nioCore, nioPosix, nioHTTP1, nioSSL, .product(name: "NIOTLS", package: "swift-nio"), crypto,
+                "CNghttp2", nioCore, nioPosix, nioHTTP1, nioTLS, nioSSL, crypto,
                 cryptoExtras, x509, asn1,
             ]),
         module("BelfryTesting", ["BelfryCore", logging]),
@@ -165,8 +167,8 @@ let package = Package(
         tests(
             "OutboundTests",
             [
-                "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", nioCore, nioPosix, nioHTTP1, asyncHTTP,
-                crypto,
+                "Outbound", "HTTP2Client", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", nioCore, nioPosix,
+                nioHTTP1, asyncHTTP, crypto,
             ]),
         tests("FCMTests", ["FCM", "HTTP2Client", cryptoExtras]),
         tests("GCMTests", ["GCM", "Outbound", nioHTTP1]),

@@ -1,5 +1,4 @@
-import NIOCore
-import NIOHTTP1
+import HTTP2Client
 public import NIOSSL
 public import Outbound
 
@@ -19,12 +18,9 @@ public struct ADMCredentials: Sendable, Hashable {
 /// Source: Amazon, "Sending a message via Amazon Device Messaging", "Requesting an access token".
 public struct ADMClient: Sendable {
     public struct Configuration: Sendable {
-        /// The number of concurrent requests.
-        public var width = 32
-        public var requestDeadline = Duration.seconds(10)
         /// `https://host` of the token service and of the message service.
         public var endpoint = "https://api.amazon.com"
-        /// In place of the HTTP client's own, for simulators.
+        /// Instead of the standard, for simulators.
         public var tls: TLSConfiguration?
 
         public init() {}
@@ -49,19 +45,16 @@ public struct ADMClient: Sendable {
 
     /// Answers in the order of the ids. Never throws and always returns by its deadline.
     public func send(
-        _ message: ADMMessage, to registrationIDs: [String], within deadline: Duration
+        _ message: ADMMessage, to registrationIDs: [String], urgent: Bool = false, within deadline: Duration
     ) async -> [ADMAnswer] {
-        let body = ByteBuffer(bytes: message.body)
-        return await Outbound.fanOut(
-            registrationIDs, width: configuration.width, within: deadline,
-            untried: .unprocessed(.notBegun)
-        ) { id in
-            let request = OutboundRequest(url: url(of: id), headers: Self.headers, body: body, tls: configuration.tls)
-            do throws(AccessTokenError) {
-                return ADMAnswer(
-                    try await outbound.post(request, with: token, deadline: configuration.requestDeadline), of: id)
-            } catch {
-                return .unauthorized(error)
+        var batch = OutboundBatch(
+            OutboundBatch.Shape(headers: Self.headers, body: .shared(message.body), tls: configuration.tls))
+        for id in registrationIDs { batch.append(url: url(of: id)) }
+        let results = await outbound.post(batch, with: token, urgent: urgent, within: deadline)
+        return zip(results, registrationIDs).map { result, id in
+            switch result {
+            case .success(let answer): ADMAnswer(answer, of: id)
+            case .failure(let error): .unauthorized(error)
             }
         }
     }
@@ -73,9 +66,9 @@ public struct ADMClient: Sendable {
         "\(configuration.endpoint)/messaging/registrations/\(Outbound.percentEncoded(registrationID.utf8))/messages"
     }
 
-    private static let headers: HTTPHeaders = [
-        "content-type": "application/json", "accept": "application/json",
-        "x-amzn-type-version": "com.amazon.device.messaging.ADMMessage@1.0",
-        "x-amzn-accept-type": "com.amazon.device.messaging.ADMSendResult@1.0",
+    private static let headers = [
+        HTTP2Header("content-type", "application/json"), HTTP2Header("accept", "application/json"),
+        HTTP2Header("x-amzn-type-version", "com.amazon.device.messaging.ADMMessage@1.0"),
+        HTTP2Header("x-amzn-accept-type", "com.amazon.device.messaging.ADMSendResult@1.0"),
     ]
 }

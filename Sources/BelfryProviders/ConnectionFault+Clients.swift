@@ -27,6 +27,7 @@ extension ConnectionFault {
         case .connect: kind = .connect
         case .connectDeadline: kind = .timeout
         case .tls: kind = .tls
+        case .proxy: kind = .proxy
         default: return nil
         }
         self.init(kind, detail ?? fault.description)

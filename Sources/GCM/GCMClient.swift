@@ -1,5 +1,4 @@
-import NIOCore
-import NIOHTTP1
+import HTTP2Client
 public import NIOSSL
 public import Outbound
 
@@ -9,7 +8,7 @@ public import Outbound
 public struct GCMClient: Sendable {
     public struct Configuration: Sendable {
         public var url = "https://fcm.googleapis.com/fcm/send"
-        /// Instead of the HTTP client's own, for simulators.
+        /// Instead of the standard, for simulators.
         public var tls: TLSConfiguration?
 
         public init() {}
@@ -34,22 +33,18 @@ public struct GCMClient: Sendable {
     /// Sends to all devices, 1,000 at a time, and returns their answers in order. Never throws, and returns by its
     /// deadline, which is for all of it.
     public func send(
-        _ message: GCMMessage, to tokens: [[UInt8]], within deadline: Duration
+        _ message: GCMMessage, to tokens: [[UInt8]], urgent: Bool = false, within deadline: Duration
     ) async -> [GCMAnswer] {
         let parts = Outbound.parts(of: tokens, count: Self.devicesMax)
-        let answers = await Outbound.fanOut(
-            parts, width: 1, within: deadline, untried: OutboundAnswer.unprocessed(.notBegun)
-        ) { part in
-            await outbound.post(request(message, part), deadline: deadline)
-        }
+        let headers = [
+            HTTP2Header("authorization", "key=\(key)"), HTTP2Header("content-type", "application/json"),
+        ]
+        var batch = OutboundBatch(
+            OutboundBatch.Shape(
+                headers: headers, body: .own, answerBytesMax: Self.answerBytesMax, tls: configuration.tls))
+        for part in parts { batch.append(url: configuration.url, body: message.body(for: part)) }
+        let answers = await outbound.post(batch, urgent: urgent, silence: deadline, within: deadline)
         return zip(answers, parts).flatMap { GCMAnswer.answers($0, count: $1.count) }
-    }
-
-    private func request(_ message: GCMMessage, _ tokens: ArraySlice<[UInt8]>) -> OutboundRequest {
-        OutboundRequest(
-            url: configuration.url, headers: ["authorization": "key=\(key)", "content-type": "application/json"],
-            body: ByteBuffer(bytes: message.body(for: tokens)), tls: configuration.tls,
-            answerBytesMax: Self.answerBytesMax)
     }
 }
 

@@ -1,5 +1,4 @@
-import NIOCore
-import NIOHTTP1
+import HTTP2Client
 public import NIOSSL
 public import Outbound
 
@@ -13,7 +12,7 @@ public struct HMSClient: Sendable {
         /// `https://host` or `https://host:port`.
         public var pushURL = "https://push-api.cloud.huawei.com"
         public var tokenURL = "https://oauth-login.cloud.huawei.com/oauth2/v3/token"
-        /// In place of the HTTP client's own, for simulators.
+        /// Instead of the standard, for simulators.
         public var tls: TLSConfiguration?
 
         public init() {}
@@ -48,30 +47,21 @@ public struct HMSClient: Sendable {
 
     /// Sends to all devices, 1,000 at a time. The deadline is for all of it.
     public func send(
-        _ message: HMSMessage, to tokens: [[UInt8]], within deadline: Duration
+        _ message: HMSMessage, to tokens: [[UInt8]], urgent: Bool = false, within deadline: Duration
     ) async -> [HMSAnswer] {
         let parts = Outbound.parts(of: tokens, count: Self.devicesMax)
-        let answers = await Outbound.fanOut(
-            parts, width: 1, within: deadline, untried: [HMSAnswer]()
-        ) { await attempt(message, $0, within: deadline) }
-        return zip(answers, parts).flatMap { answers, part in
-            answers.isEmpty ? part.map { _ in .unprocessed(.notBegun) } : answers
-        }
-    }
-
-    private func attempt(
-        _ message: HMSMessage, _ tokens: ArraySlice<[UInt8]>, within deadline: Duration
-    ) async -> [HMSAnswer] {
-        var request = OutboundRequest(
-            url: url, headers: ["content-type": "application/json"], body: ByteBuffer(bytes: message.body(for: tokens)),
-            tls: tls, answerBytesMax: Self.answerBytesMax)
-        if let pushType = message.pushType { request.headers.add(name: "push-type", value: "\(pushType)") }
-        do throws(AccessTokenError) {
-            let answer = try await outbound.post(
-                request, with: token, deadline: deadline, isRefused: HMSAnswer.refusesToken)
-            return HMSAnswer.answers(answer, tokens: tokens)
-        } catch {
-            return tokens.map { _ in .unauthorized(error) }
+        var headers = [HTTP2Header("content-type", "application/json")]
+        if let pushType = message.pushType { headers.append(HTTP2Header("push-type", "\(pushType)")) }
+        var batch = OutboundBatch(
+            OutboundBatch.Shape(headers: headers, body: .own, answerBytesMax: Self.answerBytesMax, tls: tls))
+        for part in parts { batch.append(url: url, body: message.body(for: part)) }
+        let results = await outbound.post(
+            batch, with: token, urgent: urgent, silence: deadline, within: deadline, isRefused: HMSAnswer.refusesToken)
+        return zip(results, parts).flatMap { result, part in
+            switch result {
+            case .success(let answer): HMSAnswer.answers(answer, tokens: part)
+            case .failure(let error): part.map { _ in HMSAnswer.unauthorized(error) }
+            }
         }
     }
 }

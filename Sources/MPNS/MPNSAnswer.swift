@@ -57,6 +57,9 @@ extension MPNSAnswer {
 }
 
 extension MPNSVerdict {
+    /// Those that an answer is read from.
+    static let headers = ["x-notificationstatus", "x-deviceconnectionstatus", "x-subscriptionstatus", "retry-after"]
+
     /// Source: Microsoft, "Push Notification Service response codes for Windows Phone". Words are compared without regard
     /// to case: the service writes `InActive` as well as `Inactive`.
     public init(_ response: OutboundResponse) {

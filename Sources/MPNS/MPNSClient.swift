@@ -1,5 +1,4 @@
-import NIOCore
-import NIOHTTP1
+import HTTP2Client
 public import NIOSSL
 public import Outbound
 
@@ -9,9 +8,6 @@ public import Outbound
 /// Source: Microsoft, "Sending push notifications for Windows Phone".
 public struct MPNSClient: Sendable {
     public struct Configuration: Sendable {
-        /// The number of concurrent requests.
-        public var width = 32
-        public var requestDeadline = Duration.seconds(10)
         /// With the certificate of an authenticated web service, which has no daily limit; see
         /// `Outbound.tls(trustRoots:certificate:key:)`.
         public var tls: TLSConfiguration?
@@ -29,24 +25,23 @@ public struct MPNSClient: Sendable {
 
     /// Answers in the order of the channels. Never throws and always returns by its deadline.
     public func send(
-        _ message: MPNSMessage, to channels: [MPNSChannel], within deadline: Duration
+        _ message: MPNSMessage, to channels: [MPNSChannel], urgent: Bool = false, within deadline: Duration
     ) async -> [MPNSAnswer] {
-        let headers = message.headers
-        let body = ByteBuffer(bytes: message.body)
-        return await Outbound.fanOut(
-            channels, width: configuration.width, within: deadline,
-            untried: .unprocessed(.notBegun)
-        ) { channel in
-            let request = OutboundRequest(url: channel.uri, headers: headers, body: body, tls: configuration.tls)
-            return MPNSAnswer(await outbound.post(request, deadline: configuration.requestDeadline))
-        }
+        var batch = OutboundBatch(
+            OutboundBatch.Shape(
+                headers: message.headers, body: .shared(message.body), keptHeaders: MPNSVerdict.headers,
+                tls: configuration.tls))
+        for channel in channels { batch.append(url: channel.uri) }
+        return await outbound.post(batch, urgent: urgent, within: deadline).map { MPNSAnswer($0) }
     }
 }
 
 extension MPNSMessage {
-    var headers: HTTPHeaders {
-        var headers: HTTPHeaders = ["content-type": "text/xml", "x-notificationclass": "\(notificationClass)"]
-        if let target { headers.add(name: "x-windowsphone-target", value: target) }
+    var headers: [HTTP2Header] {
+        var headers = [
+            HTTP2Header("content-type", "text/xml"), HTTP2Header("x-notificationclass", "\(notificationClass)"),
+        ]
+        if let target { headers.append(HTTP2Header("x-windowsphone-target", target)) }
         return headers
     }
 }

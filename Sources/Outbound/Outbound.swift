@@ -1,149 +1,102 @@
 public import AsyncHTTPClient
-import FoundationEssentials
-public import NIOCore
-public import NIOHTTP1
+import HTTP2Client
 public import NIOSSL
 
-/// One POST.
-public struct OutboundRequest: Sendable {
-    public var url: String
-    public var headers: HTTPHeaders
-    public var body: ByteBuffer
-    /// In place of the client's own.
-    public var tls: TLSConfiguration?
-    /// The limit on the answer's body.
-    public var answerBytesMax: Int
-
-    public init(
-        url: String, headers: HTTPHeaders = [:], body: ByteBuffer, tls: TLSConfiguration? = nil,
-        answerBytesMax: Int = 64 * 1_024
-    ) {
-        self.url = url
-        self.headers = headers
-        self.body = body
-        self.tls = tls
-        self.answerBytesMax = answerBytesMax
-    }
-}
-
-/// Posts to providers that use plain HTTP. Each request has a deadline, each answer a limit; the client should be
-/// configured to follow no redirects.
+/// Posts to providers over HTTP, by the batch. Each request has a deadline, each answer a limit; no redirect is followed.
 public struct Outbound: Sendable {
-    private let client: HTTPClient
+    /// For what is rare: token servers.
+    let client: HTTPClient
+    private let connections: HostConnections
     private let names: AddressGuard?
     private let hosts: HostPolicy?
 
+    /// For a host that gives no answer to anything.
+    public static let silenceMax = Duration.seconds(10)
+
     /// - Parameters:
-    ///   - names: for a client with a proxy, which connects out of our sight: checks the hosts of URLs before anything is
-    ///     sent.
-    ///   - hosts: for a client that connects directly: checks the addresses of hosts before connecting.
-    public init(_ client: HTTPClient, judgingNamesBy names: AddressGuard? = nil, hostsBy hosts: HostPolicy? = nil) {
+    ///   - client: asks token servers. It should follow no redirect.
+    ///   - connections: to all that is posted to.
+    ///   - names: for connections through a proxy, which connects where we cannot see it: judges the hosts of URLs before anything
+    ///     is sent.
+    ///   - hosts: for connections that are our own: judges the addresses of hosts before anything is connected to.
+    public init(
+        _ client: HTTPClient, connections: HostConnections, judgingNamesBy names: AddressGuard? = nil,
+        hostsBy hosts: HostPolicy? = nil
+    ) {
         self.client = client
+        self.connections = connections
         self.names = names
         self.hosts = hosts
     }
 
-    /// Never throws, and ends when its task is cancelled.
+    /// Sends all requests and returns their answers in order. Never throws, and ends when its task is cancelled.
     ///
-    /// - Parameter deadline: for everything: connecting, waiting, the whole answer.
-    public func post(_ request: OutboundRequest, deadline: Duration) async -> OutboundAnswer {
-        guard Self.hasPort(request.url) else { return OutboundAnswer(HTTPClientError.invalidURL) }
-        if let names, !names.permits(url: request.url) { return OutboundAnswer(AddressRefused()) }
-        switch await hosts?.verdict(on: request.url) {
-        case .permitted, nil: break
-        case .refused: return OutboundAnswer(AddressRefused())
-        case .unresolved: return .unprocessed(.unresolved)
+    /// - Parameters:
+    ///   - urgent: goes before what waits for the same hosts and is not.
+    ///   - silence: the requests of a host that gives no answer for so long are given up.
+    ///   - deadline: for everything: connecting, waiting, the answers.
+    public func post(
+        _ batch: OutboundBatch, urgent: Bool = false, silence: Duration = Self.silenceMax, within deadline: Duration
+    ) async -> [OutboundAnswer] {
+        var answers = Array(repeating: OutboundAnswer.unprocessed(.badURL), count: batch.count)
+        await post(batch, urgent: urgent, silence: silence, within: deadline, into: &answers)
+        return answers
+    }
+
+    /// Replaces the answers of the requests that the batch has.
+    func post(
+        _ batch: OutboundBatch, urgent: Bool, silence: Duration, within deadline: Duration,
+        into answers: inout [OutboundAnswer]
+    ) async {
+        let tls = batch.shape.tls
+        guard batch.parts.count > 1 else {
+            for part in batch.parts {
+                part.tell(await post(part, tls, urgent, silence, deadline), to: &answers)
+            }
+            return
         }
-        let lapsesAt = ContinuousClock.now + deadline
-        var outgoing = HTTPClientRequest(url: request.url)
-        outgoing.method = .POST
-        outgoing.headers = request.headers
-        outgoing.body = .bytes(request.body)
-        outgoing.tlsConfiguration = request.tls
-        do {
-            let response = try await client.execute(outgoing, timeout: TimeAmount(deadline))
-            return .response(
-                OutboundResponse(
-                    status: Int(response.status.code), headers: response.headers,
-                    body: try await Self.body(of: response, upTo: request.answerBytesMax, until: lapsesAt)))
-        } catch is AddressRefused where hosts != nil {
-            // The name resolved to something else a moment before. The error must not reveal whether something listens
-            // there.
-            return .unprocessed(.noConnection)
-        } catch {
-            return OutboundAnswer(error, isGuarded: names != nil || hosts != nil)
+        // A task for each host, not for each device.
+        await withTaskGroup(of: (Int, [OutboundAnswer]).self) { group in
+            for (index, part) in batch.parts.enumerated() {
+                group.addTask { (index, await post(part, tls, urgent, silence, deadline)) }
+            }
+            for await (index, own) in group { batch.parts[index].tell(own, to: &answers) }
         }
     }
 
     /// Connects to the host of a URL, including TLS, and sends a meaningless request. Returns nil when an answer comes,
     /// whatever it is.
     public func reach(_ url: String, tls: TLSConfiguration? = nil, deadline: Duration) async -> OutboundFault? {
-        switch await post(OutboundRequest(url: url, body: ByteBuffer(), tls: tls), deadline: deadline) {
-        case .response: nil
-        case .unprocessed(let fault), .unknown(let fault): fault
+        var batch = OutboundBatch(OutboundBatch.Shape(headers: [], body: .shared([]), tls: tls))
+        batch.append(url: url)
+        switch await post(batch, within: deadline).first {
+        case .unprocessed(let fault)?, .unknown(let fault)?: return fault
+        case .response?, nil: return nil
         }
     }
 
-    /// Whether the URL's port is valid: the client, which accepts any number, would crash the process with others.
-    static func hasPort(_ url: String) -> Bool {
-        guard let port = URL(string: url)?.port else { return true }
-        return 1...65_535 ~= port
+    /// Whether strangers name the hosts.
+    var isGuarded: Bool { names != nil || hosts != nil }
+
+    private func post(
+        _ part: OutboundBatch.Part, _ tls: TLSConfiguration?, _ urgent: Bool, _ silence: Duration, _ deadline: Duration
+    ) async -> [OutboundAnswer] {
+        let lapsesAt = ContinuousClock.now + deadline
+        if let refusal = await refusal(of: part.origin) {
+            return Array(repeating: .unprocessed(refusal), count: part.requests.count)
+        }
+        let (answers, failure) = await connections.send(
+            part.requests, to: part.origin, tls: tls, urgent: urgent, silence: silence, within: lapsesAt - .now)
+        return answers.map { OutboundAnswer($0, failure, isGuarded: isGuarded) }
     }
 
-    /// The client's own deadline ends with the head of the answer.
-    private static func body(
-        of response: HTTPClientResponse, upTo bytesMax: Int, until lapsesAt: ContinuousClock.Instant
-    ) async throws -> [UInt8] {
-        try await withThrowingTaskGroup(of: [UInt8].self) { group in
-            group.addTask { try await head(of: response.body, bytesMax) }
-            group.addTask {
-                try await Task.sleep(until: lapsesAt, clock: .continuous)
-                throw CancellationError()
-            }
-            defer { group.cancelAll() }
-            return try await group.next() ?? []
+    /// Why a host may not be spoken to.
+    func refusal(of origin: PostOrigin) async -> OutboundFault? {
+        if let names, !names.permits(host: origin.host) { return .addressRefused }
+        return switch await hosts?.verdict(onHost: origin.host) {
+        case .permitted, nil: nil
+        case .refused: .addressRefused
+        case .unresolved: .unresolved
         }
-    }
-
-    private static func head(of body: HTTPClientResponse.Body, _ bytesMax: Int) async throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        for try await chunk in body {
-            bytes.append(contentsOf: chunk.readableBytesView.prefix(bytesMax - bytes.count))
-            guard bytes.count < bytesMax else { break }
-        }
-        return bytes
-    }
-}
-
-extension Outbound {
-    /// TLS 1.2 or above, with the roots of the system.
-    public static var standardTLS: TLSConfiguration {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
-        return tls
-    }
-
-    /// ``standardTLS`` with other roots than the system's and with a certificate of our own.
-    ///
-    /// - Parameters:
-    ///   - trustRoots: certificates in PEM.
-    ///   - certificate: a chain in PEM, the leaf first.
-    ///   - key: its private key in PEM.
-    /// - Returns: nil when nothing has to be set.
-    public static func tls(trustRoots: String?, certificate: String? = nil, key: String? = nil) throws
-        -> TLSConfiguration?
-    {
-        guard trustRoots != nil || certificate != nil else { return nil }
-        var tls = standardTLS
-        if let trustRoots {
-            let roots = try NIOSSLCertificate.fromPEMBytes(Array(trustRoots.utf8))
-            guard !roots.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
-            tls.trustRoots = .certificates(roots)
-        }
-        if let certificate, let key {
-            tls.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8)).map { .certificate($0) }
-            tls.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem))
-        }
-        return tls
     }
 }

@@ -50,6 +50,10 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
         public static let unresolved = Code(number: 8)
         /// No connection in time.
         public static let connectDeadline = Code(number: 9)
+        /// The proxy opened no connection.
+        public static let proxy = Code(number: 10)
+        /// As many connections are open, or hosts spoken to, as may be.
+        public static let full = Code(number: 11)
     }
 
     public let code: Code
@@ -63,6 +67,8 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
 
     static let noConnection = OutboundFault(.connect, "no connection")
     static let unresolved = OutboundFault(.unresolved, "the name of the host does not resolve")
+    static let addressRefused = OutboundFault(.addressRefused, "the address of the host is not public")
+    static let badURL = OutboundFault(.url, "the URL cannot be used")
     public static let notBegun = OutboundFault(.deadline, "not begun in time")
 }
 
@@ -75,8 +81,7 @@ extension OutboundAnswer {
     ///   the name may have resolved to a private address.
     init(_ error: any Error, isGuarded: Bool = false) {
         switch error {
-        case is AddressRefused:
-            self = .unprocessed(OutboundFault(.addressRefused, "the address of the host is not public"))
+        case is AddressRefused: self = .unprocessed(.addressRefused)
         case let error as NIOConnectionError:
             self = .unprocessed(isGuarded ? .noConnection : OutboundFault(error))
         case let error as IOError where Self.refusals.contains(error.errnoCode):

@@ -1,5 +1,4 @@
-import NIOCore
-import NIOHTTP1
+import HTTP2Client
 public import NIOSSL
 public import Outbound
 
@@ -35,10 +34,9 @@ public struct PAPCredentials: Sendable, Hashable {
 /// Source: WAP-247 PAP; BlackBerry, "Push Service SDK".
 public struct PAPClient: Sendable {
     public struct Configuration: Sendable {
-        /// The number of concurrent requests.
-        public var width = 16
-        public var requestDeadline = Duration.seconds(15)
-        /// In place of the HTTP client's own, for simulators.
+        /// For a gateway that gives no answer.
+        public var silenceMax = Duration.seconds(15)
+        /// Instead of the standard, for simulators.
         public var tls: TLSConfiguration?
 
         public init() {}
@@ -56,23 +54,24 @@ public struct PAPClient: Sendable {
 
     /// Answers in the order of the devices. Never throws and always returns by its deadline.
     ///
-    /// One request for each device: for a request with many the gateway would return one result.
-    public func send(_ message: PAPMessage, to devices: [PAPDevice], within deadline: Duration) async -> [PAPAnswer] {
-        // Unlikely to occur in the content, and random so that no sender can put it there.
+    /// One request for each device: of a request for many the gateway would tell one result.
+    public func send(
+        _ message: PAPMessage, to devices: [PAPDevice], urgent: Bool = false, within deadline: Duration
+    ) async -> [PAPAnswer] {
+        // Unlikely to stand in the content, and drawn anew so that no sender can put it there.
         let boundary = "belfry-\(UInt64.random(in: .min ... .max))-\(UInt64.random(in: .min ... .max))"
-        let headers: HTTPHeaders = [
-            "content-type": "multipart/related; boundary=\(boundary); type=application/xml",
-            "authorization": authorization, "accept": "application/xml",
+        let headers = [
+            HTTP2Header("content-type", "multipart/related; boundary=\(boundary); type=application/xml"),
+            HTTP2Header("authorization", authorization), HTTP2Header("accept", "application/xml"),
         ]
-        return await Outbound.fanOut(
-            devices, width: configuration.width, within: deadline,
-            untried: .unprocessed(.notBegun)
-        ) { device in
+        var batch = OutboundBatch(
+            OutboundBatch.Shape(headers: headers, body: .own, answerBytesMax: 16_384, tls: configuration.tls))
+        for device in devices {
             let body = message.body(for: device, from: credentials.applicationID, boundary: boundary)
-            let request = OutboundRequest(
-                url: credentials.url, headers: headers, body: ByteBuffer(bytes: body), tls: configuration.tls)
-            return PAPAnswer(await outbound.post(request, deadline: configuration.requestDeadline))
+            batch.append(url: credentials.url, body: body)
         }
+        let silence = configuration.silenceMax
+        return await outbound.post(batch, urgent: urgent, silence: silence, within: deadline).map { PAPAnswer($0) }
     }
 
     /// Source: RFC 7617.

@@ -28,6 +28,9 @@ public struct WNSRejection: Sendable, Hashable {
 }
 
 extension WNSAnswer {
+    /// Those that an answer is read from.
+    static let headers = ["x-wns-status", "x-wns-error-description", "retry-after"]
+
     init(_ answer: OutboundAnswer) {
         switch answer {
         case .response(let response): self.init(response)

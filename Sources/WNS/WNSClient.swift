@@ -1,5 +1,4 @@
-import NIOCore
-import NIOHTTP1
+import HTTP2Client
 public import NIOSSL
 public import Outbound
 
@@ -8,10 +7,7 @@ public import Outbound
 /// Source: Microsoft, "Push notification service request and response headers".
 public struct WNSClient: Sendable {
     public struct Configuration: Sendable {
-        /// The number of concurrent requests.
-        public var width = 32
-        public var requestDeadline = Duration.seconds(10)
-        /// In place of the HTTP client's own, for simulators.
+        /// Instead of the standard, for simulators.
         public var tls: TLSConfiguration?
 
         public init() {}
@@ -36,20 +32,17 @@ public struct WNSClient: Sendable {
 
     /// Answers in the order of the channels. Never throws and always returns by its deadline.
     public func send(
-        _ message: WNSMessage, to channels: [WNSChannel], within deadline: Duration
+        _ message: WNSMessage, to channels: [WNSChannel], urgent: Bool = false, within deadline: Duration
     ) async -> [WNSAnswer] {
-        let headers = message.headers
-        let body = ByteBuffer(bytes: message.body)
-        return await Outbound.fanOut(
-            channels, width: configuration.width, within: deadline,
-            untried: .unprocessed(.notBegun)
-        ) { channel in
-            let request = OutboundRequest(url: channel.uri, headers: headers, body: body, tls: configuration.tls)
-            do throws(AccessTokenError) {
-                return WNSAnswer(
-                    try await outbound.post(request, with: token, deadline: configuration.requestDeadline))
-            } catch {
-                return .unauthorized(error)
+        var batch = OutboundBatch(
+            OutboundBatch.Shape(
+                headers: message.headers, body: .shared(message.body), keptHeaders: WNSAnswer.headers,
+                tls: configuration.tls))
+        for channel in channels { batch.append(url: channel.uri) }
+        return await outbound.post(batch, with: token, urgent: urgent, within: deadline).map { result in
+            switch result {
+            case .success(let answer): WNSAnswer(answer)
+            case .failure(let error): .unauthorized(error)
             }
         }
     }
@@ -59,16 +52,16 @@ public struct WNSClient: Sendable {
 }
 
 extension WNSMessage {
-    var headers: HTTPHeaders {
-        var headers: HTTPHeaders = [
-            "content-type": kind == .raw ? "application/octet-stream" : "text/xml",
-            "x-wns-type": "wns/\(kind.rawValue)",
-            "x-wns-requestforstatus": "true",
+    var headers: [HTTP2Header] {
+        var headers = [
+            HTTP2Header("content-type", kind == .raw ? "application/octet-stream" : "text/xml"),
+            HTTP2Header("x-wns-type", "wns/\(kind.rawValue)"),
+            HTTP2Header("x-wns-requestforstatus", "true"),
         ]
-        if let isCached { headers.add(name: "x-wns-cache-policy", value: isCached ? "cache" : "no-cache") }
-        if let ttl { headers.add(name: "x-wns-ttl", value: "\(ttl)") }
-        if let tag { headers.add(name: "x-wns-tag", value: tag) }
-        if let priority { headers.add(name: "x-wns-priority", value: "\(priority.rawValue)") }
+        if let isCached { headers.append(HTTP2Header("x-wns-cache-policy", isCached ? "cache" : "no-cache")) }
+        if let ttl { headers.append(HTTP2Header("x-wns-ttl", "\(ttl)")) }
+        if let tag { headers.append(HTTP2Header("x-wns-tag", tag)) }
+        if let priority { headers.append(HTTP2Header("x-wns-priority", "\(priority.rawValue)")) }
         return headers
     }
 }

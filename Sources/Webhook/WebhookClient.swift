@@ -1,12 +1,11 @@
-import NIOCore
-import NIOHTTP1
+import HTTP2Client
 public import NIOSSL
 public import Outbound
 
 /// Posts batches of devices to a service of one's own, which notifies them by its own means.
 public struct WebhookClient: Sendable {
     public struct Configuration: Sendable {
-        /// In place of the HTTP client's own, for tests.
+        /// Instead of the standard, for tests.
         public var tls: TLSConfiguration?
         /// Unix seconds.
         public var now: @Sendable () -> Int64 = { Outbound.now() }
@@ -29,11 +28,22 @@ public struct WebhookClient: Sendable {
     }
 
     /// Never throws and always returns by its deadline.
-    public func send(_ batch: WebhookBatch, within deadline: Duration) async -> WebhookAnswer {
-        var headers: HTTPHeaders = ["content-type": "application/json"]
-        headers.add(contentsOf: signature.headers(of: batch.body, time: configuration.now()))
-        let request = OutboundRequest(
-            url: url, headers: headers, body: ByteBuffer(bytes: batch.body), tls: configuration.tls)
-        return WebhookAnswer(await outbound.post(request, deadline: deadline), devices: batch.devices.count)
+    public func send(
+        _ batch: WebhookBatch, urgent: Bool = false, within deadline: Duration
+    ) async -> WebhookAnswer {
+        var headers = [HTTP2Header("content-type", "application/json")]
+        for (name, value) in signature.headers(of: batch.body, time: configuration.now()) {
+            headers.append(HTTP2Header(name, value))
+        }
+        var request = OutboundBatch(
+            OutboundBatch.Shape(
+                headers: headers, body: .shared(batch.body), answerBytesMax: Self.answerBytesMax,
+                tls: configuration.tls))
+        request.append(url: url)
+        let answers = await outbound.post(request, urgent: urgent, silence: deadline, within: deadline)
+        return WebhookAnswer(answers[0], devices: batch.devices.count)
     }
+
+    /// An answer may hold an outcome for each device.
+    private static let answerBytesMax = 65_536
 }

@@ -43,6 +43,53 @@ import Testing
         #expect(reply.responses.map(\.isTruncated) == [true])
     }
 
+    @Test func `a body beyond the limit is the answer at once, and the rest is not waited for`() throws {
+        let server = ScriptedServer(streams: 10)
+        let connection = try TestConnection(server: server)
+        var batch = HTTP2Batch(body: .shared([1]))
+        batch.answerBytesMax = 1_500
+        batch.append(path: "/")
+        let reply = try connection.send(batch)
+        server.answer(1, status: 200, bodyBytes: 10_000_000)
+        try connection.turn()
+        #expect(reply.responses.map(\.body.count) == [1_500] && reply.responses.map(\.isTruncated) == [true])
+        #expect(server.resets[1] == NGHTTP2_CANCEL.rawValue)
+    }
+
+    @Test func `a batch keeps the headers that it names, and no more of one that is repeated than has room`() throws {
+        let server = ScriptedServer(streams: 10)
+        let connection = try TestConnection(server: server)
+        var batch = HTTP2Batch(body: .shared([1]))
+        batch.keptHeaders = ["x-own"]
+        batch.append(path: "/")
+        let reply = try connection.send(batch)
+        let own = [("x-own", String(repeating: "v", count: 200))]
+        server.answer(1, status: 200, headers: [("apns-id", "a")] + Array(repeating: own[0], count: 20))
+        try connection.turn()
+        let response = try #require(reply.responses.first)
+        #expect(response["x-own"] == own[0].1 && response["apns-id"] == nil)
+        #expect(1...5 ~= response.keptHeaders.count)
+    }
+
+    @Test func `requests that get no answer for too long are given up, and the others of the connection go on`() throws
+    {
+        let server = ScriptedServer(streams: 10)
+        let connection = try TestConnection(server: server)
+        let batch = HTTP2Batch.numbered(3)
+        let quiet = try connection.send(batch, silence: .seconds(5))
+        let patient = try connection.send(batch)
+        server.answer(1, status: 200)
+        try connection.advance(4)
+        server.answer(3, status: 200)
+        try connection.advance(4)
+        #expect(quiet.words.isEmpty)
+        try connection.advance(3)
+        #expect(quiet.words == ["200", "200", "unknown deadline passed"])
+        for stream in [7, 9, 11] as [Int32] { server.answer(stream, status: 200) }
+        try connection.turn()
+        #expect(patient.words == ["200", "200", "200"])
+    }
+
     @Test func `a body larger than the flow control window goes out in pieces`() throws {
         let connection = try TestConnection(server: ScriptedServer(streams: 10, window: 1_000))
         var batch = HTTP2Batch(body: .own)

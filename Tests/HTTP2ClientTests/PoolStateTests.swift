@@ -35,6 +35,27 @@ import Testing
             ])
     }
 
+    @Test func `a pool that does not outlast its back-off refuses work while it may not connect`() {
+        var configuration = configuration
+        configuration.outlastsBackOff = false
+        var state = PoolState(configuration: configuration)
+        _ = state.ask(waiter(1), at: .zero)
+        #expect(
+            state.failed(id(1), refused, at: .zero, chance: 0) == [
+                .resume(waiter: 1, with: .refuse(HTTP2Fault(.connectFailed)))
+            ])
+        #expect(state.ask(waiter(2), at: .milliseconds(100)) == (.refuse(HTTP2Fault(.circuitOpen)), []))
+        #expect(state.ask(waiter(3), at: .seconds(1)) == (.wait, [.open(id(2))]))
+    }
+
+    @Test func `what nothing stands on can be closed at once`() {
+        var state = warm()
+        _ = state.ask(waiter(1), at: .zero)
+        #expect(state.closeIdle() == [])
+        state.gaveBack(id(1), count: 10, at: .seconds(1))
+        #expect(state.closeIdle() == [.drain(id(1))])
+    }
+
     @Test func `work that would wait opens another connection, spaced and up to the limit`() {
         var configuration = configuration
         configuration.connectionsMax = 2

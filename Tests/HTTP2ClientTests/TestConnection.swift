@@ -60,14 +60,18 @@ final class TestConnection {
         return try send(batch, urgent: urgent, deadline: deadline)
     }
 
-    func send(_ batch: HTTP2Batch, urgent: Bool = false, deadline: Duration = .seconds(30)) throws -> TestAnswer {
+    func send(
+        _ batch: HTTP2Batch, urgent: Bool = false, deadline: Duration = .seconds(30), silence: Duration? = nil
+    ) throws -> TestAnswer {
         let reply = TestAnswer()
         nextID += 1
-        let lapsesAt = channel.embeddedEventLoop.now.uptimeNanoseconds + deadline.nanoseconds
+        let now = channel.embeddedEventLoop.now.uptimeNanoseconds
         handler.send(
-            BatchJob(id: nextID, batch: batch, authority: Array("host".utf8), isUrgent: urgent, lapsesAt: lapsesAt) {
-                reply.answers = $0
-            })
+            BatchJob(
+                id: nextID, batch: batch, authority: Array("host".utf8), isUrgent: urgent,
+                lapsesAt: now + deadline.nanoseconds,
+                silence: silence.map { SilenceClock(most: $0.nanoseconds, now: now) } ?? SilenceClock()
+            ) { reply.answers = $0 })
         try turn()
         return reply
     }
@@ -102,4 +106,13 @@ final class TestConnection {
 
     /// The paths of the requests the server has seen, in order.
     var paths: [String] { server.requests.map { $0[":path"] ?? "" } }
+}
+
+extension HTTP2Batch {
+    /// Requests to `/0`, `/1` and so on.
+    static func numbered(_ count: Int) -> HTTP2Batch {
+        var batch = HTTP2Batch(body: .shared([1]))
+        for number in 0..<count { batch.append(path: "/\(number)") }
+        return batch
+    }
 }

@@ -1,3 +1,4 @@
+import HTTP2Client
 import NIOCore
 import NIOHTTP1
 import Synchronization
@@ -12,6 +13,16 @@ import Testing
                 from: "\(host.url)/token",
                 form: ["grant_type": "client_credentials", "client_secret": "a+b/c= d"])
         }
+    }
+
+    private func batch(_ host: ScriptedHost, count: Int) -> OutboundBatch {
+        var batch = OutboundBatch(OutboundBatch.Shape(headers: [], body: .shared([1])))
+        for _ in 0..<count { batch.append(url: "\(host.url)/send") }
+        return batch
+    }
+
+    private func status(_ result: Result<OutboundAnswer, AccessTokenError>) -> Int {
+        if case .success(.response(let response)) = result { response.status } else { -1 }
     }
 
     /// Grants tokens `t1`, `t2`… and takes only those that `isTaken` names.
@@ -37,10 +48,11 @@ import Testing
     @Test func `of many who need a token at once one fetches it`() async throws {
         try await ScriptedHost.run(answer: AdminService().answer) { host, outbound in
             let token = token(outbound, host)
-            let tokens = await Outbound.fanOut(
-                Array(0..<50), width: 50, within: .seconds(30), untried: nil as String?
-            ) { _ in (try? await token.current())?.token }
-            #expect(tokens.allSatisfy { $0 == "t1" })
+            let tokens = await withTaskGroup(of: String?.self) { group in
+                for _ in 0..<50 { group.addTask { (try? await token.current())?.token } }
+                return await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(tokens == ["t1"])
             #expect(host.requests.count == 1)
             #expect(host.requests.first?.body == "grant_type=client_credentials&client_secret=a%2Bb%2Fc%3D%20d")
         }
@@ -49,28 +61,17 @@ import Testing
     @Test func `a token that is refused is replaced once for all who held it`() async throws {
         try await ScriptedHost.run(answer: AdminService { $0 == "Bearer t2" }.answer) { host, outbound in
             let token = token(outbound, host)
-            let request = OutboundRequest(url: "\(host.url)/send", body: ByteBuffer(string: "x"))
-            let statuses = await Outbound.fanOut(
-                Array(0..<20), width: 8, within: .seconds(30), untried: 0
-            ) { _ in
-                let answer = try? await outbound.post(request, with: token, deadline: .seconds(30))
-                guard case .response(let response)? = answer else { return -1 }
-                return response.status
-            }
-            #expect(statuses.allSatisfy { $0 == 200 })
+            let results = await outbound.post(batch(host, count: 20), with: token, within: .seconds(30))
+            #expect(results.map(status) == Array(repeating: 200, count: 20))
             #expect(host.requests.filter { $0.path == "/token" }.count == 2)
         }
     }
 
     @Test func `a second refusal is the answer`() async throws {
         try await ScriptedHost.run(answer: AdminService { _ in false }.answer) { host, outbound in
-            let request = OutboundRequest(url: "\(host.url)/send", body: ByteBuffer(string: "x"))
-            let answer = try await outbound.post(request, with: token(outbound, host), deadline: .seconds(30))
-            guard case .response(let response) = answer else {
-                Issue.record("\(answer)")
-                return
-            }
-            #expect(response.status == 401 && host.requests.count == 4)
+            let results = await outbound.post(
+                batch(host, count: 1), with: token(outbound, host), within: .seconds(30))
+            #expect(results.map(status) == [401] && host.requests.count == 4)
         }
     }
 
@@ -163,9 +164,8 @@ import Testing
         try await ScriptedHost.run { _ in
             ScriptedHost.Answer(hangs: true)
         } _: { host, outbound in
-            let request = OutboundRequest(url: host.url, body: ByteBuffer(string: "x"))
-            let answer = await outbound.post(request, deadline: .milliseconds(300))
-            #expect(answer == .late)
+            let request = TokenRequest(url: host.url, headers: [:], body: ByteBuffer(string: "x"))
+            #expect(await outbound.ask(request, deadline: .milliseconds(300)) == .late)
         }
     }
 }

@@ -1,9 +1,9 @@
-import AsyncHTTPClient
 import NIOCore
 import NIOPosix
-import Outbound
 import Synchronization
 import Testing
+
+@testable import Outbound
 
 /// A stranger learns nothing of ports that it may not speak to.
 @Suite struct HostPolicyTests {
@@ -27,23 +27,10 @@ import Testing
         func close() async throws { try await channel.withLock { $0 }?.close() }
     }
 
-    private func request(_ url: String) -> OutboundRequest { OutboundRequest(url: url, body: ByteBuffer(string: "x")) }
-
     private func withClient(
         resolve: (@Sendable (String) async -> [SocketAddress])? = nil, _ body: (Outbound) async throws -> Void
     ) async throws {
-        var configuration = HTTPClient.Configuration()
-        AddressGuard().stand(before: &configuration)
-        let client = HTTPClient(
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
-        let outcome: Result<Void, any Error>
-        do {
-            outcome = .success(try await body(Outbound(client, hostsBy: HostPolicy(AddressGuard(), resolve: resolve))))
-        } catch {
-            outcome = .failure(error)
-        }
-        try await client.shutdown()
-        try outcome.get()
+        try await Outbound.forTest(allowed: [], hostsBy: HostPolicy(AddressGuard(), resolve: resolve), body)
     }
 
     /// A port of the loopback where nothing listens.
@@ -59,8 +46,8 @@ import Testing
         let listener = Listener()
         let (open, closed) = (try await listener.open(), try await closedPort())
         try await withClient { outbound in
-            let atOpen = await outbound.post(request("http://\(host):\(open)/x"), deadline: .seconds(30))
-            let atClosed = await outbound.post(request("http://\(host):\(closed)/x"), deadline: .seconds(30))
+            let atOpen = await outbound.post("http://\(host):\(open)/x")
+            let atClosed = await outbound.post("http://\(host):\(closed)/x")
             #expect(atOpen == atClosed)
             guard case .unprocessed(let fault) = atOpen else {
                 Issue.record("\(atOpen)")
@@ -80,8 +67,8 @@ import Testing
             [try? SocketAddress(ipAddress: "93.184.216.34", port: 0)].compactMap(\.self)
         }
         try await withClient(resolve: lie) { outbound in
-            let atOpen = await outbound.post(request("http://127.0.0.1:\(open)/x"), deadline: .seconds(30))
-            let atClosed = await outbound.post(request("http://127.0.0.1:\(closed)/x"), deadline: .seconds(30))
+            let atOpen = await outbound.post("http://127.0.0.1:\(open)/x")
+            let atClosed = await outbound.post("http://127.0.0.1:\(closed)/x")
             #expect(atOpen == atClosed)
             guard case .unprocessed(let fault) = atOpen else {
                 Issue.record("\(atOpen)")
@@ -116,18 +103,15 @@ import Testing
 
     @Test(arguments: ["0", "65536", "99999", "4294967377", "9223372036854775807"])
     func `a port that is none makes no request and does no harm`(port: String) async throws {
-        var configuration = HTTPClient.Configuration()
-        configuration.redirectConfiguration = .disallow
-        let client = HTTPClient(
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
-        for host in ["93.184.216.34", "[2606:2800:220:1::1]"] {
-            let answer = await Outbound(client).post(request("https://\(host):\(port)/x"), deadline: .seconds(5))
-            guard case .unprocessed(let fault) = answer else {
-                Issue.record("\(answer)")
-                continue
+        try await withClient { outbound in
+            for host in ["93.184.216.34", "[2606:2800:220:1::1]"] {
+                let answer = await outbound.post("https://\(host):\(port)/x", deadline: .seconds(5))
+                guard case .unprocessed(let fault) = answer else {
+                    Issue.record("\(answer)")
+                    continue
+                }
+                #expect(fault.code == .url)
             }
-            #expect(fault.code == .url)
         }
-        try await client.shutdown()
     }
 }

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import HTTP2Client
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -20,6 +21,12 @@ final class ScriptedHost: Sendable {
         var body = ""
         /// Sends the head alone and never ends.
         var hangs = false
+        /// Says nothing at all.
+        var isSilent = false
+        /// Ends the connection instead of an answer.
+        var breaksOff = false
+        /// Ends the connection behind the answer.
+        var closes = false
     }
 
     let url: String
@@ -28,9 +35,13 @@ final class ScriptedHost: Sendable {
 
     private final class Log: Sendable {
         let requests = Mutex<[Request]>([])
+        let connections = Mutex((open: 0, most: 0, ever: 0))
     }
 
     var requests: [Request] { log.requests.withLock { $0 } }
+
+    /// How many connections are open, were open at a time, and were opened.
+    var connections: (open: Int, most: Int, ever: Int) { log.connections.withLock { $0 } }
 
     private init(channel: any Channel, log: Log) {
         self.channel = channel
@@ -40,33 +51,34 @@ final class ScriptedHost: Sendable {
 
     /// Runs a server and a client that may reach what `allowed` names, and closes both.
     static func run(
-        allowed: [String] = ["127.0.0.0/8"], answer: @escaping @Sendable (Request) -> Answer,
+        allowed: [String] = ["127.0.0.0/8"], configure: (inout HostConnections.Configuration) -> Void = { _ in },
+        answer: @escaping @Sendable (Request) -> Answer,
         _ body: (ScriptedHost, Outbound) async throws -> Void
     ) async throws {
         let log = Log()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
-                channel.pipeline.configureHTTPServerPipeline().flatMapThrowing {
+                log.connections.withLock { $0 = ($0.open + 1, max($0.most, $0.open + 1), $0.ever + 1) }
+                channel.closeFuture.whenComplete { _ in log.connections.withLock { $0.open -= 1 } }
+                return channel.pipeline.configureHTTPServerPipeline().flatMapThrowing {
                     try channel.pipeline.syncOperations.addHandler(
                         Handler { request in
                             log.requests.withLock { $0.append(request) }
                             return answer(request)
                         })
                 }
-            }.bind(host: "127.0.0.1", port: 0).get()
-        var configuration = HTTPClient.Configuration()
-        AddressGuard(allowed: allowed.compactMap(AddressBlock.init)).stand(before: &configuration)
-        let client = HTTPClient(
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+            }.bind(host: "0.0.0.0", port: 0).get()
+        let outcome: Result<Void, any Error>
         do {
-            try await body(ScriptedHost(channel: channel, log: log), Outbound(client))
+            try await Outbound.forTest(allowed: allowed, configure: configure) {
+                try await body(ScriptedHost(channel: channel, log: log), $0)
+            }
+            outcome = .success(())
         } catch {
-            try await client.shutdown()
-            try await channel.close()
-            throw error
+            outcome = .failure(error)
         }
-        try await client.shutdown()
         try await channel.close()
+        try outcome.get()
     }
 
     private final class Handler: ChannelInboundHandler {
@@ -92,6 +104,8 @@ final class ScriptedHost: Sendable {
         }
 
         private func reply(_ answer: Answer, _ context: ChannelHandlerContext) {
+            guard !answer.isSilent else { return }
+            guard !answer.breaksOff else { return context.close(promise: nil) }
             var headers = answer.headers
             headers.add(name: "content-length", value: answer.hangs ? "9" : "\(answer.body.utf8.count)")
             let head = HTTPResponseHead(
@@ -100,6 +114,50 @@ final class ScriptedHost: Sendable {
             context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: answer.body)))), promise: nil)
             if !answer.hangs { context.write(wrapOutboundOut(.end(nil)), promise: nil) }
             context.flush()
+            if answer.closes { context.close(promise: nil) }
         }
+    }
+}
+
+extension Outbound {
+    /// Makes one that may reach what `allowed` names, and closes it.
+    static func forTest(
+        allowed: [String] = ["127.0.0.0/8"], hostsBy hosts: HostPolicy? = nil,
+        configure: (inout HostConnections.Configuration) -> Void = { _ in },
+        _ body: (Outbound) async throws -> Void
+    ) async throws {
+        let group = MultiThreadedEventLoopGroup.singleton
+        let addresses = AddressGuard(allowed: allowed.compactMap(AddressBlock.init))
+        var configuration = HTTPClient.Configuration()
+        addresses.stand(before: &configuration)
+        let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
+        var own = HostConnections.Configuration()
+        own.addresses = addresses
+        configure(&own)
+        let connections = HostConnections(own, on: group)
+        let outcome: Result<Void, any Error>
+        do {
+            try await body(Outbound(client, connections: connections, hostsBy: hosts))
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        await connections.shutdown()
+        try await client.shutdown()
+        try outcome.get()
+    }
+
+    /// One request.
+    func post(
+        _ url: String, headers: [(String, String)] = [("x-a", "b")], body: String = "hello",
+        answerBytesMax: Int = 4_096,
+        silence: Duration = Self.silenceMax, deadline: Duration = .seconds(30)
+    ) async -> OutboundAnswer {
+        var batch = OutboundBatch(
+            OutboundBatch.Shape(
+                headers: headers.map { HTTP2Header($0.0, $0.1) }, body: .shared(Array(body.utf8)),
+                answerBytesMax: answerBytesMax))
+        batch.append(url: url)
+        return await post(batch, silence: silence, within: deadline)[0]
     }
 }

@@ -64,60 +64,25 @@ import Testing
     }
 }
 
-@Suite struct RequestQueueTests {
-    @Test func `items of one lane come in their order, as many as there is width`() {
-        var queue = RequestQueue(["a", "a", "a"], width: 2)
-        #expect([queue.next(), queue.next(), queue.next()] == [0, 1, nil])
-        queue.finish(0)
-        #expect([queue.next(), queue.next()] == [2, nil])
+@Suite struct PostOriginTests {
+    @Test(arguments: [
+        ("https://Push.Example/x?y", "https://push.example", "/x?y"),
+        ("https://push.example:443/x#y", "https://push.example", "/x"),
+        ("https://push.example:8443?y", "https://push.example:8443", "?y"), ("http://a:80", "http://a", ""),
+        ("HTTP://a:443/", "http://a:443", "/"), ("https://[2606:4700::1111]:99/", "https://[2606:4700::1111]:99", "/"),
+        ("https://[::1]/", "https://[::1]", "/"), ("https://a:/b", "https://a", "/b"),
+    ])
+    func `a URL is an origin and a target`(url: String, origin: String, target: String) throws {
+        let (found, rest) = try #require(PostOrigin.split(url))
+        #expect(found.text == origin && rest == target)
     }
 
-    @Test func `lanes take turns, and none has more than half of the width while others wait`() {
-        var queue = RequestQueue(Array(repeating: "slow", count: 6) + ["a", "b", "a", "b"], width: 4)
-        #expect((0..<5).map { _ in queue.next() } == [0, 6, 7, 1, nil])
-        queue.finish(6)
-        queue.finish(7)
-        #expect((0..<3).map { _ in queue.next() } == [8, 9, nil])
-        queue.finish(8)
-        queue.finish(9)
-        // The others are done: what is left may use the whole width.
-        #expect((0..<3).map { _ in queue.next() } == [2, 3, nil])
-    }
-
-    @Test func `any items in any lanes are each begun once`() {
-        for width in 1...5 {
-            var queue = RequestQueue((0..<50).map { $0 * $0 % 7 }, width: width)
-            var seen: [Int] = []
-            while let item = queue.next() {
-                seen.append(item)
-                queue.finish(item)
-            }
-            #expect(seen.sorted() == Array(0..<50))
-        }
-    }
-}
-
-@Suite struct ConcurrentPostsTests {
-    @Test func `results come in the order of the items, however many are under way`() async {
-        let results = await Outbound.fanOut(Array(0..<100), width: 7, within: .seconds(60), untried: -1) { item in
-            if item.isMultiple(of: 3) { await Task.yield() }
-            return item * 2
-        }
-        #expect(results == (0..<100).map { $0 * 2 })
-    }
-
-    @Test func `at the deadline what is under way is cancelled and the rest is untried`() async {
-        let results = await Outbound.fanOut([0, 1, 2, 3], width: 2, within: .milliseconds(20), untried: -1) { item in
-            if item == 0 { return 100 }
-            try? await Task.sleep(for: .seconds(3_600))
-            return Task.isCancelled ? 7 : 8
-        }
-        #expect(results[0] == 100 && results[1] == 7 && results[3] == -1)
-        #expect(results[2] == 7 || results[2] == -1)
-    }
-
-    @Test func `nothing is asked of no items`() async {
-        let results = await Outbound.fanOut([Int](), width: 4, within: .seconds(60), untried: 0) { $0 }
-        #expect(results.isEmpty)
+    @Test(arguments: [
+        "", "push.example", "ftp://a/", "https://", "https:///x", "https://:443/", "https://user@a/", "https://a\\@b/",
+        "https://a b/", "https://a/\r\nx: y", "https://ü.example/", "https://a:0/", "https://a:65536/", "https://a:x/",
+        "https://::1/", "https://[::1/", "https://a:-1/",
+    ])
+    func `what is no URL to post to is none`(url: String) {
+        #expect(PostOrigin.split(url) == nil)
     }
 }

@@ -14,7 +14,6 @@ struct ADMProvider: PostingProvider {
         clock = dependencies.clock
         inFlight = InFlightDevices(logger: dependencies.logger)
         var configuration = ADMClient.Configuration()
-        configuration.width = options.width
         if let endpoint = credentials.endpoint { configuration.endpoint = endpoint }
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         client = ADMClient(
@@ -30,7 +29,8 @@ struct ADMProvider: PostingProvider {
             data: payload.data, consolidationKey: payload.collapseKey ?? push.receiptID.lowercased,
             lifetime: push.lifetime(at: sentAt))
         let batch = Addressed(recipients) { $0.text }
-        let answers = await client.send(message, to: batch.addresses, within: options.deadline)
+        let answers = await client.send(
+            message, to: batch.addresses, urgent: push.lane == .urgent, within: options.deadline)
         return batch.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
     }
 

@@ -22,7 +22,8 @@ struct HMSProvider: PostingProvider {
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
         let message = try HMSMessage(push, forHarmonyOS: isServiceAccount, now: clock.now)
-        let answers = await client.send(message, to: recipients.map(\.token.bytes), within: options.deadline)
+        let answers = await client.send(
+            message, to: recipients.map(\.token.bytes), urgent: push.lane == .urgent, within: options.deadline)
         return answers.map { Outcome($0) }
     }
 

@@ -17,7 +17,6 @@ struct MPNSProvider: PostingProvider {
         inFlight = InFlightDevices(logger: dependencies.logger)
         domain = credentials.domain ?? MPNSChannel.domain
         var configuration = MPNSClient.Configuration()
-        configuration.width = options.width
         configuration.tls = try credentials.tls()
         hosts = HostCheck(outbound: dependencies.routes.guarded(for: .mpns), tls: configuration.tls)
         client = MPNSClient(hosts.outbound, configuration: configuration)
@@ -30,7 +29,8 @@ struct MPNSProvider: PostingProvider {
             MPNSMessage.Kind(payload.kind), body: payload.bytes,
             batching: MPNSMessage.Batching(lifetime: push.lifetime(at: sentAt)))
         let batch = Addressed(recipients) { try MPNSChannel($0.text, domain: domain) }
-        let answers = await client.send(message, to: batch.addresses, within: options.deadline)
+        let answers = await client.send(
+            message, to: batch.addresses, urgent: push.lane == .urgent, within: options.deadline)
         return batch.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
     }
 

@@ -17,7 +17,6 @@ struct PAPProvider: PostingProvider {
         clock = dependencies.clock
         inFlight = InFlightDevices(logger: dependencies.logger)
         var configuration = PAPClient.Configuration()
-        configuration.width = min(options.width, configuration.width)
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         gateway = try credentials.gateway(mode)
         hosts = HostCheck(outbound: dependencies.routes.guarded(for: .pap), tls: configuration.tls)
@@ -37,7 +36,8 @@ struct PAPProvider: PostingProvider {
         let batch = Addressed(recipients) { recipient in
             try PAPDevice(address: recipient.text, pushID: ids.uuid(for: recipient.device).lowercased)
         }
-        let answers = await client.send(message, to: batch.addresses, within: options.deadline)
+        let answers = await client.send(
+            message, to: batch.addresses, urgent: push.lane == .urgent, within: options.deadline)
         return batch.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
     }
 

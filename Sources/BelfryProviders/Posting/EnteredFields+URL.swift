@@ -7,7 +7,8 @@ extension EnteredFields {
     /// An https URL; nil when it was not entered.
     func urlIfAny(_ field: String, schemes: Set<String> = ["https"]) throws(InvalidInput) -> String? {
         guard let text = try textIfAny(field) else { return nil }
-        guard let url = URL(string: text), let scheme = url.scheme, schemes.contains(scheme),
+        guard text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }), let url = URL(string: text), let scheme = url.scheme,
+            schemes.contains(scheme),
             url.host()?.isEmpty == false, url.user() == nil, 1...65_535 ~= url.port ?? 443
         else {
             throw InvalidInput(

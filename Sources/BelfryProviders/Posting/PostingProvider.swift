@@ -2,7 +2,7 @@ import BelfryCore
 import Logging
 import Synchronization
 
-/// A provider that uses the shared HTTP client, so that it manages no connections of its own.
+/// A provider that is posted to over shared connections, so that it has none of its own to look after.
 protocol PostingProvider: DrainableProvider {
     var inFlight: InFlightDevices { get }
 

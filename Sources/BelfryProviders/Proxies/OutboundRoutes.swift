@@ -7,22 +7,34 @@ import Tunnel
 
 /// The routes out of this process: direct, and through each configured proxy.
 ///
-/// Each route has its HTTP clients, shared by all platforms; for HTTP/2 it provides a tunnel. The owner that opened the
-/// routes closes them.
+/// Each way has its connections to what is posted to, and its HTTP client for token servers, shared by all platforms; APNs and
+/// FCM get its tunnel. What opened the routes closes them.
 package struct OutboundRoutes: Sendable {
     private struct ProxiedRoute: Sendable {
         let tunnel: Tunnel
         let relay: Relay
         let client: HTTPClient
+        let connections: HostConnections
+    }
+
+    private struct DirectRoute: Sendable {
+        let client: HTTPClient
+        let connections: HostConnections
+
+        func close() async throws {
+            await connections.shutdown()
+            try await client.shutdown()
+        }
     }
 
     private let plan: ProxyPlan
     private let faultReporter: ProxyFaultReporter
     private let addresses: AddressGuard
-    /// The policy of the guarded client.
+    /// Of the guarded route.
     private let hosts: HostPolicy
-    private let direct: HTTPClient
-    private let guarded: HTTPClient
+    private let direct: DirectRoute
+    /// For what strangers name.
+    private let guarded: DirectRoute
     private let proxiedRoutes: [Proxy: ProxiedRoute]
 
     /// - Throws: when a relay cannot listen on the loopback.
@@ -39,23 +51,34 @@ package struct OutboundRoutes: Sendable {
             relays[proxy] = (tunnel, try await Relay.start(tunnel, on: group))
         }
         let addresses = AddressGuard(allowed: options.posting.allowed)
+        func connections(through tunnel: Tunnel? = nil, within addresses: AddressGuard? = nil) -> HostConnections {
+            var configuration = HostConnections.Configuration()
+            configuration.http1ConnectionsMax = options.posting.connectionsPerHost
+            configuration.connectionsMax = options.posting.connectionsMax
+            configuration.tunnel = tunnel
+            configuration.addresses = addresses
+            return HostConnections(configuration, on: group, logger: logger)
+        }
+        func client(_ configuration: HTTPClient.Configuration) -> HTTPClient {
+            HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
+        }
         return OutboundRoutes(
-            plan: options.proxies, faultReporter: faultReporter, addresses: addresses, hosts: HostPolicy(addresses),
-            direct: HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration),
-            guarded: HTTPClient(
-                eventLoopGroupProvider: .shared(group), configuration: guardedConfiguration(options)),
+            plan: options.proxies, watch: watch, addresses: addresses, hosts: HostPolicy(addresses),
+            direct: DirectRoute(client: client(configuration), connections: connections()),
+            guarded: DirectRoute(
+                client: client(guardedConfiguration(addresses)), connections: connections(within: addresses)),
             proxiedRoutes: relays.mapValues { tunnel, relay in
                 ProxiedRoute(
-                    tunnel: tunnel, relay: relay,
-                    client: HTTPClient(
-                        eventLoopGroupProvider: .shared(group), configuration: proxiedConfiguration(options, relay)))
+                    tunnel: tunnel, relay: relay, client: client(proxiedConfiguration(relay)),
+                    connections: connections(through: tunnel))
             })
     }
 
     package func close() async throws {
-        try await direct.shutdown()
-        try await guarded.shutdown()
+        try await direct.close()
+        try await guarded.close()
         for proxiedRoute in proxiedRoutes.values {
+            await proxiedRoute.connections.shutdown()
             try await proxiedRoute.client.shutdown()
             await proxiedRoute.relay.close()
         }
@@ -64,15 +87,23 @@ package struct OutboundRoutes: Sendable {
     // MARK: Parts for providers
 
     /// For addresses that the provider or the operator names.
-    func trusted(for family: ProviderFamily) -> Outbound { Outbound(http(for: family)) }
+    func trusted(for family: ProviderFamily) -> Outbound {
+        let proxied = proxiedRoute(family)
+        return Outbound(proxied?.client ?? direct.client, connections: connections(for: family))
+    }
 
-    /// The same for all families that use the same route.
-    func http(for family: ProviderFamily) -> HTTPClient { proxiedRoute(family)?.client ?? direct }
+    /// The connections of a family to what an operator names; of all families that go the same way they are the same.
+    func connections(for family: ProviderFamily) -> HostConnections {
+        proxiedRoute(family)?.connections ?? direct.connections
+    }
 
     /// For addresses that devices and tenants name: connects only to public ones, and to those that the operator
     /// allows. Through a proxy it can check only names.
     func guarded(for family: ProviderFamily) -> Outbound {
-        proxiedRoute(family).map { Outbound($0.client, judgingNamesBy: addresses) } ?? Outbound(guarded, hostsBy: hosts)
+        if let proxied = proxiedRoute(family) {
+            return Outbound(proxied.client, connections: proxied.connections, judgingNamesBy: addresses)
+        }
+        return Outbound(guarded.client, connections: guarded.connections, hostsBy: hosts)
     }
 
     /// nil for families that are reached directly.
@@ -85,7 +116,7 @@ package struct OutboundRoutes: Sendable {
 
     private func proxiedRoute(_ family: ProviderFamily) -> ProxiedRoute? { plan[family].flatMap { proxiedRoutes[$0] } }
 
-    // MARK: How the clients are configured
+    // MARK: How the clients of token servers are configured
 
     private static var configuration: HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
@@ -94,19 +125,16 @@ package struct OutboundRoutes: Sendable {
         return configuration
     }
 
-    /// It connects to many hosts, some of them slow.
-    private static func guardedConfiguration(_ options: ProviderOptions) -> HTTPClient.Configuration {
+    private static func guardedConfiguration(_ addresses: AddressGuard) -> HTTPClient.Configuration {
         var configuration = configuration
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = options.posting.width
-        AddressGuard(allowed: options.posting.allowed).stand(before: &configuration)
+        addresses.stand(before: &configuration)
         return configuration
     }
 
-    /// The relay speaks to the proxy: the client itself supports no password for SOCKS, and reports some failures of a
-    /// proxy under the same names as failures behind it.
-    private static func proxiedConfiguration(_ options: ProviderOptions, _ relay: Relay) -> HTTPClient.Configuration {
+    /// The relay speaks to the proxy: the client itself knows no password for SOCKS, and calls some failures of a proxy by the
+    /// same names as failures behind it.
+    private static func proxiedConfiguration(_ relay: Relay) -> HTTPClient.Configuration {
         var configuration = configuration
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = options.posting.width
         configuration.proxy = .server(
             host: relay.host, port: relay.port,
             authorization: .basic(username: relay.user, password: relay.password))

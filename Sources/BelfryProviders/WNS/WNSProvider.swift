@@ -18,7 +18,6 @@ struct WNSProvider: PostingProvider {
         inFlight = InFlightDevices(logger: dependencies.logger)
         domain = credentials.domain ?? WNSChannel.domain
         var configuration = WNSClient.Configuration()
-        configuration.width = options.width
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         hosts = HostCheck(outbound: dependencies.routes.guarded(for: .wns), tls: configuration.tls)
         client = WNSClient(hosts.outbound, credentials: credentials.credentials, configuration: configuration)
@@ -32,7 +31,8 @@ struct WNSProvider: PostingProvider {
         let sentAt = clock.now
         let message = try WNSMessage(payload, lifetime: push.lifetime(at: sentAt), isUrgent: push.lane == .urgent)
         let batch = Addressed(recipients) { try WNSChannel($0.text, domain: domain) }
-        let answers = await client.send(message, to: batch.addresses, within: options.deadline)
+        let answers = await client.send(
+            message, to: batch.addresses, urgent: push.lane == .urgent, within: options.deadline)
         backOff.heed(answers.compactMap(\.senderWait), of: answers.count, at: clock.now)
         return batch.outcomes(answers.map { Outcome($0, sentAt: sentAt) })
     }

@@ -21,9 +21,8 @@ struct WebPushProvider: PostingProvider {
         inFlight = InFlightDevices(logger: dependencies.logger)
         vapid = try credentials.identity()
         var configuration = WebPushClient.Configuration()
-        configuration.width = options.width
-        // If a service hangs, only its first requests are waited for and the others are not begun.
-        configuration.requestDeadline = options.deadline / 3
+        // Of a service that hangs, the first requests are waited for and the others are not begun.
+        configuration.silenceMax = min(options.deadline / 3, configuration.silenceMax)
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         let clock = clock
         configuration.now = { clock.now.milliseconds / 1_000 }
@@ -38,7 +37,8 @@ struct WebPushProvider: PostingProvider {
             payload: payload.bytes, ttl: push.lifetime(at: sentAt) ?? Self.lifetime, urgency: push.urgency,
             topic: push.topic)
         let batch = Addressed(recipients) { try WebPushSubscription(json: $0.token.bytes) }
-        let answers = await client.send(message, to: batch.addresses, within: options.deadline)
+        let answers = await client.send(
+            message, to: batch.addresses, urgent: push.lane == .urgent, within: options.deadline)
         return batch.outcomes(
             zip(batch.addresses, answers).map { Outcome($1, isApple: $0.isApple, sentAt: sentAt) })
     }

@@ -30,7 +30,7 @@ struct WebhookProvider: PostingProvider {
             WebhookBatch.Device(messageID: ids.uuid(for: recipient.device).lowercased, token: recipient.text)
         }
         let batch = WebhookBatch(push: push.json.encoded, devices: devices)
-        let answer = await client.send(batch, within: options.deadline)
+        let answer = await client.send(batch, urgent: push.lane == .urgent, within: options.deadline)
         return Outcome.table(answer, devices: devices.count, sentAt: sentAt)
     }
 

@@ -116,7 +116,10 @@ extension PostingOptions {
         let standard = PostingOptions()
         self.init(
             deadline: settings.seconds("providers.deadline.seconds", default: 30, in: 1...300),
-            width: settings.int("providers.requests.max", default: standard.width, in: 1...1_000),
+            connectionsPerHost: settings.int(
+                "providers.requests.max", default: standard.connectionsPerHost, in: 1...1_000),
+            connectionsMax: settings.int(
+                "providers.connections.max", default: standard.connectionsMax, in: 16...100_000),
             allowing: settings.words("providers.addresses.allow")
         ) { settings.note("providers.addresses.allow: `\($0)` is neither an address nor a block such as 10.0.0.0/8") }
     }

@@ -15,7 +15,8 @@ struct ServiceConnectionSetup: Sendable {
         handler: ServiceHandler, provider: any SimulatedProvider, authority: CertificateAuthority,
         clientCertificates: ClientCertificates
     ) throws {
-        let protocols = (handler.habits.speaksHTTP2 ? ["h2"] : []) + (handler.habits.speaksHTTP1 ? ["http/1.1"] : [])
+        let speaksHTTP2 = handler.habits.speaksHTTP2 && handler.listening.offersHTTP2
+        let protocols = (speaksHTTP2 ? ["h2"] : []) + (handler.habits.speaksHTTP1 ? ["http/1.1"] : [])
         self.handler = handler
         self.provider = provider
         self.believesAnyCertificate = if case .any = clientCertificates { true } else { false }

@@ -69,6 +69,8 @@ package struct Listening: Sendable {
     package var controlPort: Int?
     /// Without TLS only HTTP/1.1 is spoken.
     package var isSecure = true
+    /// Whether HTTP/2 is offered where the provider speaks it.
+    package var offersHTTP2 = true
     /// Whether a connection needs a certificate that ``authority`` signed.
     package var needsClientCertificate = false
     package var ledgerDetail = Ledger.Detail.tokens

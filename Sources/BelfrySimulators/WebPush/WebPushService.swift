@@ -13,12 +13,14 @@ package final class WebPushService: SimulatedService {
     let subscribers: Subscribers
     private let vapid = VAPIDCheck()
     private let quota: Quota?
+    private let senderQuota: Quota?
     private let messages = Atomic<UInt64>(0)
 
     package init(_ configuration: WebPushConfiguration) {
         self.configuration = configuration
         self.subscribers = Subscribers(receivers: configuration.receivers)
         self.quota = configuration.messagesPerMinute.map { Quota($0, per: .seconds(60)) }
+        self.senderQuota = configuration.messagesPerMinuteOfSender.map { Quota($0, per: .seconds(60)) }
     }
 
     package func answer(for reason: String) -> ServiceAnswer? {
@@ -37,7 +39,8 @@ package final class WebPushService: SimulatedService {
             return refuse(problem, id)
         }
         if let scripted = context.scripted(for: id) { return ServiceReply(scripted.answer(by: self), token: id) }
-        if let wait = quota?.take(id, at: context.now) {
+        let sender = request.credentials(of: "vapid").flatMap(VAPIDHeader.init)?.key ?? ""
+        if let wait = quota?.take(id, at: context.now) ?? senderQuota?.take(sender, at: context.now) {
             var answer = configuration.dialect.answer(.tooMany)
             answer.fields.append(("retry-after", "\(wait.secondsUp)"))
             return ServiceReply(answer, token: id)
@@ -49,7 +52,7 @@ package final class WebPushService: SimulatedService {
         _ request: ServiceRequest, _ headers: WebPushHeaders, to subscriber: Subscribers.Subscriber, _ id: String
     ) -> ServiceReply {
         var payload = ""
-        if !request.body.isEmpty {
+        if !request.body.isEmpty, configuration.opensMessages {
             do {
                 payload = String(decoding: try subscriber.receiver.open(request.body), as: UTF8.self)
             } catch {

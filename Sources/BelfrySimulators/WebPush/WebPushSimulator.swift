@@ -32,10 +32,15 @@ package struct WebPushConfiguration: ServiceConfiguration {
     package var ttlSecondsMax: Int64 = 2_592_000
     /// Answers 400 `Undecryptable` to what the receiver cannot decrypt. A real service cannot tell and answers 201.
     package var refusesUndecryptable = true
-    /// The receivers' keys, assigned to subscriptions in turn; empty makes eight.
+    /// Whether messages are opened at all, which costs more than all else; without it the ledger has no payloads.
+    package var opensMessages = true
+    /// The receivers' keys, dealt out to subscriptions in turn; empty makes eight.
     package var receivers: [WebPushReceiver] = []
     /// Messages to one subscription in a minute; nil for no limit.
     package var messagesPerMinute: Int?
+    /// Messages of one sender in a minute, to all subscriptions together, as a service limits what comes from an origin's key;
+    /// nil is without end.
+    package var messagesPerMinuteOfSender: Int?
 
     package init() {}
 }

@@ -43,3 +43,19 @@ public struct HTTP2Response: Sendable {
         return nil
     }
 }
+
+extension HTTP2Response {
+    /// All kept headers with their names, in the order they came.
+    package var keptHeaders: [(String, String)] {
+        var headers: [(String, String)] = []
+        var position = fields.lowerBound
+        while position < fields.upperBound {
+            let length = Int(bytes[position + 1])
+            let value = position + 2..<position + 2 + length
+            let name = names[Int(bytes[position])]
+            headers.append((String(decoding: name, as: UTF8.self), String(decoding: bytes[value], as: UTF8.self)))
+            position = value.upperBound
+        }
+        return headers
+    }
+}

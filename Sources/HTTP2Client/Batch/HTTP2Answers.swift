@@ -2,16 +2,16 @@
 ///
 /// Kept headers and bodies lie end to end in one array that all answers share; an empty 200 costs no allocation.
 public struct HTTP2Answers: RandomAccessCollection, Sendable {
-    var records: [AnswerRecord]
+    package var records: [AnswerRecord]
     var bytes: [UInt8] = []
-    var names: [[UInt8]] = []
+    package var names: [[UInt8]] = []
 
-    init(count: Int) {
+    package init(count: Int) {
         records = Array(repeating: AnswerRecord(), count: count)
     }
 
     /// The same fault for every request.
-    init(count: Int, unprocessed fault: HTTP2Fault) {
+    package init(count: Int, unprocessed fault: HTTP2Fault) {
         records = Array(repeating: AnswerRecord(kind: .unprocessed, fault: fault), count: count)
     }
 
@@ -28,12 +28,12 @@ public struct HTTP2Answers: RandomAccessCollection, Sendable {
     }
 
     /// The indices of the requests that are safe to send again.
-    var unprocessedIndices: [Int] {
+    package var unprocessedIndices: [Int] {
         records.indices.filter { records[$0].kind == .unprocessed }
     }
 
     /// Replaces the answers at `indices` by those of a later attempt.
-    mutating func replace(at indices: [Int], with later: HTTP2Answers) {
+    package mutating func replace(at indices: [Int], with later: HTTP2Answers) {
         let shift = UInt32(bytes.count)
         bytes.append(contentsOf: later.bytes)
         names = later.names
@@ -49,18 +49,25 @@ public struct HTTP2Answers: RandomAccessCollection, Sendable {
     }
 }
 
-/// The position of one answer in the shared bytes.
-struct AnswerRecord: Sendable {
-    enum Kind: UInt8 { case open, response, unprocessed, unknown }
+/// Where one answer stands in the shared bytes.
+package struct AnswerRecord: Sendable {
+    package enum Kind: UInt8, Sendable { case open, response, unprocessed, unknown }
 
-    var kind = Kind.open
-    var isTruncated = false
+    package var kind = Kind.open
+    package var isTruncated = false
     var status: UInt16 = 0
     var fieldsStart: UInt32 = 0
     var fieldsLength: UInt32 = 0
     var bodyStart: UInt32 = 0
     var bodyLength: UInt32 = 0
-    var fault = HTTP2Fault(.connectionLost)
+    /// What is kept free for the body behind its start, once it had to move.
+    var bodyRoom: UInt32 = 0
+    package var fault = HTTP2Fault(.connectionLost)
+
+    package init(kind: Kind = .open, fault: HTTP2Fault = HTTP2Fault(.connectionLost)) {
+        self.kind = kind
+        self.fault = fault
+    }
 
     var fields: Range<Int> { Int(fieldsStart)..<Int(fieldsStart + fieldsLength) }
     var body: Range<Int> { Int(bodyStart)..<Int(bodyStart + bodyLength) }
@@ -74,36 +81,58 @@ struct AnswerRecord: Sendable {
 }
 
 extension HTTP2Answers {
-    /// Records the status of a response; its kept headers follow at the end of the bytes.
-    mutating func begin(_ index: Int, status: UInt16) {
+    /// Notes the status of a response; its kept headers follow at the end of the bytes.
+    package mutating func begin(_ index: Int, status: UInt16) {
         records[index].status = status
         records[index].fieldsStart = UInt32(bytes.count)
         records[index].fieldsLength = 0
     }
 
+    /// What is kept of the headers of one answer, in bytes. A server may repeat a header without end.
+    private static let fieldsBytesMax = 1_024
+
     /// Keeps a header. Trailers come too late to lie beside the others and are left out.
-    mutating func keep(_ index: Int, place: UInt8, value: UnsafeBufferPointer<UInt8>) {
-        guard value.count <= 255, records[index].fields.upperBound == bytes.count else { return }
+    package mutating func keep(_ index: Int, place: UInt8, value: UnsafeBufferPointer<UInt8>) {
+        let fields = records[index].fields
+        guard value.count <= 255, fields.upperBound == bytes.count,
+            fields.count + 2 + value.count <= Self.fieldsBytesMax
+        else { return }
         bytes.append(place)
         bytes.append(UInt8(value.count))
         bytes.append(contentsOf: value)
         records[index].fieldsLength += UInt32(2 + value.count)
     }
 
-    /// Keeps a piece of a body, up to `limit` bytes of it.
-    mutating func keepBody(_ index: Int, piece: UnsafeBufferPointer<UInt8>, limit: Int) {
-        let record = records[index]
-        let room = limit - Int(record.bodyLength)
-        if piece.count > room { records[index].isTruncated = true }
-        guard room > 0 else { return }
-        if record.bodyLength == 0 {
+    /// Keeps a piece of a body, up to `limit` bytes of it. Copies a byte a bounded number of times, however small the pieces.
+    package mutating func keepBody(_ index: Int, piece: UnsafeBufferPointer<UInt8>, limit: Int) {
+        let left = limit - Int(records[index].bodyLength)
+        if piece.count > left { records[index].isTruncated = true }
+        guard left > 0 else { return }
+        let piece = UnsafeBufferPointer(rebasing: piece.prefix(left))
+        let length = Int(records[index].bodyLength) + piece.count
+        if records[index].bodyLength == 0 {
             records[index].bodyStart = UInt32(bytes.count)
-        } else if record.body.upperBound != bytes.count {
-            // Another answer was written after the first piece: the body moves to the end, to stay contiguous.
-            records[index].bodyStart = UInt32(bytes.count)
-            bytes.append(contentsOf: bytes[record.body])
+            bytes.append(contentsOf: piece)
+        } else if length <= Int(records[index].bodyRoom) {
+            let end = records[index].body.upperBound
+            bytes.withUnsafeMutableBufferPointer {
+                _ = UnsafeMutableBufferPointer(rebasing: $0[end..<end + piece.count]).update(from: piece)
+            }
+        } else if records[index].bodyRoom == 0, records[index].body.upperBound == bytes.count {
+            bytes.append(contentsOf: piece)
+        } else {
+            moveBody(index, appending: piece, room: Swift.min(limit, 2 * length))
         }
-        bytes.append(contentsOf: piece.prefix(room))
-        records[index].bodyLength += UInt32(Swift.min(piece.count, room))
+        records[index].bodyLength = UInt32(length)
+    }
+
+    /// Moves a body to the end, to stay in one run, for another answer was written behind it. It doubles its room each time.
+    private mutating func moveBody(_ index: Int, appending piece: UnsafeBufferPointer<UInt8>, room: Int) {
+        let body = records[index].body
+        records[index].bodyStart = UInt32(bytes.count)
+        records[index].bodyRoom = UInt32(room)
+        bytes.append(contentsOf: bytes[body])
+        bytes.append(contentsOf: piece)
+        bytes.append(contentsOf: repeatElement(0, count: room - body.count - piece.count))
     }
 }

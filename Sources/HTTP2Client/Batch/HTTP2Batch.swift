@@ -30,7 +30,11 @@ public struct HTTP2Batch: Sendable {
     /// The names of the headers whose value differs from request to request. An empty value leaves the header out.
     public let varying: [String]
     public let body: Body
-    var fields = HTTP2FieldWriter()
+    /// The response headers to keep, lowercase, instead of those that the connection keeps.
+    public var keptHeaders: [String]?
+    /// How much of each response body is kept, in bytes, instead of what the connection keeps.
+    public var answerBytesMax: Int?
+    package var fields = HTTP2FieldWriter()
 
     public init(method: String = "POST", headers: [HTTP2Header] = [], varying: [String] = [], body: Body) {
         self.method = method
@@ -76,14 +80,15 @@ public struct HTTP2Batch: Sendable {
         }
     }
 
-    var fieldsPerRequest: Int {
+    package var fieldsPerRequest: Int {
         if case .own = body { return varying.count + 2 }
         return varying.count + 1
     }
 
     /// The same batch with only the requests at `indices`, in that order.
-    func picking(_ indices: [Int]) -> HTTP2Batch {
-        var picked = HTTP2Batch(method: method, headers: headers, varying: varying, body: body)
+    package func picking(_ indices: [Int]) -> HTTP2Batch {
+        var picked = self
+        picked.fields = HTTP2FieldWriter()
         for index in indices {
             for field in index * fieldsPerRequest..<(index + 1) * fieldsPerRequest {
                 picked.fields.bytes.append(contentsOf: fields.bytes[fields.range(of: field)])

@@ -1,14 +1,14 @@
 /// Writes the fields of requests end to end into one array.
 public struct HTTP2FieldWriter: Sendable {
-    var bytes: [UInt8] = []
-    var ends: [UInt32] = []
+    package var bytes: [UInt8] = []
+    package var ends: [UInt32] = []
 
     /// Completes the field being written.
     public mutating func end() {
         ends.append(UInt32(bytes.count))
     }
 
-    public mutating func write(_ string: String) {
+    public mutating func write(_ string: some StringProtocol) {
         bytes.append(contentsOf: string.utf8)
     }
 
@@ -42,7 +42,7 @@ public struct HTTP2FieldWriter: Sendable {
         }
     }
 
-    func range(of field: Int) -> Range<Int> {
+    package func range(of field: Int) -> Range<Int> {
         (field == 0 ? 0 : Int(ends[field - 1]))..<Int(ends[field])
     }
 

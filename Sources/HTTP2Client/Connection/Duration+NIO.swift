@@ -1,6 +1,6 @@
 extension Duration {
     /// Nanoseconds, at least 0 and at most about 146 years.
-    var nanoseconds: UInt64 {
+    package var nanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
         guard seconds < Int64.max / 2_000_000_000 else { return UInt64(Int64.max / 2) }

@@ -1,3 +1,4 @@
+package import NIOCore
 public import Tunnel
 
 /// The limits and deadlines of a connection.
@@ -22,7 +23,11 @@ public struct HTTP2Configuration: Sendable {
     public var sickAfter = 20
     /// The route through a proxy; nil to connect directly. TLS is with the server in either case.
     public var tunnel: Tunnel?
-    /// The deadline for TCP, the proxy if there is one, TLS and the server's first SETTINGS together.
+    /// Looks at the peer of each direct connection before a byte is written to it; false ends the connection.
+    package var admitsPeer: (@Sendable (SocketAddress) -> Bool)?
+    /// Takes over a connection whose peer chose HTTP/1.1, TLS established, on its event loop; nil offers HTTP/2 alone.
+    package var takeHTTP1: (@Sendable (any Channel) -> Void)?
+    /// TCP, the proxy if there is one, TLS and the server's first SETTINGS together.
     public var connectDeadline = Duration.seconds(10)
     /// How long a connection with open streams may be silent before a ping checks it.
     public var pingAfter = Duration.seconds(10)

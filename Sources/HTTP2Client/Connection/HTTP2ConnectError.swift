@@ -25,6 +25,12 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
         public static let proxy = Code(number: 7)
         /// The name did not resolve.
         public static let unresolved = Code(number: 8)
+        /// The peer's address is none that may be spoken to.
+        public static let addressRefused = Code(number: 9)
+        /// The peer chose HTTP/1.1.
+        public static let speaksHTTP1 = Code(number: 10)
+        /// No more connections may be opened.
+        public static let full = Code(number: 11)
     }
 
     public let code: Code
@@ -38,11 +44,12 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
         switch code {
         case .tlsRefused: HTTP2Fault(.tlsRefused)
         case .proxy: HTTP2Fault(.proxy)
+        case .full: HTTP2Fault(.full)
         default: HTTP2Fault(.connectFailed)
         }
     }
 
-    init(code: Code, reason: String) {
+    package init(code: Code, reason: String) {
         self.code = code
         self.reason = reason
     }
@@ -57,7 +64,7 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
         }
     }
 
-    init(_ error: any Error, host: String, port: Int) {
+    package init(_ error: any Error, host: String, port: Int) {
         switch error {
         case let error as HTTP2ConnectError: self = error
         case let error as TunnelError: self.init(code: .proxy, reason: error.reason)

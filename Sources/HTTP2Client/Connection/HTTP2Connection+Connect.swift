@@ -1,7 +1,5 @@
 public import NIOCore
-import NIOPosix
 import NIOSSL
-import Tunnel
 
 extension HTTP2Connection {
     /// Connects, does the TLS handshake and waits for the server's first SETTINGS.
@@ -31,10 +29,18 @@ extension HTTP2Connection {
         let gauge = LoadGauge()
         // On the event loop itself, so that the observer is set before any event.
         return eventLoop.flatSubmit {
-            connect(to: endpoint, through: configuration.tunnel, within: amount, on: eventLoop) { channel in
+            ClientChannel.connect(
+                to: endpoint.host, port: endpoint.port, through: configuration.tunnel,
+                admitsPeer: configuration.admitsPeer, within: amount, on: eventLoop
+            ) { channel in
                 let handler = try HTTP2Handler(
                     configuration: configuration, eventLoop: channel.eventLoop, report: onEvent, publish: gauge.set)
-                try channel.pipeline.syncOperations.addHandlers([makeTLS(tls, endpoint), handler])
+                let pipeline = channel.pipeline.syncOperations
+                try pipeline.addHandler(ClientChannel.makeTLS(tls, endpoint.serverName ?? endpoint.host))
+                if let take = configuration.takeHTTP1 {
+                    try pipeline.addHandler(ALPNHandler.http2(handler, else: take))
+                }
+                try pipeline.addHandler(handler)
             }
             .flatMap { channel in
                 untilReady(channel, lapsesAt: lapsesAt).flatMapThrowing {
@@ -44,25 +50,6 @@ extension HTTP2Connection {
                 }
             }
         }
-    }
-
-    private static func connect(
-        to endpoint: HTTP2Endpoint, through tunnel: Tunnel?, within amount: TimeAmount, on eventLoop: any EventLoop,
-        initializer: @escaping @Sendable (any Channel) throws -> Void
-    ) -> EventLoopFuture<any Channel> {
-        let bootstrap = ClientBootstrap(group: eventLoop)
-            .channelOption(.writeBufferWaterMark, value: .init(low: 64 * 1_024, high: 256 * 1_024))
-        if let tunnel {
-            // The rest of the time is for TLS and SETTINGS, so that a timeout names the right cause.
-            let deadline = NIODeadline.now() + .nanoseconds(amount.nanoseconds / 5 * 4)
-            return tunnel.open(
-                to: endpoint.host, port: endpoint.port, by: deadline, with: bootstrap, initializer: initializer)
-        }
-        return
-            bootstrap
-            .connectTimeout(amount)
-            .channelInitializer { channel in channel.eventLoop.makeCompletedFuture { try initializer(channel) } }
-            .connect(host: endpoint.host, port: endpoint.port)
     }
 
     /// Succeeds with the first SETTINGS, fails at `lapsesAt`.
@@ -76,12 +63,5 @@ extension HTTP2Connection {
             return channel.eventLoop.makeFailedFuture(
                 HTTP2ConnectError(code: .closed, reason: "closed before the first SETTINGS"))
         }
-    }
-
-    private static func makeTLS(_ tls: NIOSSLContext, _ endpoint: HTTP2Endpoint) throws -> NIOSSLClientHandler {
-        let name = endpoint.serverName ?? endpoint.host
-        // An address cannot be sent as SNI; NIOSSL then verifies the certificate against the peer's address.
-        let isAddress = (try? SocketAddress(ipAddress: name, port: 0)) != nil
-        return try NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : name)
     }
 }

@@ -33,15 +33,20 @@ public final class HTTP2Connection: Sendable {
     ///   - urgent: its requests go before all waiting requests that are not.
     ///   - deadline: counted from this call, for waiting, writing and the answer. What is then unwritten is
     ///     `unprocessed`, what is unanswered is `unknown`. Cancelling the task has the same effect at once.
-    public func send(_ batch: HTTP2Batch, urgent: Bool = false, deadline: Duration) async -> HTTP2Answers {
+    ///   - silence: the same when for so long no answer has come; nil waits for the deadline.
+    public func send(
+        _ batch: HTTP2Batch, urgent: Bool = false, deadline: Duration, silence: Duration? = nil
+    ) async -> HTTP2Answers {
         let id = nextID.add(1, ordering: .relaxed).newValue
-        let lapsesAt = NIODeadline.now().uptimeNanoseconds + deadline.nanoseconds
+        let now = NIODeadline.now().uptimeNanoseconds
+        let lapsesAt = now + deadline.nanoseconds
         let cancellation = Cancellation()
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 channel.eventLoop.execute { [authority, handler] in
                     let job = BatchJob(
-                        id: id, batch: batch, authority: authority, isUrgent: urgent, lapsesAt: lapsesAt
+                        id: id, batch: batch, authority: authority, isUrgent: urgent, lapsesAt: lapsesAt,
+                        silence: silence.map { SilenceClock(most: $0.nanoseconds, now: now) } ?? SilenceClock()
                     ) { continuation.resume(returning: $0) }
                     handler.value.send(job)
                     // The task may have been cancelled before the job was enqueued.
@@ -53,6 +58,8 @@ public final class HTTP2Connection: Sendable {
             channel.eventLoop.execute { [handler] in handler.value.cancel(id) }
         }
     }
+
+    func whenClosed(_ act: @escaping @Sendable () -> Void) { channel.closeFuture.whenComplete { _ in act() } }
 
     /// Writes no more requests, waits for the answers that are due, and closes. What is unanswered after `deadline`
     /// is `unknown`.
@@ -78,12 +85,4 @@ final class LoadGauge: Sendable {
 
     var load: Int { value.load(ordering: .relaxed) }
     func set(_ load: Int) { value.store(load, ordering: .relaxed) }
-}
-
-/// Whether the task that waits for a batch was cancelled.
-private final class Cancellation: Sendable {
-    private let value = Atomic(false)
-
-    var isAsked: Bool { value.load(ordering: .acquiring) }
-    func ask() { value.store(true, ordering: .releasing) }
 }

@@ -22,12 +22,22 @@ public struct HTTP2Endpoint: Sendable {
     }
 
     /// The value of `:authority`.
-    var authority: String { port == 443 ? host : "\(host):\(port)" }
+    package var authority: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return port == 443 ? name : "\(name):\(port)"
+    }
 
     /// Reads trust roots and keys once, to be shared by all connections to the endpoint.
     func makeContext() throws(HTTP2ConnectError) -> NIOSSLContext {
+        try Self.makeContext(tls, protocols: ["h2"])
+    }
+
+    /// - Parameter protocols: what ALPN offers, the best first.
+    package static func makeContext(
+        _ tls: TLSConfiguration, protocols: [String]
+    ) throws(HTTP2ConnectError) -> NIOSSLContext {
         var tls = tls
-        tls.applicationProtocols = ["h2"]
+        tls.applicationProtocols = protocols
         tls.certificateVerification = .fullVerification
         // A dead peer never completes the shutdown; closing must not wait for it much beyond its own deadline.
         tls.shutdownTimeout = .milliseconds(500)

@@ -3,7 +3,7 @@ import NIOCore
 /// Moves bytes between a channel and its ``HTTP2Session``, and gives the session its clock.
 ///
 /// Reads feed the session; once per read burst the session is pumped, so that many answers cost one write.
-final class HTTP2Handler: ChannelInboundHandler {
+final class HTTP2Handler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -78,6 +78,15 @@ final class HTTP2Handler: ChannelInboundHandler {
         context?.close(mode: .all, promise: nil)
     }
 
+    /// Leaves a connection whose peer speaks HTTP/1.1 to whoever takes it.
+    func yield(_ channel: any Channel, _ take: () -> Void) {
+        context = nil
+        tick?.cancel()
+        channel.pipeline.syncOperations.removeHandler(self, promise: nil)
+        take()
+        settle(.failure(HTTP2ConnectError(code: .speaksHTTP1, reason: "the peer speaks HTTP/1.1")))
+    }
+
     // MARK: Channel
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -119,6 +128,7 @@ final class HTTP2Handler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if let error = error as? HTTP2ConnectError { settle(.failure(error)) }
         failure = failure ?? HTTP2Ending(error)
         context.close(promise: nil)
     }

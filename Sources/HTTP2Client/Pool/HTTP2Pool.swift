@@ -1,6 +1,6 @@
 public import Logging
 public import NIOCore
-import NIOSSL
+package import NIOSSL
 import Synchronization
 
 /// Connections to one endpoint with one set of credentials: opened when work needs them, replaced when they fail.
@@ -34,13 +34,25 @@ public final class HTTP2Pool: Sendable {
     ///   - now: time since any origin; it must not go back.
     ///   - chance: numbers in 0..<1 for the jitter of the back-off.
     /// - Throws: when the TLS configuration of the endpoint cannot be used.
-    public init(
+    public convenience init(
         endpoint: HTTP2Endpoint, configuration: HTTP2PoolConfiguration = HTTP2PoolConfiguration(),
         eventLoopGroup: any EventLoopGroup, logger: Logger,
         now: @escaping @Sendable () -> Duration = { .nanoseconds(Int64(NIODeadline.now().uptimeNanoseconds)) },
         chance: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) throws(HTTP2ConnectError) {
-        tls = try endpoint.makeContext()
+        self.init(
+            endpoint: endpoint, tls: try endpoint.makeContext(), configuration: configuration,
+            eventLoopGroup: eventLoopGroup, logger: logger, now: now, chance: chance)
+    }
+
+    /// - Parameter tls: shared with pools of other endpoints: to read trust roots takes long.
+    package init(
+        endpoint: HTTP2Endpoint, tls: NIOSSLContext, configuration: HTTP2PoolConfiguration,
+        eventLoopGroup: any EventLoopGroup, logger: Logger,
+        now: @escaping @Sendable () -> Duration = { .nanoseconds(Int64(NIODeadline.now().uptimeNanoseconds)) },
+        chance: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+    ) {
+        self.tls = tls
         self.endpoint = endpoint
         self.configuration = configuration
         self.logger = logger
@@ -71,14 +83,19 @@ public final class HTTP2Pool: Sendable {
     }
 
     /// Sends a batch and returns its answers in order. The deadline covers all of it: connecting, waiting, replays.
-    public func send(_ batch: HTTP2Batch, urgent: Bool = false, deadline: Duration) async -> HTTP2Answers {
+    ///
+    /// - Parameter silence: for so long no answer may come; nil waits for the deadline.
+    public func send(
+        _ batch: HTTP2Batch, urgent: Bool = false, deadline: Duration, silence: Duration? = nil
+    ) async -> HTTP2Answers {
         let lapsesAt = now() + deadline
-        var answers = await attempt(batch, urgent: urgent, until: lapsesAt)
+        var answers = await attempt(batch, urgent: urgent, until: lapsesAt, silence)
         for _ in 0..<configuration.replaysMax {
             let again = answers.replayable
             guard !again.isEmpty, !Task.isCancelled, now() < lapsesAt else { break }
             logger.debug("replaying unprocessed requests", metadata: ["http2.requests": "\(again.count)"])
-            answers.replace(at: again, with: await attempt(batch.picking(again), urgent: urgent, until: lapsesAt))
+            let later = await attempt(batch.picking(again), urgent: urgent, until: lapsesAt, silence)
+            answers.replace(at: again, with: later)
         }
         return answers
     }
@@ -88,11 +105,13 @@ public final class HTTP2Pool: Sendable {
         perform { state, _ in state.replaceAll() }
     }
 
+    /// Closes the connections that nothing stands on.
+    package func closeIdle() { perform { state, _ in state.closeIdle() } }
+
     /// Takes no more work, waits for the answers that are due, and closes all connections within `deadline`.
     public func shutdown(within deadline: Duration) async {
-        ticking.whenSuccess { $0.cancel() }
         let open = held.withLock { Array($0.connections.values) }
-        perform { state, _ in state.shut() }
+        retire()
         await withTaskGroup(of: Void.self) { group in
             for connection in open {
                 group.addTask { await connection.close(within: deadline) }
@@ -100,7 +119,15 @@ public final class HTTP2Pool: Sendable {
         }
     }
 
-    private func attempt(_ batch: HTTP2Batch, urgent: Bool, until lapsesAt: Duration) async -> HTTP2Answers {
+    /// Takes no more work, and closes the connections once the answers that are due are there.
+    package func retire() {
+        ticking.whenSuccess { $0.cancel() }
+        perform { state, _ in state.shut() }
+    }
+
+    private func attempt(
+        _ batch: HTTP2Batch, urgent: Bool, until lapsesAt: Duration, _ silence: Duration?
+    ) async -> HTTP2Answers {
         switch await lease(count: batch.count, urgent: urgent, until: lapsesAt) {
         case .refuse(let fault):
             return HTTP2Answers(count: batch.count, unprocessed: fault)
@@ -113,7 +140,7 @@ public final class HTTP2Pool: Sendable {
             guard let authorized = try? authorize(batch) else {
                 return HTTP2Answers(count: batch.count, unprocessed: HTTP2Fault(.invalid))
             }
-            return await connection.send(authorized, urgent: urgent, deadline: lapsesAt - now())
+            return await connection.send(authorized, urgent: urgent, deadline: lapsesAt - now(), silence: silence)
         }
     }
 
@@ -181,6 +208,11 @@ public final class HTTP2Pool: Sendable {
     }
 
     private func open(_ id: PoolState.ID) {
+        let permits = configuration.permits
+        guard permits?.take() != false else {
+            let error = HTTP2ConnectError(code: .full, reason: "as many connections are open as may be")
+            return failed(id, error)
+        }
         var connection = configuration.connection
         configuration.prepare?(&connection)
         HTTP2Connection.open(
@@ -193,13 +225,18 @@ public final class HTTP2Pool: Sendable {
         switch result {
         case .success(let connection):
             logger.debug("connection opened", metadata: metadata(id))
+            connection.whenClosed { [permits = configuration.permits] in permits?.giveBack() }
             held.withLock { $0.connections[id] = connection }
             perform { state, now in state.opened(id, at: now) }
         case .failure(let error):
-            let error = HTTP2ConnectError(error, host: endpoint.host, port: endpoint.port)
-            logger.debug("connect failed", metadata: metadata(id, error.reason))
-            perform { state, now in state.failed(id, error, at: now, chance: chance()) }
+            configuration.permits?.giveBack()
+            failed(id, HTTP2ConnectError(error, host: endpoint.host, port: endpoint.port))
         }
+    }
+
+    private func failed(_ id: PoolState.ID, _ error: HTTP2ConnectError) {
+        logger.debug("connect failed", metadata: metadata(id, error.reason))
+        perform { state, now in state.failed(id, error, at: now, chance: chance()) }
     }
 
     private func heard(_ event: HTTP2Event, from id: PoolState.ID) {

@@ -55,7 +55,9 @@ struct PoolState {
             let growth = wouldWait ? openAnother(at: now) : []
             return (assign(waiter, to: best, at: now), growth)
         }
-        guard backOff.nextAt < waiter.lapsesAt else { return (.refuse(unreachable), []) }
+        guard configuration.outlastsBackOff ? backOff.nextAt < waiter.lapsesAt : backOff.allows(at: now) else {
+            return (.refuse(unreachable), [])
+        }
         waiters.append(waiter)
         return (.wait, openAnother(at: now))
     }
@@ -101,7 +103,8 @@ struct PoolState {
         backOff.failed(at: now, chance: chance)
         let next = backOff.nextAt
         let isForPeople = error.code == .tlsRefused || error.code == .proxy
-        return refuseWaiters { $0.lapsesAt <= next || isForPeople }
+        let isFinal = isForPeople || !configuration.outlastsBackOff
+        return refuseWaiters { isFinal || $0.lapsesAt <= next }
     }
 
     mutating func limited(_ id: ID, to streams: Int) {
@@ -132,6 +135,13 @@ struct PoolState {
         let open = members.filter { $0.phase == .open }.map(\.id)
         open.forEach { draining($0) }
         return open.map { .drain($0) }
+    }
+
+    /// Closes what nothing stands on, now.
+    mutating func closeIdle() -> [Action] {
+        let idle = members.filter { $0.phase == .open && $0.assigned == 0 }.map(\.id)
+        idle.forEach { draining($0) }
+        return idle.map { .drain($0) }
     }
 
     mutating func shut() -> [Action] {

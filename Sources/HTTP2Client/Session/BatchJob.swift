@@ -14,6 +14,10 @@ final class BatchJob {
     var answers: HTTP2Answers
     /// Where the session keeps the job, so that it leaves in one step.
     var place = 0
+    /// The names of the headers to keep, in the order of their places; nil until the session has taken the job.
+    var names: [[UInt8]]?
+    let answerBytesMax: Int?
+    var silence: SilenceClock
 
     private let memory: UnsafeMutablePointer<UInt8>
     private let headers: UnsafeMutablePointer<nghttp2_nv>
@@ -31,13 +35,16 @@ final class BatchJob {
 
     init(
         id: UInt64, batch: HTTP2Batch, authority: [UInt8], isUrgent: Bool, lapsesAt: UInt64,
-        deliver: @escaping (HTTP2Answers) -> Void
+        silence: SilenceClock = SilenceClock(), deliver: @escaping (HTTP2Answers) -> Void
     ) {
         self.id = id
         self.isUrgent = isUrgent
         self.lapsesAt = lapsesAt
+        self.silence = silence
         self.deliver = deliver
         count = batch.count
+        names = batch.keptHeaders.map { $0.map { Array($0.utf8) } }
+        answerBytesMax = batch.answerBytesMax
         answers = HTTP2Answers(count: batch.count)
 
         var layout = BatchLayout()
@@ -93,8 +100,8 @@ final class BatchJob {
     }
 
     /// Hands the answers over, once all are there.
-    func finish(names: [[UInt8]]) {
-        answers.names = names
+    func finish() {
+        answers.names = names ?? []
         deliver(answers)
     }
 

@@ -21,6 +21,8 @@ final class HTTP2Session {
     private var jobs: [BatchJob] = []
     private var streak: AnswerStreak
     private var isProven = false
+    /// All answers of the connection.
+    private var answered = 0
     /// Jobs whose answers are given but whose bytes a queued frame may still name.
     private var finished: [BatchJob] = []
 
@@ -57,6 +59,7 @@ final class HTTP2Session {
     /// Takes a batch; its requests are written as streams become free.
     func enqueue(_ job: BatchJob) {
         job.place = jobs.count
+        job.names = job.names ?? names
         jobs.append(job)
         if let ending {
             giveUp(job, unwritten: ending.fault)
@@ -69,9 +72,13 @@ final class HTTP2Session {
         }
     }
 
-    /// Answers every job whose time is up. Streams still open are reset.
+    /// Answers every job whose time is up, or to which the server was silent for too long. Streams still open are reset.
+    ///
+    /// What has not been written waits for the answers of others, so then no answer to anyone is silence.
     func expire(at now: UInt64) {
-        for job in jobs where job.lapsesAt <= now {
+        for job in jobs {
+            let isSilent = job.silence.isTooLong(answers: job.next > 0 ? job.answered : answered, at: now)
+            guard job.lapsesAt <= now || isSilent else { continue }
             abandon(job, HTTP2Fault(.deadline))
         }
     }
@@ -206,18 +213,25 @@ extension HTTP2Session {
             job._withUnsafeGuaranteedRef { $0.answers.begin(slot.pointee.request, status: status) }
             return
         }
-        for (place, kept) in names.enumerated() where kept.count == name.count {
-            guard kept.elementsEqual(name) else { continue }
-            job._withUnsafeGuaranteedRef {
-                $0.answers.keep(slot.pointee.request, place: UInt8(truncatingIfNeeded: place), value: value)
-            }
+        job._withUnsafeGuaranteedRef { job in
+            guard let place = job.names?.firstIndex(where: { $0.count == name.count && $0.elementsEqual(name) })
+            else { return }
+            job.answers.keep(slot.pointee.request, place: UInt8(truncatingIfNeeded: place), value: value)
         }
     }
 
     func body(_ slot: UnsafeMutablePointer<StreamSlot>, piece: UnsafeBufferPointer<UInt8>) {
-        slot.pointee.job?._withUnsafeGuaranteedRef {
-            $0.answers.keepBody(slot.pointee.request, piece: piece, limit: configuration.bodyBytesMax)
+        guard let job = slot.pointee.job else { return }
+        let isCut = job._withUnsafeGuaranteedRef { job in
+            let limit = job.answerBytesMax ?? configuration.bodyBytesMax
+            job.answers.keepBody(slot.pointee.request, piece: piece, limit: limit)
+            return job.answers.records[slot.pointee.request].isTruncated
         }
+        guard isCut else { return }
+        // The rest is not waited for: it may have no end.
+        responded(slot)
+        nghttp2_submit_rst_stream(
+            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), slot.pointee.streamID, NGHTTP2_CANCEL.rawValue)
     }
 
     /// The stream is closed in both directions, or reset by either side.
@@ -300,6 +314,7 @@ extension HTTP2Session {
     private func answer(_ slot: UnsafeMutablePointer<StreamSlot>, _ write: (inout AnswerRecord) -> Void) {
         guard let job = slot.pointee.job?.takeUnretainedValue() else { return }
         slot.pointee.job = nil
+        answered += 1
         write(&job.answers.records[slot.pointee.request])
         job.answered += 1
         if job.isDone { finish(job) }
@@ -349,6 +364,6 @@ extension HTTP2Session {
             jobs[job.place] = last
         }
         finished.append(job)
-        job.finish(names: names)
+        job.finish()
     }
 }

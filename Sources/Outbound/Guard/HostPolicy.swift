@@ -31,7 +31,12 @@ public final class HostPolicy: Sendable {
     }
 
     public func verdict(on url: String) async -> Verdict {
-        guard let host = URL(string: url)?.host?.lowercased(), !host.isEmpty else { return .unresolved }
+        guard let (origin, _) = PostOrigin.split(url) else { return .unresolved }
+        return await verdict(onHost: origin.host)
+    }
+
+    /// - Parameter host: in lowercase; an IPv6 address without brackets.
+    func verdict(onHost host: String) async -> Verdict {
         let now = ContinuousClock.now
         if let known = known.withLock({ $0[host] }), now < known.until { return known.verdict }
         let found = await resolve(host)
@@ -46,9 +51,8 @@ public final class HostPolicy: Sendable {
 
     /// `getaddrinfo` waits, so it has threads of its own.
     private static let system: @Sendable (String) async -> [SocketAddress] = { host in
-        let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
-        if let address = try? SocketAddress(ipAddress: bare, port: 0) { return [address] }
-        return (try? await NIOThreadPool.singleton.runIfActive { lookUp(bare) }) ?? []
+        if let address = try? SocketAddress(ipAddress: host, port: 0) { return [address] }
+        return (try? await NIOThreadPool.singleton.runIfActive { lookUp(host) }) ?? []
     }
 
     private static func lookUp(_ host: String) -> [SocketAddress] {

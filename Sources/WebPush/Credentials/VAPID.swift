@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The sender's identity for push services: one signed token for each of them, made when first needed and used for half
-/// of its lifetime.
+/// Who sends, as push services are told: one signed token for each of them and each hour, made when first needed.
 public final class VAPID: Sendable {
     private let key: VAPIDKey
     private let subject: String?
@@ -9,7 +8,7 @@ public final class VAPID: Sendable {
 
     private struct Held {
         let header: String
-        let signedAt: Int64
+        let hour: Int64
     }
 
     /// Services accept a day at most; clocks differ. Source: RFC 8292 §2.
@@ -35,11 +34,12 @@ public final class VAPID: Sendable {
     ///   - now: Unix seconds.
     func header(for origin: String, now: Int64) throws -> String {
         try held.withLock { held in
-            if let known = held[origin], 0..<Self.life / 2 ~= now - known.signedAt { return known.header }
+            let hour = now / 3_600
+            if let known = held[origin], known.hour == hour { return known.header }
             let token = try key.token(audience: origin, subject: subject, expiresAt: now + Self.life)
             let header = "vapid t=\(token), k=\(key.publicText)"
             if held.count >= Self.heldMax { held = [:] }
-            held[origin] = Held(header: header, signedAt: now)
+            held[origin] = Held(header: header, hour: hour)
             return header
         }
     }

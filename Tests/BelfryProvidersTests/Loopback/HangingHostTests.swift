@@ -8,14 +8,14 @@ import Testing
 @Suite struct HangingHostTests {
     /// More devices on the host that hangs than there are places, and all of them before the others.
     @Test func `a push service that hangs does not hold up the batch's others`() async throws {
-        try await TestProviders.run(deadline: .seconds(12)) { providers in
+        try await TestProviders.run(deadline: .seconds(30)) { providers in
             var configuration = WebPushConfiguration()
             configuration.listening.authority = try CertificateAuthority()
             let hanging = try await WebPushSimulator.start(configuration)
             let lively = try await WebPushSimulator.start(configuration)
             hanging.script.add(ServiceFault(then: .hang()))
             let provider = try providers.provider(.web, ["trust_root": hanging.trustRootPEM])
-            let width = providers.dependencies.options.posting.width
+            let width = providers.dependencies.options.posting.connectionsPerHost
             let tokens = (hanging.subscribe(width * 2) + lively.subscribe(200)).map(\.json)
             let outcomes = await providers.send(providers.push(), to: tokens, by: provider)
             #expect(outcomes.dropFirst(width * 2).allSatisfy { $0 == .accepted })

@@ -142,7 +142,7 @@ import Testing
                 let provider = try providers.provider(.web, ["trust_root": simulator.trustRootPEM])
                 let subscriptions = simulator.subscribe(20)
                 simulator.script.add(
-                    ServiceFault(when: .init(token: subscriptions[0].id), then: .reset(told: true)))
+                    ServiceFault(when: .init(token: subscriptions[0].id), then: .reset(code: 2, told: true)))
                 let outcomes = await providers.send(providers.push(), to: subscriptions.map(\.json), by: provider)
                 #expect(outcomes[0] == .unanswered)
                 #expect(outcomes.dropFirst().allSatisfy { $0 == .accepted || $0 == .unanswered })

@@ -144,9 +144,9 @@ import Tunnel
             let routes = providers.dependencies.routes
             #expect(routes.tunnel(for: .apns) == nil)
             #expect(routes.tunnel(for: .fcm)?.proxy == two)
-            #expect(routes.http(for: .fcm) === routes.http(for: .gcm))
-            #expect(routes.http(for: .hms) !== routes.http(for: .fcm))
-            #expect(routes.http(for: .hms) !== routes.http(for: .apns))
+            #expect(routes.connections(for: .fcm) === routes.connections(for: .gcm))
+            #expect(routes.connections(for: .hms) !== routes.connections(for: .fcm))
+            #expect(routes.connections(for: .hms) !== routes.connections(for: .apns))
         }
     }
 

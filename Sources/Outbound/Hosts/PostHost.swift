@@ -1,0 +1,123 @@
+import HTTP2Client
+import Logging
+import NIOCore
+import NIOSSL
+import Synchronization
+
+/// The connections to one host: HTTP/2, or HTTP/1.1 where the host offers nothing else. All are on one event loop.
+final class PostHost: Sendable {
+    let permits: HostPermits
+    /// nil for a host without TLS, which speaks HTTP/1.1.
+    private let http2: HTTP2Pool?
+    private let http1: HTTP1Pool
+    private let speech: Speech
+
+    /// What the host chose when it was last asked.
+    private final class Speech: Sendable {
+        private let value: Atomic<Bool>
+
+        init(isHTTP1: Bool) { value = Atomic(isHTTP1) }
+
+        var isHTTP1: Bool { value.load(ordering: .acquiring) }
+        func choose(http1: Bool) { value.store(http1, ordering: .releasing) }
+    }
+
+    init(
+        _ origin: PostOrigin, tls: NIOSSLContext?, _ options: HostConnections.Configuration, permits: HostPermits,
+        on eventLoop: any EventLoop, logger: Logger
+    ) {
+        let speech = Speech(isHTTP1: tls == nil)
+        let admitsPeer = options.addresses.map { addresses in { @Sendable in addresses.permits($0) } }
+        let http1 = HTTP1Pool(
+            HTTP1PoolConfiguration(
+                host: origin.host, port: origin.port, authority: origin.authority, tls: tls, tunnel: options.tunnel,
+                admitsPeer: admitsPeer, permits: permits, connectionsMax: options.http1ConnectionsMax,
+                connectDeadline: options.connectDeadline, idleMax: options.idleMax,
+                onHTTP2: { speech.choose(http1: false) }), on: eventLoop)
+        self.permits = permits
+        self.speech = speech
+        self.http1 = http1
+        http2 = tls.map { tls in
+            var pool = options.http2
+            pool.permits = permits
+            pool.connection.admitsPeer = admitsPeer
+            pool.connection.takeHTTP1 = { channel in
+                speech.choose(http1: true)
+                http1.adopt(channel)
+            }
+            return HTTP2Pool(
+                endpoint: HTTP2Endpoint(host: origin.host, port: origin.port), tls: tls, configuration: pool,
+                eventLoopGroup: eventLoop, logger: logger)
+        }
+    }
+
+    func send(
+        _ requests: HTTP2Batch, urgent: Bool, silence: Duration, within deadline: Duration
+    ) async -> (HTTP2Answers, HTTP2ConnectError?) {
+        let lapsesAt = ContinuousClock.now + deadline
+        guard let http2, !speech.isHTTP1 else { return await sendByHTTP1(requests, urgent, silence, until: lapsesAt) }
+        var answers = await http2.send(requests, urgent: urgent, deadline: deadline, silence: silence)
+        note(answers)
+        let unsent = answers.unprocessedIndices
+        guard !unsent.isEmpty else { return (answers, nil) }
+        guard speech.isHTTP1 else { return (answers, http2.snapshot.lastFailure) }
+        // It chose HTTP/1.1 meanwhile.
+        let (later, failure) = await sendByHTTP1(requests.picking(unsent), urgent, silence, until: lapsesAt)
+        answers.replace(at: unsent, with: later)
+        return (answers, failure)
+    }
+
+    private func sendByHTTP1(
+        _ requests: HTTP2Batch, _ urgent: Bool, _ silence: Duration, until lapsesAt: ContinuousClock.Instant
+    ) async -> (HTTP2Answers, HTTP2ConnectError?) {
+        let result = await http1.send(requests, urgent: urgent, deadline: lapsesAt - .now, silence: silence)
+        note(result.0)
+        return result
+    }
+
+    private func note(_ answers: HTTP2Answers) {
+        if answers.records.contains(where: { $0.kind == .response }) { permits.becomeKnown() }
+    }
+
+    /// Closes the connections, on which nothing stands, so that others may open some.
+    func closeIdle() {
+        permits.forgive()
+        http2?.closeIdle()
+        http1.closeIdle()
+    }
+
+    /// Closes what was not used for long.
+    func retire() {
+        http1.shutdown()
+        http2?.retire()
+    }
+
+    func shutdown() async {
+        http1.shutdown()
+        await http2?.shutdown(within: .seconds(1))
+    }
+}
+
+extension HostConnections.Configuration {
+    /// How connections over HTTP/2 are opened, watched and closed.
+    fileprivate var http2: HTTP2PoolConfiguration {
+        var pool = HTTP2PoolConfiguration()
+        // An answer of any kind shows that the connection works; nothing is signed for a connection.
+        pool.connection.provesAuthentication = { $0 < 500 }
+        pool.connection.streamsMax = 256
+        pool.connection.connectDeadline = connectDeadline
+        pool.connection.tunnel = tunnel
+        // Those of Google end connections that are pinged while idle.
+        pool.connection.idlePingAfter = .seconds(86_400)
+        pool.connectionsMax = http2ConnectionsMax
+        pool.openSpacing = .milliseconds(100)
+        pool.idleMax = idleMax
+        pool.lastIdleMax = hostIdleMax
+        // A host that cannot be reached is known at once; the caller tries again later.
+        pool.outlastsBackOff = false
+        pool.backOffFirst = .milliseconds(250)
+        pool.backOffLongest = .seconds(10)
+        pool.drainDeadline = .seconds(10)
+        return pool
+    }
+}
