@@ -23,6 +23,7 @@ let package = Package(
                 .product(name: "FCM", package: "belfry"),
                 .product(name: "HTTP2Client", package: "belfry"),
                 .product(name: "WebPush", package: "belfry"),
+                .product(name: "WNS", package: "belfry"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -7,7 +7,7 @@ struct Measure: AsyncParsableCommand {
     enum Name: String, CaseIterable, ExpressibleByArgument {
         case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations, schedules
         case audience, search
-        case fcm, webPush = "web-push", mixed, isolation
+        case fcm, webPush = "web-push", posting, mixed, isolation
         case postgres
     }
 
@@ -57,6 +57,7 @@ struct Measure: AsyncParsableCommand {
         case .registrations: try await RegistrationRow(environment: environment).measure()
         case .fcm: try await FCMClientRows(environment: environment).measure()
         case .webPush: try await WebPushRows(environment: environment).measure()
+        case .posting: try await PostingRows(environment: environment).measure()
         case .mixed: try await MixedRows(environment: environment).measure()
         case .isolation: try await IsolationRow(environment: environment).measure()
         case .schedules: try await ScheduleRow(environment: environment).measure()

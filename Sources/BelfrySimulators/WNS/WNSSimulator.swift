@@ -23,6 +23,8 @@ package struct WNSConfiguration: ServiceConfiguration {
     package var entra = ClientCredentials(
         clientID: "6f9b2b4c-0000-4000-8000-000000000001", clientSecret: "Entra~S3cr3t.+/=")
     package var tenantID = "11111111-2222-4333-8444-555555555555"
+    /// Takes any bearer token, for benchmarks with senders that ask for none.
+    package var believesAnyToken = false
     package var accessTokenLife = Duration.seconds(86_400)
     package var bodyBytesMax = 5000
 

@@ -66,8 +66,9 @@ struct SimulateWebPush: AsyncParsableCommand {
         discussion: "The credentials are subscriptions as browsers give them, one JSON object a line.")
     @OptionGroup var options: SimulatorOptions
     @Option(help: "How many subscriptions to make.") var subscriptions = 1
-    @Option(help: "The service whose answers to imitate: plain, mozilla, google, apple, microsoft.") var dialect =
-        "plain"
+    @Option(help: "In whose words to answer: plain, mozilla, google, apple, microsoft.") var dialect = "plain"
+    @Flag(help: "Ask for no VAPID token and open no message, for benchmarks.") var believing = false
+    @Flag(help: "Offer HTTP/1.1 alone.") var http1 = false
 
     func run() async throws {
         var configuration = WebPushSimulator.Configuration()
@@ -75,6 +76,9 @@ struct SimulateWebPush: AsyncParsableCommand {
             throw ValidationError("--dialect: \(dialect) is not plain, mozilla, google, apple or microsoft")
         }
         configuration.dialect = dialect
+        configuration.requiresVAPID = !believing
+        configuration.opensMessages = !believing
+        configuration.listening.offersHTTP2 = !http1
         let count = subscriptions
         try await options.play(
             WebPushService.self, configuration, facts: { [("endpoints", "\($0.url)/wp/")] },
@@ -88,9 +92,12 @@ struct SimulateWNS: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wns", abstract: "Simulate WNS: both token endpoints and its channels.")
     @OptionGroup var options: SimulatorOptions
+    @Flag(help: "Believe any bearer token, for benchmarks.") var believing = false
 
     func run() async throws {
-        try await options.play(WNSService.self) { simulator in
+        var configuration = WNSSimulator.Configuration()
+        configuration.believesAnyToken = believing
+        try await options.play(WNSService.self, configuration) { simulator in
             let configuration = WNSSimulator.Configuration()
             return [
                 ("channels", simulator.channel("")), ("token", simulator.storeTokenURL),

@@ -1,4 +1,5 @@
 import Foundation
+import HTTP2Client
 
 /// The load generator of nghttp2, the ceiling that our clients are held against.
 struct H2Load: Sendable {
@@ -39,6 +40,17 @@ struct H2Load: Sendable {
             directory: provider.directory, addresses: [try provider.fact("send")],
             payload: FCMWorkload.body(token: FCMWorkload.token(0)),
             headers: ["authorization: Bearer \(FCMWorkload.bearer)", "content-type: application/json"], streams: 100)
+    }
+
+    /// - Parameter addresses: a file with an endpoint a line.
+    init(webPush provider: SimulatedProvider, addresses: String) throws {
+        directory = provider.directory
+        headers = PostingWorkload.webPushHeaders.map {
+            "\(String(decoding: $0.name, as: UTF8.self)): \(String(decoding: $0.value, as: UTF8.self))"
+        }
+        streams = 100
+        try Data(PostingWorkload.ciphertext).write(to: URL(fileURLWithPath: "\(directory)/payload.json"))
+        guard addresses == "\(directory)/addresses" else { throw BenchmarkFault("h2load reads its own addresses") }
     }
 
     func run(requests: Int, connections: Int) async throws -> Result {

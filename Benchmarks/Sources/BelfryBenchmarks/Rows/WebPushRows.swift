@@ -25,6 +25,11 @@ struct WebPushRows {
         ]
     }
 
+    /// CPU in milliseconds of the two multiplications on the curve for each of 1,000 messages.
+    func agreementAlone() async throws -> Double {
+        try await ours(["--services", "1", "--agrees-only"]).cpuPerThousand
+    }
+
     private var messages: Int { environment.options.quick ? 10_000 : 40_000 }
 
     private func ours(_ options: [String]) async throws -> Effort {
