@@ -63,7 +63,7 @@ package struct OutboundRoutes: Sendable {
             HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
         }
         return OutboundRoutes(
-            plan: options.proxies, watch: watch, addresses: addresses, hosts: HostPolicy(addresses),
+            plan: options.proxies, faultReporter: faultReporter, addresses: addresses, hosts: HostPolicy(addresses),
             direct: DirectRoute(client: client(configuration), connections: connections()),
             guarded: DirectRoute(
                 client: client(guardedConfiguration(addresses)), connections: connections(within: addresses)),
