@@ -25,7 +25,7 @@ struct GCMProvider: PostingProvider {
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
         let sentAt = clock.now
-        let message = try GCMMessage(push, on: kind, now: sentAt)
+        let message = try GCMMessage(push, on: kind, now: sentAt, sendsReceiptID: sendsReceiptID)
         let answers = await client.send(
             message, to: recipients.map(\.token.bytes), urgent: push.lane == .urgent, within: options.deadline)
         return answers.map { Outcome($0, kind: kind, sentAt: sentAt) }
