@@ -6,11 +6,11 @@ import PostgresRig
 import Testing
 
 /// `belfry database copy`, from a file to PostgreSQL and back.
-extension ServerTests {
+extension CrashTests {
     @Suite(.timeLimit(.minutes(5))) struct DatabaseCopyTests {}
 }
 
-extension ServerTests.DatabaseCopyTests {
+extension CrashTests.DatabaseCopyTests {
     @Test func `a copy that is killed again and again is whole in the end, and can be served from`() async throws {
         try await PostgresServer.with { database in
             try await TestInstallation.with { installation in

@@ -9,7 +9,7 @@ import Testing
 ///
 /// After each fault the push settles, every device has the right answer, and none was told twice unless the fault hid
 /// an answer.
-extension ServerTests {
+extension OutageTests {
     @Suite struct FaultTests {}
 }
 
@@ -22,7 +22,7 @@ private let few = 60
 
 // MARK: - Verdicts on tokens
 
-extension ServerTests.FaultTests {
+extension OutageTests.FaultTests {
     @Test func `a token that died after the device registered deactivates the device`() async throws {
         try await TestServer.open { server in
             let crowd = try await server.crowd(few, topics: ["town"])
@@ -62,7 +62,7 @@ extension ServerTests.FaultTests {
 
 // MARK: - Answers
 
-extension ServerTests.FaultTests {
+extension OutageTests.FaultTests {
     @Test func `a slow provider is waited for`() async throws {
         try await TestServer.open { server in
             let crowd = try await server.crowd(many, topics: ["town"])
@@ -107,7 +107,7 @@ extension ServerTests.FaultTests {
 
 // MARK: - Streams and connections
 
-extension ServerTests.FaultTests {
+extension OutageTests.FaultTests {
     @Test(arguments: [ServiceFault.LastStream.all, .half, .before, .none], [false, true])
     func `a connection that is told to go loses and repeats nothing`(
         last: ServiceFault.LastStream, noticeFirst: Bool
@@ -227,7 +227,7 @@ extension ServerTests.FaultTests {
 
 // MARK: - Credentials
 
-extension ServerTests.FaultTests {
+extension OutageTests.FaultTests {
     @Test func `a handshake that fails for no reason of ours is tried again`() async throws {
         try await TestServer.open { server in
             let crowd = try await server.crowd(few, topics: ["town"])

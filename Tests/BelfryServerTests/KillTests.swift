@@ -9,7 +9,7 @@ import Testing
 /// The real program, ended by `kill -9` again and again while it delivers.
 ///
 /// See docs/Architecture.md, "What must always hold", 1 to 3.
-extension ServerTests {
+extension CrashTests {
     @Suite struct KillTests {
         @Test(.timeLimit(.minutes(5)))
         func `a server killed twenty times inside one push loses nothing and repeats no more than was in flight`()

@@ -6,7 +6,7 @@ import Testing
 @testable import BelfryStore
 
 /// `belfry migrate`, ended by `kill -9` while it makes a database.
-extension ServerTests {
+extension CrashTests {
     @Suite struct MigrationKillTests {
         private static let kills = 6
 

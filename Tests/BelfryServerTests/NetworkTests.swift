@@ -10,13 +10,13 @@ import Testing
 /// Networks that swallow, delay and lose, between the real program and its database and provider.
 ///
 /// Once a network has healed, what is posted is delivered within `healed`.
-extension ServerTests {
+extension OutageTests {
     @Suite(.timeLimit(.minutes(2))) struct NetworkTests {}
 }
 
 private let healed = Duration.seconds(15)
 
-extension ServerTests.NetworkTests {
+extension OutageTests.NetworkTests {
     @Test func `a provider in a black hole is waited for, and sends flow again once it is out`() async throws {
         let relays = Relays()
         try await TestInstallation.with(reachingProviderBy: { try await relays.open(to: .port($0)).port }) {

@@ -3,7 +3,7 @@ import PostgresRig
 import Testing
 
 /// What nodes have together, each takes its part of, as nodes come and go.
-extension ServerTests {
+extension OutageTests {
     @Suite struct NodeShareTests {
         @Test(.timeLimit(.minutes(2)))
         func `limits are divided among the nodes that serve, within two beats`() async throws {

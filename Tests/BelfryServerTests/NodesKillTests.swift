@@ -9,7 +9,7 @@ import Testing
 /// the database.
 ///
 /// See docs/Architecture.md, "What must always hold", 1 to 3. `NODES_DEVICES=300000` has so many devices.
-extension ServerTests {
+extension CrashTests {
     @Suite struct NodesKillTests {
         @Test(.timeLimit(.minutes(15)))
         func `nodes and their database killed inside one push lose nothing and repeat no more than was in flight`()

@@ -7,11 +7,11 @@ import PostgresRig
 import Testing
 
 /// The real program on PostgreSQL.
-extension ServerTests {
+extension OutageTests {
     @Suite(.timeLimit(.minutes(3))) struct PostgresTests {}
 }
 
-extension ServerTests.PostgresTests {
+extension OutageTests.PostgresTests {
     @Test func `commands, apps and back ends work on PostgreSQL as on a file`() async throws {
         try await PostgresServer.with { database in
             try await TestInstallation.with(database: database.url(of: "postgres")) { installation in

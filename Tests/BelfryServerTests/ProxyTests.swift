@@ -7,7 +7,7 @@ import Testing
 import Tunnel
 
 /// The whole server behind a real proxy.
-extension ServerTests {
+extension OutageTests {
     @Suite struct ProxyTests {
         @Test(arguments: ProxyProcess.Make.allCases)
         func `a push waits for the proxy, and reaches every device when it is there`(

@@ -8,7 +8,7 @@ import Testing
 /// The real program, ended by `kill -9` again and again while devices register.
 ///
 /// See docs/Architecture.md, "What must always hold", 1.
-extension ServerTests {
+extension CrashTests {
     @Suite(.timeLimit(.minutes(3))) struct RegistrationKillTests {
         private static let kills = 5
         private static let namesPerLife = 300

@@ -7,7 +7,7 @@ import PostgresRig
 import Testing
 
 /// Three nodes on one PostgreSQL, each stopped and started again in its turn while requests go on, as an upgrade does.
-extension ServerTests {
+extension CrashTests {
     @Suite struct RollingRestartTests {
         @Test(.timeLimit(.minutes(3)))
         func

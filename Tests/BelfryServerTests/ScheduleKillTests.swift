@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 
 /// The real program, ended by `kill -9` around the moments at which schedules fall due.
-extension ServerTests {
+extension CrashTests {
     @Suite struct ScheduleKillTests {
         @Test(.timeLimit(.minutes(5)))
         func `a server killed around due moments loses no schedule, sends none twice and none that was cancelled`()

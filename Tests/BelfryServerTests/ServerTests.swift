@@ -1,4 +1,13 @@
 import Testing
 
-/// The server as a whole, over real sockets, beside simulated providers. One test at a time: each takes the machine.
+/// The server as a whole, over real sockets, beside simulated providers.
+///
+/// This suite and the next two run side by side, one test of each at a time: each takes a share of the machine, and waits
+/// most of its time.
 @Suite(.serialized) struct ServerTests {}
+
+/// Servers and commands that are killed or restarted while they work.
+@Suite(.serialized) struct CrashTests {}
+
+/// Networks, databases, proxies and providers that fail.
+@Suite(.serialized) struct OutageTests {}
