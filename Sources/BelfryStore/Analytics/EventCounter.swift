@@ -14,19 +14,19 @@ struct EventCounter<Session: WriteSession> {
     let platform: Platform
     let lateMax: Duration
     private var tally = AnalyticsTally()
-    private var ofPushes: [PushCount: Int64] = [:]
-    private var onPlatform: [HourCount: Int64] = [:]
+    private var ofPushes: [Count<Key<Push>>: Int64] = [:]
+    private var onPlatform: [Count<Int64>: Int64] = [:]
     /// Most events of a batch are about a few pushes.
     private var pushes: [UUID: PushOfEvent?] = [:]
 
-    private struct PushCount: Hashable {
-        let push: Key<Push>
+    /// What is counted, and what of it.
+    private struct Count<Subject: Hashable & Comparable>: Hashable, Comparable {
+        let subject: Subject
         let kind: AnalyticsKind
-    }
 
-    private struct HourCount: Hashable {
-        let hour: Int64
-        let kind: AnalyticsKind
+        static func < (left: Self, right: Self) -> Bool {
+            (left.subject, left.kind.rawValue) < (right.subject, right.kind.rawValue)
+        }
     }
 
     private struct PushOfEvent {
@@ -62,8 +62,8 @@ struct EventCounter<Session: WriteSession> {
             return
         }
         tally.counted += 1
-        onPlatform[HourCount(hour: countedAt.bucket(of: .hour), kind: event.kind), default: 0] += 1
-        if let push { ofPushes[PushCount(push: push.key, kind: event.kind), default: 0] += 1 }
+        onPlatform[Count(subject: countedAt.bucket(of: .hour), kind: event.kind), default: 0] += 1
+        if let push { ofPushes[Count(subject: push.key, kind: event.kind), default: 0] += 1 }
         if let geofence = event.geofence { try countTrigger(of: geofence, at: event.location, countedAt) }
         if event.kind == .heartbeat { try countBeat(named, of: push, countedAt) }
     }
@@ -74,8 +74,7 @@ struct EventCounter<Session: WriteSession> {
 
     private func isOurs(_ geofence: Key<Geofence>?) throws -> Bool {
         guard let geofence else { return true }
-        return try session.prepared(CountStatements.geofence).first(geofence, platform.applicationKey) { _ in true }
-            ?? false
+        return try session.prepared(CountStatements.geofence).hasRow(geofence, platform.applicationKey)
     }
 
     /// The push that the event names, nil inside when it names none; nil when the application has no such push.
@@ -104,18 +103,12 @@ struct EventCounter<Session: WriteSession> {
     private func write() throws {
         // In the order in which settlements write them.
         let addToPush = try session.prepared(CountStatements.addToPush)
-        for (count, events) in ofPushes.sorted(by: {
-            ($0.key.push, $0.key.kind.rawValue) < ($1.key.push, $1.key.kind.rawValue)
-        }) {
-            try addToPush.send(
-                count.push, platform.key, count.kind.rawValue, events)
+        for (count, events) in ofPushes.sorted(by: { $0.key < $1.key }) {
+            try addToPush.send(count.subject, platform.key, count.kind.rawValue, events)
         }
         let addToPlatform = try session.prepared(CountStatements.addToPlatform)
-        for (count, events) in onPlatform.sorted(by: {
-            ($0.key.hour, $0.key.kind.rawValue) < ($1.key.hour, $1.key.kind.rawValue)
-        }) {
-            try addToPlatform.send(
-                platform.key, count.hour, count.kind.rawValue, events)
+        for (count, events) in onPlatform.sorted(by: { $0.key < $1.key }) {
+            try addToPlatform.send(platform.key, count.subject, count.kind.rawValue, events)
         }
     }
 }

@@ -13,8 +13,7 @@ extension SQLStore {
 
     package func beginImport(with secrets: [String: [UInt8]]) async throws {
         try await write { session in
-            let existing = try session.prepared(SecretStatements.value).first(DatabaseImport.settingName) { _ in true }
-            guard existing == nil else { return }
+            guard try !session.prepared(SecretStatements.value).hasRow(DatabaseImport.settingName) else { return }
             let isInUse = try session.prepared(BulkStatements.anything).first { $0.bool(0) } ?? true
             guard !isInUse else { throw DatabaseImport.refused }
             try session.prepared(BulkStatements.clearTenants).run()
@@ -60,17 +59,13 @@ extension SQLStore {
     }
 
     package func count(of table: BulkTable) async throws -> Int {
-        try await readCommitted { db in
-            try db.prepared(BulkStatements.count(of: table)).first { Int($0.integer(0)) } ?? 0
-        }
+        try await readCommitted { try $0.prepared(BulkStatements.count(of: table)).count() }
     }
 }
 
 extension DatabaseImport {
     static func check(_ db: some SQLConnection) throws {
-        guard try db.prepared(SecretStatements.value).first(settingName, as: { _ in true }) == nil else {
-            throw unfinished
-        }
+        guard try !db.prepared(SecretStatements.value).hasRow(settingName) else { throw unfinished }
     }
 }
 

@@ -33,6 +33,26 @@ extension DeviceRow {
                 manufacturer: row.textIfAny(9), alias: row.textIfAny(10)))
     }
 
+    /// A device that registers for the first time, with what is known of it before `apply`.
+    init(new registration: Registration, on platform: Key<Platform>) {
+        self.init(
+            key: Key(0), platform: platform, reach: .inactive, registeredAt: .zero, token: nil, topics: [],
+            customUserID: nil, about: registration.about)
+    }
+
+    /// Applies a registration, except its topics.
+    mutating func apply(_ registration: Registration, kind: PlatformKind, at now: Instant) {
+        token = registration.token
+        registeredAt = now
+        about = registration.about.filled(from: about)
+        reach = Reach(kind: kind, osVersion: about.osVersion)
+        switch registration.customUserID {
+        case .keep: break
+        case .clear: customUserID = nil
+        case .set(let id): customUserID = id
+        }
+    }
+
     func device(naming: DeviceNaming, topicNames: [String]) -> Device {
         Device(
             key: key, uuid: naming.uuid(of: key), platformKey: platform, token: token, isActive: reach != .inactive,
@@ -44,18 +64,36 @@ extension DeviceRow {
         reach == other.reach && token == other.token && topics == other.topics && customUserID == other.customUserID
             && about == other.about
     }
-}
 
-extension DeviceRow {
     /// Whether both are found by the same texts.
     func hasTexts(of other: DeviceRow) -> Bool {
         token == other.token && customUserID == other.customUserID && about.alias == other.about.alias
     }
-}
 
-extension DeviceRow {
     var party: TokenMove.Holder {
         TokenMove.Holder(key: key, token: token, isActive: reach != .inactive, registeredAt: registeredAt)
+    }
+}
+
+extension Registration {
+    /// The names of the topics of a device that has the old ones.
+    func topicNames(over old: Set<String>) throws(InvalidInput) -> Set<String> {
+        let names = topics.applied(to: old)
+        guard names.count <= Self.topicsMax else {
+            throw InvalidInput(
+                field: "tags", "has \(names.count) topics with those before, the limit is \(Self.topicsMax)")
+        }
+        return names
+    }
+}
+
+extension WriteSession {
+    /// Writes all columns of a device that has a key and a token.
+    func update(_ row: DeviceRow, tokenHash: (some SQLValue)?) throws {
+        let about = row.about
+        try prepared(DeviceStatements.update).send(
+            row.reach.rawValue, row.registeredAt, tokenHash, row.token?.bytes, TopicList.encode(row.topics),
+            row.customUserID, about.os, about.osVersion, about.model, about.manufacturer, about.alias, row.key)
     }
 }
 

@@ -57,10 +57,7 @@ struct DeviceSearchIndex<Session: WriteSession> {
         guard let state = try session.db.searchIndexState(), let rebuild = state.rebuild,
             rebuild.device >= state.mark
         else { return }
-        let oldest = try session.prepared(SearchIndexStatements.oldestSegment).first(rebuild.oldSegment) {
-            $0.integer(0)
-        }
-        guard let oldest else {
+        guard let oldest = try session.prepared(SearchIndexStatements.oldestSegment).number(rebuild.oldSegment) else {
             try session.prepared(SearchIndexStatements.endRebuild).run()
             return
         }
@@ -141,13 +138,8 @@ struct PreparedSegment: Sendable {
     fileprivate struct Draft {
         let kinds: [Int64: PlatformKind]
         let naming: DeviceNaming
-        private(set) var segment = SegmentDraft()
-        private var counts: [Int64: Int] = [:]
-
-        init(kinds: [Int64: PlatformKind], naming: DeviceNaming) {
-            self.kinds = kinds
-            self.naming = naming
-        }
+        var segment = SegmentDraft()
+        var counts: [Int64: Int] = [:]
 
         /// From the columns of `SearchIndexStatements.behind`.
         mutating func add(_ row: some SQLRow) {
@@ -177,8 +169,8 @@ extension SQLConnection {
         if state.isSegmentDue(sizes) {
             return try segment(of: sizes, after: state.mark, until: state.settled, at: .mark(state.mark), naming)
         }
-        let stale = try prepared(SearchIndexStatements.staleCount).first(sizes.staleDevices) { Int($0.integer(0)) }
-        if stale ?? 0 >= sizes.staleDevices {
+        let stale = try prepared(SearchIndexStatements.staleCount).count(sizes.staleDevices)
+        if stale >= sizes.staleDevices {
             return try segmentOfStaleDevices(sizes, after: state.newestSegment, naming)
         }
         guard let rebuild = state.rebuild, rebuild.device < state.mark else { return nil }
@@ -223,8 +215,7 @@ extension DeviceText {
     init(_ row: some SQLRow, kind: PlatformKind, naming: DeviceNaming) {
         self.init(
             uuid: naming.uuid(of: Key(row.integer(0))), token: row.blobIfAny(2).map(DeviceToken.init(bytes:)),
-            kind: kind,
-            customUserID: row.textIfAny(3), alias: row.textIfAny(4))
+            kind: kind, customUserID: row.textIfAny(3), alias: row.textIfAny(4))
     }
 }
 

@@ -94,14 +94,7 @@ private struct DeviceDirectory<Connection: SQLConnection> {
     }
 
     func count() throws -> Int {
-        if let text = try textSearch() {
-            var total = 0
-            try text.each(after: nil) { _ in
-                total += 1
-                return true
-            }
-            return total
-        }
+        if search.text != nil { return try slice(skip: 0, limit: 0).total }
         guard let topic = search.topic else { return try db.deviceCount(on: platforms.map(\.key)) }
         return try platforms.reduce(0) { try $0 + postings(of: $1).count(ofTopic: topic) }
     }

@@ -15,26 +15,11 @@ struct TextSearch<Connection: SQLConnection> {
     let topic: Int64?
     let now: Instant
     let budget: SearchBudget
-    private let kinds: [Key<Platform>: PlatformKind]
 
     /// More candidates than these are not looked up one by one; scanning all devices costs as much.
     private static var candidatesMax: Int { 65_536 }
     private static var rowsAtOnce: Int { 1_024 }
     private static var segmentsAtOnce: Int { 64 }
-
-    init(
-        db: Connection, text: [UInt8], naming: DeviceNaming, platforms: [Platform], topic: Int64?, now: Instant,
-        budget: SearchBudget
-    ) {
-        self.db = db
-        self.text = text
-        self.naming = naming
-        self.platforms = platforms
-        self.topic = topic
-        self.now = now
-        self.budget = budget
-        kinds = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.kind) })
-    }
 
     /// Calls `body` with each device found after `after`, until it returns false.
     func each(after: Key<Device>?, _ body: (Key<Device>) throws -> Bool) throws {
@@ -71,7 +56,7 @@ struct TextSearch<Connection: SQLConnection> {
 
     /// The device of the row, if it matches.
     private func found(_ row: some SQLRow) throws -> Key<Device>? {
-        guard let kind = kinds[Key(row.integer(1))] else { return nil }
+        guard let kind = platforms.first(where: { $0.key.rawValue == row.integer(1) })?.kind else { return nil }
         if let topic {
             guard row.integer(5) > 0, try row.withBlob(6, { try TopicList.decode($0) }).contains(topic) else {
                 return nil

@@ -47,7 +47,7 @@ extension GeofenceHead {
             key: Key(row.integer(0)), applicationKey: Key(row.integer(1)),
             platform: GeofencePlatform(rawValue: row.text(2)), startsAt: Instant(milliseconds: row.integer(3)),
             expiresAt: Instant(milliseconds: row.integer(4)), phase: GeofencePhase(rawValue: row.integer(5)),
-            dueAt: row.integerIfAny(6).map(Instant.init(milliseconds:)))
+            dueAt: row.instantIfAny(6))
     }
 }
 

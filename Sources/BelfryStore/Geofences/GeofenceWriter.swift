@@ -19,8 +19,8 @@ struct GeofenceWriter<Session: WriteSession> {
         try session.check(.content, of: application, adding: data.utf8.count)
         let key = try session.insert(
             GeofenceStatements.insert, application, plan.trigger.rawValue, plan.platform.rawValue, tags, data,
-            plan.startsAt, plan.expiresAt,
-            phase.rawValue, phase.end(of: plan), phase == .active ? nextStamp() : nil, now)
+            plan.startsAt, plan.expiresAt, phase.rawValue, phase.end(of: plan), phase == .active ? nextStamp() : nil,
+            now)
         session.note(1, .geofences, of: application)
         session.note(data.utf8.count, .content, of: application)
         try add(plan, to: Key(key))
@@ -36,7 +36,7 @@ struct GeofenceWriter<Session: WriteSession> {
         if old.phase == .over, phase != .over { try checkLimit() }
         let isSeen = old.phase == .active || phase == .active
         let (tags, data) = plan.columns
-        let bytes = try session.prepared(GeofenceStatements.bytes).first(old.key) { Int($0.integer(0)) } ?? 0
+        let bytes = try session.prepared(GeofenceStatements.bytes).count(old.key)
         try session.check(.content, of: application, adding: data.utf8.count - bytes)
         session.note(data.utf8.count - bytes, .content, of: application)
         try session.prepared(GeofenceStatements.update).send(
@@ -51,8 +51,8 @@ struct GeofenceWriter<Session: WriteSession> {
 
     /// A geofence that some device may have is recorded as deleted.
     func delete(_ geofence: GeofenceHead) throws {
-        let wasShown = try session.prepared(GeofenceStatements.wasShown).first(geofence.key) { _ in true } ?? false
-        let bytes = try session.prepared(GeofenceStatements.bytes).first(geofence.key) { Int($0.integer(0)) } ?? 0
+        let wasShown = try session.prepared(GeofenceStatements.wasShown).hasRow(geofence.key)
+        let bytes = try session.prepared(GeofenceStatements.bytes).count(geofence.key)
         try clear(geofence.key)
         try session.prepared(GeofenceStatements.delete).send(geofence.key)
         session.note(-1, .geofences, of: application)
@@ -107,7 +107,7 @@ struct GeofenceWriter<Session: WriteSession> {
     }
 
     private func checkLimit() throws {
-        let count = try session.prepared(GeofenceStatements.liveCount).first(application) { $0.integer(0) } ?? 0
+        let count = try session.prepared(GeofenceStatements.liveCount).count(application)
         guard count < GeofenceLimits.liveMax else {
             throw InvalidInput(
                 field: "geofence", "would be one too many: the application has \(count) that are not over, the limit")

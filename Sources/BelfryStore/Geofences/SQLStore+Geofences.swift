@@ -18,11 +18,10 @@ extension SQLStore {
         of application: Key<Application>, _ query: MapQuery
     ) async throws -> Listing<Geofence> {
         try await search(for: application) { [damagedRows] db, _ in
-            let total = try db.prepared(GeofenceStatements.count)
-                .first(application, query.changedSince) { Int($0.integer(0)) }
+            let total = try db.prepared(GeofenceStatements.count).count(application, query.changedSince)
             let items = try db.prepared(GeofenceStatements.listed)
                 .all(application, query.changedSince, query.size, query.offset) { try damagedRows.geofence($0, in: db) }
-            return Listing(items.compactMap(\.self), total: total ?? 0)
+            return Listing(items.compactMap(\.self), total: total)
         }
     }
 

@@ -29,13 +29,10 @@ extension SQLStore {
         of application: Key<Application>, _ query: MapQuery
     ) async throws -> Listing<LocationGroup> {
         try await search(for: application) { [damagedRows] db, _ in
-            let total = try db.prepared(LocationGroupStatements.count)
-                .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
-            let items = try db.prepared(LocationGroupStatements.listed)
-                .all(application, query.changedSince, query.keyword, query.size, query.offset) { row in
-                    try damagedRows.readable("location group \(row.integer(0))") { try db.locationGroup(row) }
-                }
-            return Listing(items.compactMap(\.self), total: total ?? 0)
+            try db.listing(LocationGroupStatements.listed, LocationGroupStatements.count, of: application, query) {
+                row in
+                try damagedRows.readable("location group \(row.integer(0))") { try db.locationGroup(row) }
+            }
         }
     }
 
@@ -65,8 +62,7 @@ extension SQLStore {
     package func delete(_ key: Key<LocationGroup>, of application: Key<Application>) async throws -> Bool {
         try await write { session in
             try session.lockMap(of: application)
-            let isThere = try session.prepared(LocationGroupStatements.byKey).first(key, application) { _ in true }
-            guard isThere != nil else { return false }
+            guard try session.prepared(LocationGroupStatements.byKey).hasRow(key, application) else { return false }
             let users = try session.prepared(GeofenceStatements.usingGroup).all(key) { "geofence \($0.integer(0))" }
             guard users.isEmpty else {
                 throw StoreError.notEmpty("location group \(key) is used by \(users.joined(separator: ", "))")

@@ -22,13 +22,9 @@ extension SQLStore {
         of application: Key<Application>, _ query: MapQuery
     ) async throws -> Listing<Location> {
         try await search(for: application) { [damagedRows] db, _ in
-            let total = try db.prepared(LocationStatements.count)
-                .first(application, query.changedSince, query.keyword) { Int($0.integer(0)) }
-            let items = try db.prepared(LocationStatements.listed)
-                .all(application, query.changedSince, query.keyword, query.size, query.offset) { row in
-                    try damagedRows.readable("location \(row.integer(0))") { try Location(row) }
-                }
-            return Listing(items.compactMap(\.self), total: total ?? 0)
+            try db.listing(LocationStatements.listed, LocationStatements.count, of: application, query) { row in
+                try damagedRows.readable("location \(row.integer(0))") { try Location(row) }
+            }
         }
     }
 
@@ -52,8 +48,7 @@ extension SQLStore {
     package func delete(_ key: Key<Location>, of application: Key<Application>) async throws -> Bool {
         try await write { session in
             try session.lockMap(of: application)
-            let isThere = try session.prepared(LocationStatements.byKey).first(key, application) { _ in true }
-            guard isThere != nil else { return false }
+            guard try session.prepared(LocationStatements.byKey).hasRow(key, application) else { return false }
             try session.checkUnused(key)
             try session.prepared(LocationStatements.delete).send(key)
             session.note(-1, .locations, of: application)
@@ -63,10 +58,6 @@ extension SQLStore {
 }
 
 extension WriteSession {
-    func check(_ application: Key<Application>) throws {
-        guard try exists(application) else { throw StoreError.unknown("application \(application)") }
-    }
-
     /// Serializes changes of one application's map, until the end of the transaction.
     func lockMap(of application: Key<Application>) throws {
         try prepared(ApplicationStatements.lock).send(application)
@@ -93,6 +84,17 @@ extension WriteSession {
 }
 
 extension SQLConnection {
+    /// A page of a list that is searched by keyword; items that are nil are left out.
+    func listing<Item>(
+        _ listed: SQLText, _ count: SQLText, of application: Key<Application>, _ query: MapQuery,
+        as item: (Statement.Row) throws -> Item?
+    ) throws -> Listing<Item> {
+        let total = try prepared(count).count(application, query.changedSince, query.keyword)
+        let items = try prepared(listed)
+            .all(application, query.changedSince, query.keyword, query.size, query.offset, as: item)
+        return Listing(items.compactMap(\.self), total: total)
+    }
+
     func location(_ key: Key<Location>, of application: Key<Application>) throws -> Location? {
         try prepared(LocationStatements.byKey).first(key, application, as: Location.init)
     }

@@ -54,7 +54,7 @@ extension SQLConnection {
     func quotaUse(_ account: QuotaAccount, below limit: Int) throws -> Int? {
         let owner = account.owner
         return switch account.quota {
-        case .devices: try sum(QuotaStatements.devices, owner.id)
+        case .devices: try prepared(QuotaStatements.devices).count(owner.id)
         case .topics: try count(QuotaStatements.topics, owner.id, below: limit)
         case .geofences: try count(QuotaStatements.geofences, owner.id, below: limit)
         case .locations: try count(QuotaStatements.locations, owner.id, below: limit)
@@ -62,19 +62,15 @@ extension SQLConnection {
         case .schedules: try count(QuotaStatements.schedules, owner.id, below: limit)
         case .idempotencyKeys:
             try count(QuotaStatements.idempotencyKeys, Int64(owner.kind.rawValue), owner.id, below: limit)
-        case .content: try sum(QuotaStatements.content, owner.id)
+        case .content: try prepared(QuotaStatements.content).count(owner.id)
         case .userDevices: 0
         }
-    }
-
-    private func sum(_ sql: SQLText, _ application: Int64) throws -> Int {
-        try prepared(sql).first(application) { Int($0.integer(0)) } ?? 0
     }
 
     private func count<each Value: SQLValue>(
         _ sql: SQLText, _ owner: repeat each Value, below limit: Int
     ) throws -> Int? {
-        let count = try prepared(sql).first(repeat each owner, limit) { Int($0.integer(0)) } ?? 0
+        let count = try prepared(sql).count(repeat each owner, limit)
         return count < limit ? count : nil
     }
 }

@@ -4,8 +4,9 @@ import FoundationEssentials
 extension SQLStore {
     package func create(_ application: NewApplication) async throws -> Application {
         try await write { session in
-            guard try session.prepared(TenantStatements.exists).first(application.tenantKey, as: { _ in true }) != nil
-            else { throw StoreError.unknown("tenant \(application.tenantKey)") }
+            guard try session.prepared(TenantStatements.exists).hasRow(application.tenantKey) else {
+                throw StoreError.unknown("tenant \(application.tenantKey)")
+            }
             let now = session.now
             let key = try session.insert(
                 ApplicationStatements.insert, application.uuid, application.name, application.apiKeyHash,
@@ -26,9 +27,7 @@ extension SQLStore {
 
     package func create(_ platform: NewPlatform) async throws -> Platform {
         try await write { session in
-            guard try session.exists(platform.applicationKey) else {
-                throw StoreError.unknown("application \(platform.applicationKey)")
-            }
+            try session.check(platform.applicationKey)
             let now = session.now
             let key = try session.insert(
                 PlatformStatements.insert, platform.uuid, platform.applicationKey, platform.kind.rawValue,
@@ -51,8 +50,8 @@ extension SQLStore {
 
     package func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws {
         try await write { session in
-            guard try session.prepared(PlatformStatements.replaceCredentials).run(credentials.bytes, platform) > 0
-            else { throw StoreError.unknown("platform \(platform)") }
+            try session.change(
+                PlatformStatements.replaceCredentials, credentials.bytes, platform, of: "platform \(platform)")
             session.registryChanged()
             let parking = try session.prepared(PlatformStatements.byKey).first(platform, as: Platform.init)?.parked
             if parking?.cause.endsWithNewCredentials == true { try session.resume(platform) }
@@ -61,16 +60,16 @@ extension SQLStore {
 
     package func park(_ platform: Key<Platform>, _ parking: Parking) async throws {
         try await write { session in
-            let parked = try session.prepared(PlatformStatements.park).run(
-                parking.cause.rawValue, parking.detail, parking.since, platform)
-            guard parked > 0 else { throw StoreError.unknown("platform \(platform)") }
+            try session.change(
+                PlatformStatements.park, parking.cause.rawValue, parking.detail, parking.since, platform,
+                of: "platform \(platform)")
             session.registryChanged()
         }
     }
 
     package func resume(_ platform: Key<Platform>) async throws {
         try await write { session in
-            guard try session.prepared(PlatformStatements.exists).first(platform, as: { _ in true }) != nil else {
+            guard try session.prepared(PlatformStatements.exists).hasRow(platform) else {
                 throw StoreError.unknown("platform \(platform)")
             }
             try session.resume(platform)
@@ -87,7 +86,11 @@ extension SQLStore {
 extension WriteSession {
     /// Whether the application exists; it is not deleted until the transaction ends.
     func exists(_ application: Key<Application>) throws -> Bool {
-        try prepared(ApplicationStatements.hold).first(application) { _ in true } ?? false
+        try prepared(ApplicationStatements.hold).hasRow(application)
+    }
+
+    func check(_ application: Key<Application>) throws {
+        guard try exists(application) else { throw StoreError.unknown("application \(application)") }
     }
 
     /// Lets the platform's batches run again. Those handed back for later, while it was parked or before, run at once

@@ -13,22 +13,18 @@ extension SQLStore {
         try await change(application, by: ApplicationStatements.replaceSharedSecret, to: secret.bytes)
     }
 
-    private func change(
-        _ application: Key<Application>, by sql: SQLText, to value: some SQLValue & Sendable
-    ) async throws {
+    package func rename(_ platform: Key<Platform>, to name: Name) async throws {
         try await write { session in
-            guard try session.prepared(sql).run(value, application) > 0 else {
-                throw StoreError.unknown("application \(application)")
-            }
+            try session.change(PlatformStatements.rename, name.text, platform, of: "platform \(platform)")
             session.registryChanged()
         }
     }
 
-    package func rename(_ platform: Key<Platform>, to name: Name) async throws {
+    private func change(
+        _ application: Key<Application>, by sql: SQLText, to value: some SQLValue & Sendable
+    ) async throws {
         try await write { session in
-            guard try session.prepared(PlatformStatements.rename).run(name.text, platform) > 0 else {
-                throw StoreError.unknown("platform \(platform)")
-            }
+            try session.change(sql, value, application, of: "application \(application)")
             session.registryChanged()
         }
     }

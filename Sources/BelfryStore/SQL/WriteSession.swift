@@ -90,6 +90,15 @@ struct Effects {
 extension WriteSession {
     func prepared(_ sql: SQLText) throws -> Connection.Statement { try db.prepared(sql) }
 
+    /// Changes a row; throws `StoreError.unknown` when there is none.
+    ///
+    /// - Parameter row: what the row is, such as `tenant 7`.
+    func change<each Value: SQLValue>(
+        _ sql: SQLText, _ values: repeat each Value, of row: @autoclosure () -> String
+    ) throws {
+        guard try prepared(sql).run(repeat each values) > 0 else { throw StoreError.unknown(row()) }
+    }
+
     /// The key of the row that the statement inserts, which returns it.
     func insert<each Value: SQLValue>(_ sql: SQLText, _ values: repeat each Value) throws -> Int64 {
         let key = try prepared(sql).first(repeat each values) { $0.integer(0) }

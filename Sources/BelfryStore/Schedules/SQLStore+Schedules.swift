@@ -8,7 +8,7 @@ extension SQLStore {
         let content = pushRequest.content.storedText
         let target = pushRequest.target.storedText
         return try await write { session in
-            guard try session.exists(application) else { throw StoreError.unknown("application \(application)") }
+            try session.check(application)
             try session.check(.schedules, of: application)
             try session.check(.content, of: application, adding: content.utf8.count + target.utf8.count)
             session.note(1, .schedules, of: application)
@@ -16,9 +16,7 @@ extension SQLStore {
             let now = session.now
             let key = try session.insert(
                 ScheduleStatements.insert, application, dueAt, pushRequest.lane?.rawValue,
-                pushRequest.guarantee.rawValue,
-                pushRequest.expiresAt, content, target,
-                now)
+                pushRequest.guarantee.rawValue, pushRequest.expiresAt, content, target, now)
             session.noteSchedule(at: dueAt, now: now)
             return Schedule(
                 key: Key(key), applicationKey: application, pushRequest: pushRequest, dueAt: dueAt,
@@ -79,7 +77,7 @@ extension SQLStore {
         let content = changed.pushRequest.content.storedText
         let target = changed.pushRequest.target.storedText
         return try await write { session in
-            let bytes = try session.prepared(ScheduleStatements.bytes).first(changed.key) { Int($0.integer(0)) } ?? 0
+            let bytes = try session.prepared(ScheduleStatements.bytes).count(changed.key)
             let gained = content.utf8.count + target.utf8.count - bytes
             try session.check(.content, of: changed.applicationKey, adding: gained)
             let changes = try session.prepared(ScheduleStatements.update).run(
@@ -144,7 +142,7 @@ private struct Position {
 
     init(_ row: some SQLRow) {
         self.init(
-            endedAt: row.integerIfAny(10).map(Instant.init(milliseconds:)),
+            endedAt: row.instantIfAny(10),
             dueAt: Instant(milliseconds: row.integer(2)), key: Key(row.integer(0)))
     }
 }
@@ -205,7 +203,7 @@ extension Schedule {
             PushRequest(
                 content: try Push.Content(stored: row.blob(7)), target: try Target(stored: row.blob(8)),
                 lane: row.integerIfAny(4).flatMap(Lane.init(rawValue:)), guarantee: guarantee,
-                expiresAt: row.integerIfAny(6).map(Instant.init(milliseconds:)))
+                expiresAt: row.instantIfAny(6))
         }
         self.init(
             key: Key(row.integer(0)), applicationKey: Key(row.integer(1)), pushRequest: pushRequest,
@@ -216,15 +214,13 @@ extension Schedule {
 
 extension Schedule.Ending {
     fileprivate init?(_ row: some SQLRow) throws {
-        guard let at = row.integerIfAny(10).map(Instant.init(milliseconds:)) else { return nil }
+        guard let at = row.instantIfAny(10) else { return nil }
         switch row.text(11) {
         case "cancelled": self.init(.cancelled, at: at)
         case "expired": self.init(.expired, at: at)
         case "refused": self.init(.refused(row.text(13)), at: at)
         default:
-            guard let receiptID = row.uuid(12) else {
-                throw StoreError.damaged("schedule \(row.integer(0))")
-            }
+            guard let receiptID = row.uuid(12) else { throw StoreError.damaged("schedule \(row.integer(0))") }
             self.init(.sent(receiptID: receiptID), at: at)
         }
     }

@@ -5,18 +5,7 @@ extension SQLStore {
     package func sealedSecrets(
         _ kind: SealedSecret.Kind, after: [UInt8]?, limit: Int
     ) async throws -> [SealedSecret] {
-        let statement = SealStatements.behind(kind)
-        return try await readCommitted { db in
-            guard kind != .answer else {
-                return try db.prepared(statement).all(after ?? [], limit) { row in
-                    SealedSecret(kind: kind, name: row.blob(0), seal: Sealed(bytes: row.blob(1)))
-                }
-            }
-            let last = after.flatMap { UUID(bytes: $0) } ?? UUID(words: 0, 0)
-            return try db.prepared(statement).all(last, limit) { row in
-                SealedSecret(kind: kind, name: row.uuid(0)?.bytes ?? [], seal: Sealed(bytes: row.blob(1)))
-            }
-        }
+        try await readCommitted { try $0.sealedSecrets(kind, after: after, limit: limit) }
     }
 
     package func reseal(_ secret: SealedSecret, as seal: Sealed) async throws -> Bool {
@@ -30,6 +19,21 @@ extension SQLStore {
             }
             session.registryChanged()
             return true
+        }
+    }
+}
+
+extension SQLConnection {
+    /// Secrets in the order of their names.
+    func sealedSecrets(_ kind: SealedSecret.Kind, after: [UInt8]?, limit: Int) throws -> [SealedSecret] {
+        let statement = try prepared(SealStatements.behind(kind))
+        guard kind != .answer else {
+            return try statement.all(after ?? [], limit) { row in
+                SealedSecret(kind: kind, name: row.blob(0), seal: Sealed(bytes: row.blob(1)))
+            }
+        }
+        return try statement.all(after.flatMap { UUID(bytes: $0) } ?? UUID(words: 0, 0), limit) { row in
+            SealedSecret(kind: kind, name: row.uuid(0)?.bytes ?? [], seal: Sealed(bytes: row.blob(1)))
         }
     }
 }

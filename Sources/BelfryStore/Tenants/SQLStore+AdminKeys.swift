@@ -30,22 +30,17 @@ extension SQLStore {
 
     package func rotate(_ key: Key<AdminKey>, to secretHash: [UInt8], graceEnd: Instant?) async throws {
         try await write { session in
-            guard try session.prepared(AdminKeyStatements.rotate).run(secretHash, graceEnd, key) > 0 else {
-                throw StoreError.unknown("admin key that is not revoked")
-            }
+            try session.change(
+                AdminKeyStatements.rotate, secretHash, graceEnd, key, of: "admin key that is not revoked")
         }
     }
 
     package func revoke(_ key: Key<AdminKey>) async throws {
-        try await write { session in
-            try session.prepared(AdminKeyStatements.revoke).send(session.now, key)
-        }
+        try await write { try $0.prepared(AdminKeyStatements.revoke).send($0.now, key) }
     }
 
     package func noteUse(of key: Key<AdminKey>, at now: Instant) async throws {
-        try await write { session in
-            try session.prepared(AdminKeyStatements.noteUse).send(now, key)
-        }
+        try await write { try $0.prepared(AdminKeyStatements.noteUse).send(now, key) }
     }
 }
 
@@ -80,8 +75,7 @@ extension AdminKey {
             bounds: Bounds(
                 tenant: row.integerIfAny(4).map { Key($0) }, application: row.integerIfAny(5).map { Key($0) }),
             secretHash: row.blob(6), previous: previous, createdAt: Instant(milliseconds: row.integer(9)),
-            lastUsedAt: row.integerIfAny(10).map(Instant.init(milliseconds:)),
-            revokedAt: row.integerIfAny(11).map(Instant.init(milliseconds:)))
+            lastUsedAt: row.instantIfAny(10), revokedAt: row.instantIfAny(11))
     }
 }
 

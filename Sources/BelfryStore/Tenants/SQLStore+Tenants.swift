@@ -6,8 +6,7 @@ extension SQLStore {
         try await write { session in
             let now = session.now
             let key = try session.insert(TenantStatements.insert, tenant.uuid, tenant.name.text, now)
-            return Tenant(
-                key: Key(key), uuid: tenant.uuid, name: tenant.name.text, createdAt: now)
+            return Tenant(key: Key(key), uuid: tenant.uuid, name: tenant.name.text, createdAt: now)
         }
     }
 
@@ -31,23 +30,17 @@ extension SQLStore {
     }
 
     package func rename(_ tenant: Key<Tenant>, to name: Name) async throws {
-        try await write { session in
-            guard try session.prepared(TenantStatements.rename).run(name.text, tenant) > 0 else {
-                throw StoreError.unknown("tenant \(tenant)")
-            }
-        }
+        try await write { try $0.change(TenantStatements.rename, name.text, tenant, of: "tenant \(tenant)") }
     }
 
     package func delete(_ tenant: Key<Tenant>) async throws {
         guard tenant != Tenant.first else { throw StoreError.notEmpty("the first tenant cannot be deleted") }
         try await write { session in
-            let count = try session.prepared(TenantStatements.applicationCount).first(tenant) { $0.integer(0) } ?? 0
+            let count = try session.prepared(TenantStatements.applicationCount).count(tenant)
             guard count == 0 else {
                 throw StoreError.notEmpty("the tenant has \(count) applications, which have to be deleted first")
             }
-            guard try session.prepared(TenantStatements.delete).run(tenant) > 0 else {
-                throw StoreError.unknown("tenant \(tenant)")
-            }
+            try session.change(TenantStatements.delete, tenant, of: "tenant \(tenant)")
             try session.prepared(AdminKeyStatements.revokeOfTenant).run(session.now, tenant)
         }
     }
@@ -56,9 +49,7 @@ extension SQLStore {
 extension Tenant {
     /// From the columns of `TenantStatements.list`, `byUUID` and `byKey`.
     fileprivate init(_ row: some SQLRow) throws {
-        guard let uuid = row.uuid(1) else {
-            throw StoreError.damaged("tenant \(row.integer(0))")
-        }
+        guard let uuid = row.uuid(1) else { throw StoreError.damaged("tenant \(row.integer(0))") }
         self.init(
             key: Key(row.integer(0)), uuid: uuid, name: row.text(2), createdAt: Instant(milliseconds: row.integer(3)))
     }

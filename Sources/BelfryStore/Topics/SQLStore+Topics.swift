@@ -7,10 +7,8 @@ extension SQLStore {
             let application = query.applicationKey
             let topics = try db.prepared(TopicListStatements.slice).all(
                 application, query.text, query.hasExpiry, now, skip, limit, as: Topic.init)
-            let total = try db.prepared(TopicListStatements.count).first(
-                application, query.text, query.hasExpiry, now
-            ) { Int($0.integer(0)) }
-            return Listing(topics, total: total ?? 0)
+            let total = try db.prepared(TopicListStatements.count).count(application, query.text, query.hasExpiry, now)
+            return Listing(topics, total: total)
         }
     }
 
@@ -24,8 +22,7 @@ extension SQLStore {
     package func topic(named name: String, of application: Key<Application>) async throws -> Topic? {
         let now = clock.now
         return try await read { db in
-            let topic = try db.prepared(TopicStatements.byName).first(application, name, as: Topic.init)
-            return topic.flatMap { $0.isLiving(at: now) ? $0 : nil }
+            try db.prepared(TopicStatements.byName).first(application, name, as: Topic.init)?.living(at: now)
         }
     }
 
@@ -35,7 +32,7 @@ extension SQLStore {
         let names = Set(topics.map(\.name))
         return try await topics.inSteps(of: NewTopic.perWrite) { step, isFirst in
             try await write { session in
-                guard try session.exists(application) else { throw StoreError.unknown("application \(application)") }
+                try session.check(application)
                 try session.checkTopics(isFirst ? names : Set(step.map(\.name)), of: application)
                 return try step.map { topic in
                     try session.intern(topic.name, expiresAt: topic.expiresAt, in: application)

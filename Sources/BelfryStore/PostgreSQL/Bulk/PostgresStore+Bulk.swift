@@ -14,9 +14,7 @@ extension PostgresStore: BulkStore {
     }
 
     package func lastNumber(of table: BulkTable) async throws -> Int64 {
-        try await readCommitted { db in
-            try db.prepared(PostgresBulkStatements.lastNumber(of: table)).first { $0.integer(0) } ?? 0
-        }
+        try await readCommitted { try $0.prepared(PostgresBulkStatements.lastNumber(of: table)).number() ?? 0 }
     }
 
     package func setLastNumber(_ number: Int64, of table: BulkTable) async throws {

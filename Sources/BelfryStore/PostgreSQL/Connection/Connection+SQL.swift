@@ -7,7 +7,7 @@ extension Connection: SQLConnection {
     /// Counts rows, however many there are.
     func deviceCount(on platforms: [Key<Platform>]) throws -> Int {
         let count = prepared(PostgresDeviceStatements.count)
-        return try platforms.reduce(0) { try $0 + (count.first($1) { Int($0.integer(0)) } ?? 0) }
+        return try platforms.reduce(0) { try $0 + count.count($1) }
     }
 
     func device(of platforms: [Key<Platform>], skipping count: Int) -> (device: Key<Device>, skipped: Int)? { nil }

@@ -182,12 +182,8 @@ struct PostgresRegistrar {
         case .create:
             let application = entry.platform.applicationKey
             try session.check(.devices, of: application)
-            let row = DeviceRow(
-                key: Key(0), platform: platform, reach: .inactive, registeredAt: .zero, token: nil, topics: [],
-                customUserID: nil, about: entry.registration.about)
-            new.append(
-                (index, try applied(entry, to: Draft(row: row, topics: [], application: application)))
-            )
+            let row = DeviceRow(new: entry.registration, on: platform)
+            new.append((index, try applied(entry, to: Draft(row: row, topics: [], application: application))))
             session.note(1, .devices, of: application)
             return .created
         case .update(let key, let evicted):
@@ -212,24 +208,10 @@ struct PostgresRegistrar {
     }
 
     private func applied(_ entry: RegistrationEntry, to old: Draft) throws -> Draft {
-        let registration = entry.registration
         var draft = old
-        draft.topics = registration.topics.applied(to: old.topics)
-        guard draft.topics.count <= Registration.topicsMax else {
-            throw InvalidInput(
-                field: "tags",
-                "has \(draft.topics.count) topics with those before, the limit is \(Registration.topicsMax)")
-        }
+        draft.topics = try entry.registration.topicNames(over: old.topics)
         draft.hash = entry.tokenHash
-        draft.row.token = registration.token
-        draft.row.registeredAt = session.now
-        draft.row.about = registration.about.filled(from: old.row.about)
-        draft.row.reach = Reach(kind: entry.platform.kind, osVersion: draft.row.about.osVersion)
-        switch registration.customUserID {
-        case .keep: break
-        case .clear: draft.row.customUserID = nil
-        case .set(let id): draft.row.customUserID = id
-        }
+        draft.row.apply(entry.registration, kind: entry.platform.kind, at: session.now)
         return draft
     }
 
@@ -291,12 +273,7 @@ struct PostgresRegistrar {
             try session.prepared(PostgresDeviceStatements.touch).send(session.now, PostgresArray(touched))
         }
         if !freed.isEmpty { try session.prepared(PostgresDeviceStatements.evict).send(PostgresArray(freed)) }
-        for draft in changed {
-            let (row, about) = (draft.row, draft.row.about)
-            try session.prepared(DeviceStatements.update).send(
-                row.reach.rawValue, row.registeredAt, draft.hash, row.token?.bytes, TopicList.encode(row.topics),
-                row.customUserID, about.os, about.osVersion, about.model, about.manufacturer, about.alias, row.key)
-        }
+        for draft in changed { try session.update(draft.row, tokenHash: draft.hash) }
     }
 
     private func insertNew() throws -> [Int: Draft] {

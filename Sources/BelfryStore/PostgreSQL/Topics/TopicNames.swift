@@ -50,15 +50,7 @@ extension PostgresWriteSession {
     }
 
     /// The names that a topic has, expired topics included.
-    func existing(_ names: Set<TopicName>) throws -> Set<TopicName> {
-        guard !names.isEmpty else { return [] }
-        let ordered = names.sorted()
-        var found: Set<TopicName> = []
-        try prepared(PostgresTopicStatements.byNames).each(
-            PostgresArray(ordered.map(\.application)), PostgresArray(ordered.map(\.name))
-        ) { found.insert(TopicName(application: Key($0.integer(3)), name: $0.text(1))) }
-        return found
-    }
+    func existing(_ names: Set<TopicName>) throws -> Set<TopicName> { Set(try db.topics(names).keys) }
 
     /// Comes first. Fixed lock order; avoids deadlocks.
     func forgetTopics() throws { try prepared(PostgresTopicDeletionStatements.countOn).send() }
@@ -89,16 +81,16 @@ extension Connection {
     }
 
     fileprivate func livingTopics(_ names: Set<TopicName>, at now: Instant) throws -> [TopicName: Topic] {
+        try topics(names).filter { $0.value.isLiving(at: now) }
+    }
+
+    fileprivate func topics(_ names: Set<TopicName>) throws -> [TopicName: Topic] {
         guard !names.isEmpty else { return [:] }
         let ordered = names.sorted()
         var topics: [TopicName: Topic] = [:]
         try prepared(PostgresTopicStatements.byNames).each(
             PostgresArray(ordered.map(\.application)), PostgresArray(ordered.map(\.name))
-        ) { row in
-            let topic = Topic(row)
-            guard topic.isLiving(at: now) else { return }
-            topics[TopicName(application: Key(row.integer(3)), name: topic.name)] = topic
-        }
+        ) { topics[TopicName(application: Key($0.integer(3)), name: $0.text(1))] = Topic($0) }
         return topics
     }
 }

@@ -39,7 +39,11 @@ package enum SQLiteBackup {
                     throw StoreError.unavailable(
                         "the copy is of a newer version: it has \(schema.unknown.joined(separator: ", "))")
                 }
-                return Findings(schema: schema, seals: try seals(in: db))
+                return Findings(
+                    schema: schema,
+                    seals: try [.sharedSecret, .credentials].flatMap {
+                        try db.sealedSecrets($0, after: nil, limit: .max)
+                    })
             }
             try queue.close()
             return findings
@@ -65,16 +69,6 @@ package enum SQLiteBackup {
         return configuration
     }
 
-    private static func seals(in db: Database) throws -> [SealedSecret] {
-        try [
-            (SealedSecret.Kind.sharedSecret, BackupStatements.sharedSecrets),
-            (.credentials, BackupStatements.credentials),
-        ]
-        .flatMap { kind, sql in
-            try db.prepared(sql).all { SealedSecret(kind: kind, name: $0.blob(0), seal: Sealed(bytes: $0.blob(1))) }
-        }
-    }
-
     private static func asStoreError<Value>(_ work: () throws -> Value) throws -> Value {
         do { return try work() } catch { throw error.asStoreError }
     }
@@ -86,6 +80,4 @@ enum BackupStatements {
     static let check = "PRAGMA integrity_check /* backup.check */"
     static let alone = "PRAGMA locking_mode = EXCLUSIVE /* backup.alone */"
     static let touch = "BEGIN EXCLUSIVE /* backup.touch */; COMMIT"
-    static let sharedSecrets = "SELECT uuid, shared_secret /* backup.shared_secrets */ FROM application"
-    static let credentials = "SELECT uuid, credentials /* backup.credentials */ FROM platform"
 }

@@ -17,9 +17,7 @@ extension SQLiteStore: BulkStore {
     }
 
     package func lastNumber(of table: BulkTable) async throws -> Int64 {
-        try await read { db in
-            try db.prepared(SQLiteBulkStatements.lastNumber).first(table.name) { $0.integer(0) } ?? 0
-        }
+        try await read { try $0.prepared(SQLiteBulkStatements.lastNumber).number(table.name) ?? 0 }
     }
 
     package func setLastNumber(_ number: Int64, of table: BulkTable) async throws {

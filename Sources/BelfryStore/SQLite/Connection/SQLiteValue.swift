@@ -10,24 +10,25 @@ protocol SQLiteValue {
 /// Tells SQLite to take a copy. Source: sqlite3.h, `SQLITE_TRANSIENT`, which is a cast and so not imported.
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-extension Int64: SQLiteValue {
-    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { sqlite3_bind_int64(statement, index, self) }
+/// What is bound as a number.
+protocol SQLiteInteger: SQLiteValue {
+    var sqliteInteger: Int64 { get }
 }
 
-extension Int: SQLiteValue {
+extension SQLiteInteger {
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
-        sqlite3_bind_int64(statement, index, Int64(self))
+        sqlite3_bind_int64(statement, index, sqliteInteger)
     }
 }
+
+extension Int64: SQLiteInteger { var sqliteInteger: Int64 { self } }
+extension Int: SQLiteInteger { var sqliteInteger: Int64 { Int64(self) } }
+extension Bool: SQLiteInteger { var sqliteInteger: Int64 { self ? 1 : 0 } }
+extension Instant: SQLiteInteger { var sqliteInteger: Int64 { milliseconds } }
+extension Key: SQLiteInteger { var sqliteInteger: Int64 { rawValue } }
 
 extension Double: SQLiteValue {
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { sqlite3_bind_double(statement, index, self) }
-}
-
-extension Bool: SQLiteValue {
-    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
-        sqlite3_bind_int64(statement, index, self ? 1 : 0)
-    }
 }
 
 extension String: SQLiteValue {
@@ -57,16 +58,6 @@ extension [UInt8]: SQLiteValue {
 
 extension UUID: SQLiteValue {
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { bytes.bind(to: statement, at: index) }
-}
-
-extension Instant: SQLiteValue {
-    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
-        sqlite3_bind_int64(statement, index, milliseconds)
-    }
-}
-
-extension Key: SQLiteValue {
-    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { sqlite3_bind_int64(statement, index, rawValue) }
 }
 
 extension Optional: SQLiteValue where Wrapped: SQLiteValue {

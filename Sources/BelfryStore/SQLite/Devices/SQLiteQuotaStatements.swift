@@ -4,8 +4,8 @@ extension SQLiteWriteSession {
     /// Throws when the custom user id has reached its limit of active devices on the platform.
     func checkDevices(ofUser id: String, on platform: Key<Platform>) throws {
         guard let limit = quotaCounts.quotas[.userDevices] else { return }
-        let count = try prepared(SQLiteQuotaStatements.userDevices).first(platform, id, limit) { Int($0.integer(0)) }
-        try quotaCounts.quotas.check(.userDevices, use: count ?? 0)
+        let count = try prepared(SQLiteQuotaStatements.userDevices).count(platform, id, limit)
+        try quotaCounts.quotas.check(.userDevices, use: count)
     }
 }
 

@@ -31,23 +31,17 @@ struct SQLiteRegistrar {
 
     private func create() throws -> Device {
         try session.check(.devices, of: platform.applicationKey)
-        var row = DeviceRow(
-            key: Key(0), platform: platform.key, reach: .inactive, registeredAt: .zero, token: nil, topics: [],
-            customUserID: nil,
-            about: registration.about)
+        var row = DeviceRow(new: registration, on: platform.key)
         let names = try apply(to: &row)
         try session.prepared(SQLiteDeviceStatements.insert).run(
             platform.key, row.reach.rawValue, row.registeredAt, tokenHash, registration.token.bytes,
             TopicList.encode(row.topics), row.customUserID, row.about.os, row.about.osVersion, row.about.model,
             row.about.manufacturer, row.about.alias)
-        let key = Key<Device>(session.db.lastInsertedRowID)
+        row.key = Key(session.db.lastInsertedRowID)
         session.note(1, .devices, of: platform.applicationKey)
-        try SQLiteSubscriptionMerge(session: session).noteNew(key)
-        try TokenIndex(session: session).note(tokenHash, of: key, on: platform.key)
-        return Device(
-            key: key, uuid: session.secrets.naming.uuid(of: key), platformKey: platform.key,
-            token: registration.token, isActive: true, about: row.about, customUserID: row.customUserID,
-            topics: names, registeredAt: row.registeredAt)
+        try SQLiteSubscriptionMerge(session: session).noteNew(row.key)
+        try TokenIndex(session: session).note(tokenHash, of: row.key, on: platform.key)
+        return row.device(naming: session.secrets.naming, topicNames: names)
     }
 
     private func update(_ old: DeviceRow, evicting evicted: DeviceRow?) throws -> Device {
@@ -57,10 +51,7 @@ struct SQLiteRegistrar {
         if row.isSame(as: old) {
             try session.prepared(SQLiteDeviceStatements.touch).run(row.registeredAt, row.key)
         } else {
-            try session.prepared(DeviceStatements.update).run(
-                row.reach.rawValue, row.registeredAt, tokenHash, registration.token.bytes,
-                TopicList.encode(row.topics), row.customUserID, row.about.os, row.about.osVersion, row.about.model,
-                row.about.manufacturer, row.about.alias, row.key)
+            try session.update(row, tokenHash: tokenHash)
             if row.token != old.token {
                 try TokenIndex(session: session).note(tokenHash, of: row.key, on: platform.key)
             }
@@ -73,17 +64,10 @@ struct SQLiteRegistrar {
     /// Applies the registration to the row, and returns the names of its topics. A known device may repeat its values,
     /// however full the application is.
     private func apply(to row: inout DeviceRow) throws -> [String] {
-        row.token = registration.token
-        row.registeredAt = session.now
-        row.about = registration.about.filled(from: row.about)
-        row.reach = Reach(kind: platform.kind, osVersion: row.about.osVersion)
-        switch registration.customUserID {
-        case .keep: break
-        case .clear: row.customUserID = nil
-        case .set(let id):
-            if id != row.customUserID { try session.checkDevices(ofUser: id, on: platform.key) }
-            row.customUserID = id
+        if case .set(let id) = registration.customUserID, id != row.customUserID {
+            try session.checkDevices(ofUser: id, on: platform.key)
         }
+        row.apply(registration, kind: platform.kind, at: session.now)
         let names = try topicNames(after: row.topics, at: row.registeredAt)
         row.topics = try session.intern(names, in: platform.applicationKey, at: row.registeredAt).sorted()
         return names
@@ -97,12 +81,7 @@ struct SQLiteRegistrar {
                 if let name { old.insert(name) }
             }
         }
-        let names = registration.topics.applied(to: old)
-        guard names.count <= Registration.topicsMax else {
-            throw InvalidInput(
-                field: "tags", "has \(names.count) topics with those before, the limit is \(Registration.topicsMax)")
-        }
-        return names.sorted()
+        return try registration.topicNames(over: old).sorted()
     }
 }
 

@@ -13,26 +13,26 @@ struct SQLiteTopicCache {
     mutating func topic(
         named name: String, in application: Key<Application>, at now: Instant, _ db: Database
     ) throws -> Topic? {
-        if let known = topics[application]?[name] { return known.isLiving(at: now) ? known : nil }
+        if let known = topics[application]?[name] { return known.living(at: now) }
         let found = try db.prepared(TopicStatements.byName).first(application, name, as: Topic.init)
         if let found { learn(found, application) }
-        return found.flatMap { $0.isLiving(at: now) ? $0 : nil }
+        return found?.living(at: now)
     }
 
     /// nil when the topic was deleted, or has expired.
     mutating func name(
         of id: Int64, in application: Key<Application>, at now: Instant, _ db: Database
     ) throws -> String? {
-        if let known = topicsByID[id] { return known.isLiving(at: now) ? known.name : nil }
+        if let known = topicsByID[id] { return known.living(at: now)?.name }
         guard let topic = try db.prepared(SQLiteTopicStatements.byID).first(id, as: Topic.init) else { return nil }
         learn(topic, application)
-        return topic.isLiving(at: now) ? topic.name : nil
+        return topic.living(at: now)?.name
     }
 
     /// The ids of the topics that are cached and have not expired; nil for the others.
     func ids(of names: [String], in application: Key<Application>, at now: Instant) -> [Int64?] {
         let known = topics[application] ?? [:]
-        return names.map { known[$0].flatMap { $0.isLiving(at: now) ? $0.key.rawValue : nil } }
+        return names.map { known[$0]?.living(at: now)?.key.rawValue }
     }
 
     mutating func learn(_ topic: Topic, _ application: Key<Application>) {
@@ -71,7 +71,7 @@ extension SQLiteWriteSession {
         guard !names.isEmpty, let limit = quotaCounts.quotas[.topics] else { return }
         guard try names.count > limit - use(QuotaAccount(.topics, of: application)) else { return }
         let byName = try prepared(TopicStatements.byName)
-        let new = try names.count { try byName.first(application, $0, as: { _ in true }) == nil }
+        let new = try names.count { try !byName.hasRow(application, $0) }
         try check(.topics, of: application, adding: new)
     }
 

@@ -4,13 +4,10 @@ import GRDB
 /// The number of devices of platforms, from the counts that the search index keeps for each segment.
 ///
 /// Devices are deleted only with their platform or application, and the counts go with them.
-struct DeviceCounts {
-    let db: Database
-    let platforms: [Key<Platform>]
-
-    func total() throws -> Int {
-        let kept = try db.prepared(DeviceCountStatements.kept)
-        let behind = try db.prepared(DeviceCountStatements.behind)
+extension Database {
+    func deviceCount(on platforms: [Key<Platform>]) throws -> Int {
+        let kept = try prepared(DeviceCountStatements.kept)
+        let behind = try prepared(DeviceCountStatements.behind)
         return try platforms.reduce(0) { sum, platform in
             let counted = try kept.first(platform) { Int($0.integer(0)) } ?? 0
             return try sum + counted + (behind.first(platform) { Int($0.integer(0)) } ?? 0)
@@ -18,9 +15,9 @@ struct DeviceCounts {
     }
 
     /// The end of the last segment before a position in the list of all devices, and the number of devices before it.
-    func start(skipping count: Int) throws -> (device: Key<Device>, skipped: Int)? {
+    func device(of platforms: [Key<Platform>], skipping count: Int) throws -> (device: Key<Device>, skipped: Int)? {
         var segments: [Int64: Int] = [:]
-        let statement = try db.prepared(DeviceCountStatements.bySegment)
+        let statement = try prepared(DeviceCountStatements.bySegment)
         for platform in platforms {
             try statement.each(platform) { segments[$0.integer(0), default: 0] += Int($0.integer(1)) }
         }
@@ -60,16 +57,6 @@ enum DeviceCountStatements {
          WHERE platform_id = ?1
          ORDER BY last_device_id
         """
-}
-
-extension Database {
-    func deviceCount(on platforms: [Key<Platform>]) throws -> Int {
-        try DeviceCounts(db: self, platforms: platforms).total()
-    }
-
-    func device(of platforms: [Key<Platform>], skipping count: Int) throws -> (device: Key<Device>, skipped: Int)? {
-        try DeviceCounts(db: self, platforms: platforms).start(skipping: count)
-    }
 }
 
 extension SQLiteWriteSession {

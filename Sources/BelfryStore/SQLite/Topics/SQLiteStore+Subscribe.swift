@@ -16,9 +16,7 @@ extension Database {
         _ names: Set<String>, of application: Key<Application>, at now: Instant
     ) throws -> Set<String> {
         let byName = try prepared(TopicStatements.byName)
-        return try names.filter { name in
-            try byName.first(application, name, as: Topic.init).map { $0.isLiving(at: now) } ?? false
-        }
+        return try names.filter { try byName.first(application, $0, as: Topic.init)?.living(at: now) != nil }
     }
 }
 
