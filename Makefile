@@ -1,6 +1,6 @@
 # One entry to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run install uninstall deb docs quick test check format lint bench soak simulate fuzz contract tsan clean
+.PHONY: help run install uninstall deb docs quick test check format lint bench count soak simulate fuzz contract tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
@@ -53,16 +53,20 @@ check: ## Everything that CI does
 	@Scripts/check
 
 format: ## Format all Swift code in place
-	swift format --in-place --recursive --parallel Package.swift Sources Tests Fuzzers Benchmarks/Package.swift Benchmarks/Sources
+	swift format --in-place --recursive --parallel Package.swift Sources Tests Fuzzers Counts/Program Benchmarks/Package.swift Benchmarks/Sources
 
 lint: ## Check the format of all Swift code
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests Fuzzers Benchmarks/Package.swift Benchmarks/Sources
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests Fuzzers Counts/Program Benchmarks/Package.swift Benchmarks/Sources
 
 bench: ## Measure: one table, ratios within one run
 	@Scripts/setup bench
 	swift build $(RELEASE) --product belfry
 	cd Benchmarks && swift build --configuration release --scratch-path ../.build-bench --static-swift-stdlib
 	.build-bench/release/BelfryBenchmarks $(ARGS)
+
+count: ## Count instructions and hold them to Counts/figures; KEEP=1 writes the figures anew
+	@Scripts/setup test
+	@Scripts/count
 
 soak: ## Half an hour of mixed load with faults: does anything grow? ARGS="--minutes n"
 	@Scripts/setup bench
@@ -89,4 +93,4 @@ tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 		--experimental-maximum-parallelization-width 6
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-deb .build-docs
+	rm -rf .build .build-check .build-counts .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-deb .build-docs

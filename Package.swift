@@ -6,6 +6,9 @@ import PackageDescription
 /// Set by Scripts/fuzz: our code is built to report its coverage to libFuzzer.
 let isFuzzing = Context.environment["BELFRY_FUZZING"] != nil
 
+/// Set by Scripts/count: the program whose instructions are counted is built.
+let isCounting = Context.environment["BELFRY_COUNTING"] != nil
+
 let settings: [SwiftSetting] =
     [
         .enableUpcomingFeature("ExistentialAny"),
@@ -226,6 +229,14 @@ if isFuzzing {
             ],
             path: "Fuzzers", exclude: ["Corpus", "Allocations"], swiftSettings: settings,
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]))
+}
+
+if isCounting {
+    package.targets.append(.target(name: "Callgrind", path: "Counts/Callgrind"))
+    package.targets.append(
+        .executableTarget(
+            name: "Counts", dependencies: ["Callgrind", "BelfryCore", "BelfryStore", logging], path: "Counts/Program",
+            swiftSettings: settings))
 }
 
 /// Set by `make tsan`: only the targets that share state between threads, and their tests, are built.

@@ -1,0 +1,1 @@
+../../../Sources/BelfryAPI/PCF/PCFv1.swift

@@ -1,0 +1,120 @@
+import BelfryCore
+import BelfryStore
+import Foundation
+
+/// The way of pushes through the database: accepted, fanned out, claimed, loaded, rendered, settled, asked for.
+struct PushParts {
+    enum Audience {
+        case device(UUID)
+        case everyone
+
+        fileprivate var target: Target {
+            get throws {
+                switch self {
+                case .device(let uuid): try Target(devices: [uuid])
+                case .everyone: .everyone
+                }
+            }
+        }
+    }
+
+    private let installation: Installation
+    private let name: String
+    private let targets: [Audience]
+
+    init(_ installation: Installation, _ name: String, targets: [Audience]) {
+        self.installation = installation
+        self.name = name
+        self.targets = targets
+    }
+
+    func count() async throws {
+        let store = installation.store
+        let pushes = try await part("\(name), accept", of: targets.count) { try await accept() }
+        let devices = try await fanOut() ?? targets.count
+        let bursts = try await claim(devices)
+        precondition(bursts.joined().reduce(0) { $0 + $1.devices.count } == devices, "all devices are claimed")
+        let loads = try await part("\(name), load", of: devices) {
+            var loads: [[BatchLoad]] = []
+            for burst in bursts { loads.append(try await load(burst)) }
+            return loads
+        }
+        try part("\(name), encode", of: devices) { for load in loads.joined() { try encode(load) } }
+        let settlements = zip(bursts, loads).map { zip($0, $1).map(settlement) }
+        try await part("\(name), settle", of: devices) {
+            for burst in settlements {
+                let areSettled = try await store.settle(burst)
+                precondition(!areSettled.contains(false), "a claimed batch is settled")
+            }
+        }
+        try await part("\(name), receipt", of: pushes.count) {
+            for push in pushes { _ = try await store.receipt(push.receiptID) }
+        }
+    }
+
+    private func accept() async throws -> [Push] {
+        let service = PushService(store: installation.store)
+        var pushes: [Push] = []
+        for target in targets {
+            let content = Push.Content(body: "Your code is 482 913", custom: ["ios": .object(["badge": .integer(1)])])
+            pushes.append(
+                try await service.send(
+                    PushRequest(content: content, target: try target.target), for: installation.application.key))
+        }
+        return pushes
+    }
+
+    /// The number of devices that were fanned out; nil when each push has its batch already.
+    private func fanOut() async throws -> Int? {
+        let store = installation.store
+        let fanOuts = try await store.claimFanOuts(atMost: 4, lanes: Lane.allCases, for: .seconds(60))
+        guard let fanOut = fanOuts.first else { return nil }
+        let devices = try await store.devices(in: fanOut, after: nil, limit: 1_000_000)
+        let batches = stride(from: 0, to: devices.count, by: Batch.devicesMax).map { start in
+            Array(devices[start..<min(start + Batch.devicesMax, devices.count)])
+        }
+        return try await part("\(name), fan-out", of: devices.count) {
+            _ = try await store.devices(in: fanOut, after: nil, limit: 1_000_000)
+            let isWritten = try await store.advance(FanOutStep(fanOut: fanOut, batches: batches, isLast: true))
+            precondition(isWritten, "a claimed fan-out is written")
+            return devices.count
+        }
+    }
+
+    /// A burst for each claim, as delivery workers get them.
+    private func claim(_ devices: Int) async throws -> [[Batch]] {
+        let store = installation.store
+        return try await part("\(name), claim", of: devices) {
+            var bursts: [[Batch]] = []
+            while true {
+                let burst = try await store.claimBatches(
+                    BatchClaim(burstsMax: 1, roomElsewhere: .max, lease: .seconds(60)))
+                guard !burst.isEmpty else { return bursts }
+                bursts.append(burst)
+            }
+        }
+    }
+
+    private func load(_ burst: [Batch]) async throws -> [BatchLoad] {
+        var loads: [BatchLoad] = []
+        while loads.count < burst.count {
+            let some = try await installation.store.load(Array(burst[loads.count...]))
+            precondition(!some.contains { $0 == nil }, "each batch is loaded")
+            loads += some.compactMap(\.self)
+        }
+        return loads
+    }
+
+    private func encode(_ load: BatchLoad) throws {
+        let payload = try IOSPayload(load.push.content, receiptID: load.push.receiptID, sentAt: load.push.acceptedAt)
+        precondition(!payload.bytes.isEmpty, "a push has a payload")
+        let ids = MessageID(push: load.push.receiptID)
+        for recipient in load.recipients { _ = ids.words(for: recipient.device) }
+    }
+
+    private func settlement(_ batch: Batch, _ load: BatchLoad) -> Settlement {
+        Settlement(
+            of: batch, sending: load, outcomes: load.recipients.map { _ in Outcome.accepted },
+            policy: RetryPolicy(), now: load.push.acceptedAt, jitter: 0)
+    }
+}
