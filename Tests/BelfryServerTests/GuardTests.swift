@@ -41,12 +41,12 @@ extension ServerTests.GuardTests {
             configuration.requestLimiter.proxies = TrustedProxies([NetworkBlock("127.0.0.1")].compactMap(\.self))
         }
         try await TestServer.open(configure: behindProxy) { server in
-            let wrong = Caller(base: server.addresses.http, user: server.app.user, secret: "wrong")
+            let wrong = Caller(base: server.addresses.http, user: server.sender.user, secret: "wrong")
             let (here, there) = (["X-Forwarded-For": "192.0.2.1"], ["X-Forwarded-For": "192.0.2.1, 198.51.100.7"])
-            let path = "/v1/registration/count"
+            let path = "/v1/schedules"
             let refused = try await wrong.send("GET", path, headers: here).status
-            let delayed = try await server.app.send("GET", path, headers: here).status
-            let elsewhere = try await server.app.send("GET", path, headers: there).status
+            let delayed = try await server.sender.send("GET", path, headers: here).status
+            let elsewhere = try await server.sender.send("GET", path, headers: there).status
             #expect((refused, delayed, elsewhere) == (401, 429, 200))
         }
     }
