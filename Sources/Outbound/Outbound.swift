@@ -11,7 +11,7 @@ public struct Outbound: Sendable {
     private let hosts: HostPolicy?
 
     /// For a host that gives no answer to anything.
-    public static let goneAfter = Duration.seconds(10)
+    public static let silenceLimit = Duration.seconds(10)
 
     /// - Parameters:
     ///   - client: asks token servers. It should follow no redirect.
@@ -36,7 +36,7 @@ public struct Outbound: Sendable {
     ///   - silence: the requests of a host that gives no answer for so long are given up.
     ///   - deadline: for everything: connecting, waiting, the answers.
     public func post(
-        _ batch: OutboundBatch, urgent: Bool = false, silence: Duration = Self.goneAfter, within deadline: Duration
+        _ batch: OutboundBatch, urgent: Bool = false, silence: Duration = Self.silenceLimit, within deadline: Duration
     ) async -> [OutboundAnswer] {
         var answers = Array(repeating: OutboundAnswer.unprocessed(.badURL), count: batch.count)
         await post(batch, urgent: urgent, silence: silence, within: deadline, into: &answers)

@@ -35,7 +35,7 @@ public struct PAPCredentials: Sendable, Hashable {
 public struct PAPClient: Sendable {
     public struct Configuration: Sendable {
         /// For a gateway that gives no answer.
-        public var goneAfter = Duration.seconds(15)
+        public var silenceLimit = Duration.seconds(15)
         /// Instead of the standard, for simulators.
         public var tls: TLSConfiguration?
 
@@ -70,7 +70,7 @@ public struct PAPClient: Sendable {
             let body = message.body(for: device, from: credentials.applicationID, boundary: boundary)
             batch.append(url: credentials.url, body: body)
         }
-        let silence = configuration.goneAfter
+        let silence = configuration.silenceLimit
         return await outbound.post(batch, urgent: urgent, silence: silence, within: deadline).map { PAPAnswer($0) }
     }
 

@@ -8,7 +8,7 @@ public import Outbound
 public struct WebPushClient: Sendable {
     public struct Configuration: Sendable {
         /// A service that gives no answer for so long holds the others of a batch up no longer.
-        public var goneAfter = Outbound.goneAfter
+        public var silenceLimit = Outbound.silenceLimit
         /// Instead of the standard, for simulators.
         public var tls: TLSConfiguration?
         /// Unix seconds.
@@ -72,7 +72,7 @@ public struct WebPushClient: Sendable {
         _ requests: WebPushRequests, _ urgent: Bool, until lapsesAt: ContinuousClock.Instant
     ) async -> [OutboundAnswer] {
         await outbound.post(
-            requests.batch, urgent: urgent, silence: configuration.goneAfter, within: lapsesAt - .now)
+            requests.batch, urgent: urgent, silence: configuration.silenceLimit, within: lapsesAt - .now)
     }
 }
 

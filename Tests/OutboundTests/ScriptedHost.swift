@@ -151,7 +151,7 @@ extension Outbound {
     func post(
         _ url: String, headers: [(String, String)] = [("x-a", "b")], body: String = "hello",
         answerBytesMax: Int = 4_096,
-        silence: Duration = Self.goneAfter, deadline: Duration = .seconds(30)
+        silence: Duration = Self.silenceLimit, deadline: Duration = .seconds(30)
     ) async -> OutboundAnswer {
         var batch = OutboundBatch(
             OutboundBatch.Shape(

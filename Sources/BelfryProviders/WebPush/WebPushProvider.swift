@@ -22,7 +22,7 @@ struct WebPushProvider: PostingProvider {
         vapid = try credentials.identity()
         var configuration = WebPushClient.Configuration()
         // Of a service that hangs, the first requests are waited for and the others are not begun.
-        configuration.goneAfter = min(options.deadline / 3, configuration.goneAfter)
+        configuration.silenceLimit = min(options.deadline / 3, configuration.silenceLimit)
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         let clock = clock
         configuration.now = { clock.now.milliseconds / 1_000 }

@@ -8,7 +8,7 @@ extension Outbound {
     ///   - isRefused: whether an answer says that the token was not taken.
     /// - Returns: an answer for each request, or why there was no token for it; nothing was sent then.
     public func post(
-        _ batch: OutboundBatch, with token: AccessToken, urgent: Bool = false, silence: Duration = Self.goneAfter,
+        _ batch: OutboundBatch, with token: AccessToken, urgent: Bool = false, silence: Duration = Self.silenceLimit,
         within deadline: Duration, isRefused: (OutboundResponse) -> Bool = { $0.status == 401 }
     ) async -> [Result<OutboundAnswer, AccessTokenError>] {
         let lapsesAt = ContinuousClock.now + deadline
