@@ -41,7 +41,10 @@ extension ServerTests.ConfigurationTests {
         },
         Faulty(testDescription: "a data directory below a file") { scratch in
             let file = try scratch.write("", to: "file")
-            return (#"{"data": {"directory": "\#(file)/data"}}"#, ["data.directory: \(file) is not a directory"])
+            return (
+                #"{"data": {"directory": "\#(file)/data"}}"#,
+                ["data.directory: \(URL(fileURLWithPath: file).standardizedFileURL.path) is not a directory"]
+            )
         },
         Faulty(testDescription: "a key of another certificate, and all that is wrong beside it") { scratch in
             let openssl = OpenSSL(scratch: scratch)

@@ -19,7 +19,8 @@ package struct ListenerConfiguration: Sendable {
         let versionMax = settings.choice("\(prefix).tls.version.max", default: TLSFiles.VersionMax.tls13)
         switch (certificate, key) {
         case (let certificate?, let key?):
-            tls = TLSFiles(certificate: certificate, key: key, versionMax: versionMax)
+            tls = TLSFiles(
+                certificate: certificate.absolutePath, key: key.absolutePath, versionMax: versionMax)
         case (nil, nil): break
         default: settings.note("\(prefix).tls.certificate and \(prefix).tls.key go together, only one of them is set")
         }

@@ -9,16 +9,8 @@ struct Check: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        var faults: [String] = []
-        do {
-            let configuration = try await common.configuration(unknownVariables: .refused)
-            faults = await ServerResources.faults(configuration)
-            for name in configuration.strayOldNames {
-                print("· \(name) means nothing here: \(OldNames.reason(for: name)).")
-            }
-        } catch let found as ConfigurationFaults {
-            faults = found.lines
-        }
+        let (faults, strayOldNames) = await common.faults()
+        for name in strayOldNames { print("· \(name) means nothing here: \(OldNames.reason(for: name)).") }
         guard faults.isEmpty else {
             for fault in faults { FileHandle.standardError.write(Data("✗ \(fault)\n".utf8)) }
             throw ExitCode(1)
