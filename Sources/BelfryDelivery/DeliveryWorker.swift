@@ -16,7 +16,7 @@ struct DeliveryWorker: Sendable {
     let pushObserver: any PushObserver
     let logger: Logger
 
-    /// Never throws: a batch whose fate cannot be written down lapses and is sent again.
+    /// Never throws: a batch whose settlement cannot be written lapses and is sent again.
     func deliver(_ burst: [Batch]) async {
         var open = burst[...]
         do {
@@ -42,18 +42,18 @@ struct DeliveryWorker: Sendable {
         let load: BatchLoad
     }
 
-    /// What came of a part.
+    /// The result of a part.
     private struct Sent {
         let part: Part
         var settlement: Settlement
         var outcomes: [Outcome] = []
     }
 
-    /// What the batches need, as far as they fit into memory together. A delivery worker that is called off hands the batches
-    /// back at once, since no device was told yet.
+    /// Loads the batches, as far as they fit into memory together. On cancellation it hands the batches back at once,
+    /// since no device was notified yet.
     ///
-    /// A lapsed batch lapses again instead: a device may have been told before, and a lease that ended in order would
-    /// hide it.
+    /// A lapsed batch is left to lapse again: devices may already have been notified, and a clean hand-back would hide
+    /// that.
     private func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
         do {
             return try await store.load(batches)

@@ -12,7 +12,7 @@ final class InFlightLimiter: Sendable {
 
     init(_ budget: InFlightBudget) { state = Mutex(State(budget: budget)) }
 
-    /// What may be claimed now; nil for nothing.
+    /// The share that may be claimed now; nil for nothing.
     func share(of pace: InFlightBudget.Pace) -> InFlightBudget.Share? { state.withLock { $0.budget.share(of: pace) } }
 
     var batches: Int { state.withLock { $0.batches } }

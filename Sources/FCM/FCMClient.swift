@@ -85,7 +85,7 @@ public final class FCMClient: Sendable {
             return Array(repeating: .held(retryAfter: wait), count: burst.count)
         }
         var answers = await attempt(burst, urgent, until: lapsesAt)
-        // A token may end, or be revoked, before its time. The attempt has seen to it that the next gets another.
+        // A token may end, or be revoked, before its time. The failed attempt ensures that the next gets another.
         let refused = answers.indices.filter { answers[$0].isUnauthenticated }
         if !refused.isEmpty {
             let again = await attempt(burst.picking(refused), urgent, until: lapsesAt)

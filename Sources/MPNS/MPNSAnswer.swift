@@ -57,7 +57,7 @@ extension MPNSAnswer {
 }
 
 extension MPNSVerdict {
-    /// Those that an answer is read from.
+    /// The headers that an answer is read from.
     static let headers = ["x-notificationstatus", "x-deviceconnectionstatus", "x-subscriptionstatus", "retry-after"]
 
     /// Source: Microsoft, "Push Notification Service response codes for Windows Phone". Words are compared without regard

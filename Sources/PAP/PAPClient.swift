@@ -54,11 +54,11 @@ public struct PAPClient: Sendable {
 
     /// Answers in the order of the devices. Never throws and always returns by its deadline.
     ///
-    /// One request for each device: of a request for many the gateway would tell one result.
+    /// One request for each device: for a request with many the gateway would return one result.
     public func send(
         _ message: PAPMessage, to devices: [PAPDevice], urgent: Bool = false, within deadline: Duration
     ) async -> [PAPAnswer] {
-        // Unlikely to stand in the content, and drawn anew so that no sender can put it there.
+        // Unlikely to occur in the content, and random so that no sender can put it there.
         let boundary = "belfry-\(UInt64.random(in: .min ... .max))-\(UInt64.random(in: .min ... .max))"
         let headers = [
             HTTP2Header("content-type", "multipart/related; boundary=\(boundary); type=application/xml"),

@@ -28,7 +28,7 @@ public struct WNSRejection: Sendable, Hashable {
 }
 
 extension WNSAnswer {
-    /// Those that an answer is read from.
+    /// The headers that an answer is read from.
     static let headers = ["x-wns-status", "x-wns-error-description", "retry-after"]
 
     init(_ answer: OutboundAnswer) {

@@ -59,7 +59,7 @@ public struct WebPushClient: Sendable {
         guard let requests = made ?? nil else { return subscriptions.map { _ in .unprocessed(.notSigned) } }
         var answers = Array(repeating: WebPushAnswer.unusableKey, count: subscriptions.count)
         var found = await post(requests, urgent, until: lapsesAt)
-        // A token that has gone stale for the service's clock is made anew, once.
+        // A token that is stale by the service's clock is made anew, once.
         if let again = try? requests.renewed(after: found, by: vapid, now: now) {
             let later = await post(again, urgent, until: lapsesAt)
             for place in again.batch.parts.flatMap(\.places) { found[place] = later[place] }

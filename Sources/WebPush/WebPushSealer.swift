@@ -10,7 +10,7 @@ enum WebPushSealer {
         return threads
     }()
 
-    /// So many messages are made in one go. While one part is on the wire the next is being made.
+    /// Messages made in one step. While one part is being sent the next is being made.
     static let partSize = 64
 
     /// Does something on one of the threads; nil when the process ends.

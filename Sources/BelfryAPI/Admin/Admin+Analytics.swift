@@ -40,7 +40,7 @@ extension Admin {
                     buckets: buckets.map { .init(start: $0.start.text, counts: $0.counts.named) }))
         }
 
-        /// Of the last hour, unless another time is asked for.
+        /// The heartbeats of the last hour, unless another period is requested.
         private func heartbeats(
             _ call: Call, _ platform: Platform, _ application: Application
         ) async throws -> Response {

@@ -9,7 +9,7 @@ extension Admin {
         let request: Request
         let parameters: Parameters
         let key: AdminKey
-        /// Whom the audit log names.
+        /// The author for the audit log.
         let author: AuditAuthor
         let bodyBytesMax: Int
         let logger: Logger

@@ -46,7 +46,7 @@ extension Admin {
 
         /// What a schedule is to be otherwise: what is not said stays as it is.
         ///
-        /// - Parameter devices: those that the channels are.
+        /// - Parameter devices: the devices that stand for the channels.
         func change(channels devices: [UUID]?) throws(InvalidInput) -> Schedule.Change {
             Schedule.Change(
                 content: content, target: try target?.checked(channels: devices), dueAt: sendAt, expiresAt: expiresAt,

@@ -67,7 +67,7 @@ extension Admin {
             return try await self.channels.devices(of: channels, of: application.key)
         }
 
-        /// A path that names nothing: its handler asks `Call.require` itself.
+        /// A path that names nothing: its handler calls `Call.require` itself.
         func open(
             _ method: HTTPRequest.Method, _ path: String, _ handler: @escaping @Sendable (Call) async throws -> Response
         ) -> Route {

@@ -77,7 +77,7 @@ extension Principal {
 }
 
 extension Admin.RouteFactory {
-    /// Those of all resources but the event stream.
+    /// The routes of all resources except the event stream.
     var routes: [Admin.Route] {
         Admin.Tenants(factory: self).routes + Admin.Keys(factory: self).routes
             + Admin.Apps(factory: self).routes

@@ -6,7 +6,7 @@ import FoundationEssentials
 /// Source: github.com/openservicebrokerapi/servicebroker, v2.17, spec.md. Everything is done at once, so there are no last
 /// operations to ask for.
 package enum Broker {
-    /// Who may speak to the broker, and what it tells of this installation.
+    /// The broker's credentials, and its description of this installation.
     package struct Options: Sendable {
         package let user: String
         /// SHA-256 of the password.

@@ -11,8 +11,8 @@ package struct BrokerRoutes: Sendable {
     private let requestLimiter: RequestLimiter
 
     /// - Parameters:
-    ///   - options: nil lets nobody in.
-    ///   - requestLimiter: one for all APIs; nil limits guessers alone.
+    ///   - options: nil refuses every caller.
+    ///   - requestLimiter: one for all APIs; nil limits only failed logins.
     package init(
         store: any Store, vault: any Vault, credentials: any ProviderCredentials, clock: any WallClock,
         options: Broker.Options?, requestLimiter: RequestLimiter? = nil

@@ -17,7 +17,7 @@ extension APIError: CustomStringConvertible {
     package var description: String { message }
 }
 
-/// The client went away or broke the protocol in the middle of its body, so that there is no client to answer.
+/// The client disconnected or broke the protocol in the middle of its body, so that there is no client to answer.
 struct BodyUnreadable: Error {
     let cause: any Error
 }

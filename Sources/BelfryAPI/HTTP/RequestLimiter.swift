@@ -45,8 +45,8 @@ package final class RequestLimiter: Sendable {
     ///
     /// - Parameters:
     ///   - name: the user that the caller claims to be; nil when that cannot be read.
-    ///   - letsRightPass: whether right credentials are taken even while others wait at the address, so that only wrong
-    ///     ones get a 429. For secrets that nobody can guess, of callers who may share an address with a guesser.
+    ///   - letsRightPass: whether right credentials are accepted even while others wait at the address, so that only wrong
+    ///     ones get a 429. For secrets that cannot be guessed, of callers who may share an address with a guesser.
     ///   - check: returns nil when the credentials are wrong.
     package func checkCredentials<Name: Hashable, Known>(
         _ name: Name?, of request: Request, _ context: APIContext, letsRightPass: Bool = false,

@@ -13,7 +13,7 @@ package enum PCFv1 {
         package var sendsImmediatelyWithin: Duration = .seconds(60)
         /// The longest request body, in bytes: 4,096 custom user ids of 255 characters each fit beside the longest message.
         package var bodyBytesMax = 1_310_720
-        /// An event of analytics that is told later than this is not counted, since it may be a repeat.
+        /// An event that is reported later than this is not counted, since it may be a repeat.
         package var eventsLateMax: Duration = .seconds(30 * 86_400)
         /// Shown to a person who is asked for a password.
         package var realm = "Belfry"

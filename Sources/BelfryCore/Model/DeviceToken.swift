@@ -131,7 +131,7 @@ extension UInt8 {
         }
     }
 
-    /// Of a number below 16, in lower case.
+    /// The digit of a number below 16, in lower case.
     var hexDigit: UInt8 { self < 10 ? 0x30 + self : 0x57 + self }
 
     fileprivate var hexNibble: UInt8? {

@@ -2,7 +2,7 @@
 package struct Geofence: Sendable, Hashable {
     package let key: Key<Geofence>
     package let plan: GeofencePlan
-    /// Those of the plan, in its order, and behind them those of its groups as they are now; each once.
+    /// The plan's locations, in its order, followed by the present ones of its groups; each once.
     package let locations: [Location]
     package let phase: GeofencePhase
     package let createdAt: Instant
@@ -107,8 +107,8 @@ extension GeofencePlan {
     }
 }
 
-/// A geofence without what it shows and where: all that its start, its end and its deletion need. It can be read whatever
-/// is damaged.
+/// A geofence without its data and locations: all that its start, its end and its deletion need. It can be read even
+/// when the rest of the row is damaged.
 package struct GeofenceHead: Sendable, Hashable, GeofencePeriod {
     package let key: Key<Geofence>
     package let applicationKey: Key<Application>

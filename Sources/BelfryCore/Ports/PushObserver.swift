@@ -1,5 +1,6 @@
 /// Receives hints that a push may have changed.
 package protocol PushObserver: Sendable {
+    /// Receives a hint that a push may have changed. Must return at once; it reads the receipt for details.
     func pushMayHaveChanged(_ push: PushHead)
 }
 

@@ -11,7 +11,7 @@ package protocol TopicStore: Sendable {
     func create(_ topics: [NewTopic], of application: Key<Application>) async throws -> [NewTopic.CreationResult]
     /// Gives a topic another expiry, or none; nil when the application has no such topic.
     func change(_ topic: Key<Topic>, of application: Key<Application>, expiresAt: Instant?) async throws -> Topic?
-    /// Deletes those of the application, and returns how many there were.
+    /// Deletes those that belong to the application, and returns their number.
     func deleteTopics(_ keys: [Key<Topic>], of application: Key<Application>) async throws -> Int
     /// Adds topics to devices: all of them, or none when one is refused.
     ///

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// A push that nobody sees and that the client SDKs answer at once, by which the way of pushes to devices is measured.
+/// A silent push that the client SDKs answer at once, to measure the way of pushes to devices.
 ///
 /// Devices take part by subscribing to the topic. Source: the PCF SDKs and their heartbeat monitors,
 /// `docs/compatibility/pcf.md`.
@@ -21,10 +21,10 @@ package enum HeartbeatPush {
         return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 
-    /// Whether heartbeats that came back before have stopped: as if nobody had answered several of them.
+    /// Whether heartbeats have stopped that came back before: several of them were not answered.
     package static func isMissing(age: Duration, every period: Duration) -> Bool { age > period * 5 }
 
-    /// Devices that have sent none for so long do not take part any more.
+    /// Devices that have sent none for this long no longer take part.
     package static let memory = Duration.seconds(86_400)
 }
 

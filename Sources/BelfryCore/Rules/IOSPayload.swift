@@ -17,7 +17,7 @@ package struct IOSPayload: Sendable, Hashable {
     ///   - use: the use of the tokens that the payload is sent to.
     ///   - receiptID: goes to the root of the payload, where the client SDKs look for it; nil leaves it out.
     ///   - sentAt: when the message leaves, for devices that measure latency by heartbeats.
-    /// - Throws: `InvalidInput` when a field has the wrong type, a key is reserved, or the whole is over APNs' limit.
+    /// - Throws: `InvalidInput` when a field has the wrong type, a key is reserved, or the whole exceeds APNs' limit.
     package init(
         _ content: Push.Content, for use: AppleTokenUse = .app, receiptID: UUID?, sentAt: Instant
     ) throws(InvalidInput) {

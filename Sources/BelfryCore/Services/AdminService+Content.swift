@@ -60,7 +60,7 @@ extension AdminService {
         }
     }
 
-    /// The device keeps its UUID, and comes back when its app registers again.
+    /// The device keeps its UUID, and becomes active when its app registers again.
     package func deactivate(
         _ device: Device, on platform: Platform, of application: Application, by author: AuditAuthor
     ) async throws {

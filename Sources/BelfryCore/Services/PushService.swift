@@ -75,7 +75,7 @@ package struct PushService: Sendable {
         }
     }
 
-    /// Returns false when the schedule does not wait any more; with a line in the audit log.
+    /// Returns false if the schedule does not wait any more; with a line in the audit log.
     package func cancel(
         _ key: Key<Schedule>, of application: Application, by author: AuditAuthor
     ) async throws -> Bool {

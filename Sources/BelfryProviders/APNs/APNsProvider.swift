@@ -67,7 +67,7 @@ struct APNsProvider: DrainableProvider {
         return recipients.map { _ in .refused(.other) }
     }
 
-    /// A token that no device has: APNs looks at the credentials before it looks for the device.
+    /// Uses a token that no device has: APNs checks the credentials before it looks up the device.
     func test() async -> CredentialsTest {
         do {
             let message = try APNsMessage(

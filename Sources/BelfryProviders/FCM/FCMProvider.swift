@@ -86,7 +86,7 @@ extension FCMAnswer {
 }
 
 extension FCMMessage {
-    /// What the system shows, and the data for the app; for what is no word to a user the data alone.
+    /// The notification that the system shows, and the data for the app; a silent push has only data.
     ///
     /// Apps of type `android` have an SDK of GCM's time, which is given its data only when there is nothing for the system to show.
     init(_ push: Push, on kind: PlatformKind, now: Instant, sendsReceiptID: Bool) throws {
@@ -98,7 +98,7 @@ extension FCMMessage {
             android: FCMAndroid(
                 collapseKey: payload.collapseKey, priority: payload.isSilent ? .normal : .high,
                 timeToLive: push.secondsToLive(at: now, max: Self.secondsMax),
-                // A second copy takes the place of the first. A collapse key would do so too, but FCM limits those.
+                // A second copy replaces the first. A collapse key would do so too, but FCM limits those.
                 tag: notice.map { _ in push.receiptID.lowercased }))
     }
 }

@@ -8,7 +8,7 @@ package struct PostingOptions: Sendable {
     package var connectionsPerHost: Int
     /// How many connections all hosts have together, for each route out of this process.
     package var connectionsMax: Int
-    /// Addresses that are not public and may be posted to all the same where a device or a tenant names them.
+    /// Private addresses that may be posted to although a device or a tenant names them.
     package var allowed: [AddressBlock]
 
     package init(
@@ -23,7 +23,7 @@ package struct PostingOptions: Sendable {
 
     /// - Parameters:
     ///   - allowing: addresses or blocks of them as text.
-    ///   - onFault: told of each text that is neither.
+    ///   - onFault: called with each text that is neither.
     package init(
         deadline: Duration, connectionsPerHost: Int, connectionsMax: Int, allowing texts: [String],
         onFault: (String) -> Void

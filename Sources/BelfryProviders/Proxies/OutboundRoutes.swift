@@ -131,8 +131,8 @@ package struct OutboundRoutes: Sendable {
         return configuration
     }
 
-    /// The relay speaks to the proxy: the client itself knows no password for SOCKS, and calls some failures of a proxy by the
-    /// same names as failures behind it.
+    /// The relay speaks to the proxy: the client itself supports no password for SOCKS, and reports some failures of a
+    /// proxy under the same names as failures behind it.
     private static func proxiedConfiguration(_ relay: Relay) -> HTTPClient.Configuration {
         var configuration = configuration
         configuration.proxy = .server(

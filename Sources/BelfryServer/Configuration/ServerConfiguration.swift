@@ -17,7 +17,7 @@ package struct ServerConfiguration: Sendable {
     package var requestLimiter: RequestLimiter.Options
     package var shares: ShareLimiter.Limits
     package var pcf: PCFv1.Options
-    /// nil where the service broker lets nobody in.
+    /// nil without a service broker.
     package var broker: Broker.Options?
     package var delivery: DeliveryOptions
     package var archive: RetentionSweeper.Options

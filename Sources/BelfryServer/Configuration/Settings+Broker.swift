@@ -2,7 +2,8 @@ import BelfryAPI
 import FoundationEssentials
 
 extension Broker.Options {
-    /// `broker.user`, `broker.password.file`, and `broker.api.url`: what bound applications are told. All of them, or none.
+    /// `broker.user`, `broker.password.file`, and `broker.api.url`, the address for bound applications. All of them, or
+    /// none.
     init?(_ settings: Settings) {
         let user = settings.optionalString("broker.user")
         let file = settings.optionalString("broker.password.file")

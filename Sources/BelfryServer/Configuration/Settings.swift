@@ -99,7 +99,7 @@ final class Settings {
         }
     }
 
-    /// Notes what is wrong between settings that are each right; once, whoever finds it.
+    /// Adds a fault in a combination of settings that are valid individually; once, wherever it is found.
     func note(_ fault: String) {
         if !faults.contains(fault) { faults.append(fault) }
     }

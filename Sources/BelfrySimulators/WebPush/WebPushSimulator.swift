@@ -34,7 +34,7 @@ package struct WebPushConfiguration: ServiceConfiguration {
     package var refusesUndecryptable = true
     /// Whether messages are opened at all, which costs more than all else; without it the ledger has no payloads.
     package var opensMessages = true
-    /// The receivers' keys, dealt out to subscriptions in turn; empty makes eight.
+    /// The receivers' keys, assigned to subscriptions in turn; empty makes eight.
     package var receivers: [WebPushReceiver] = []
     /// Messages to one subscription in a minute; nil for no limit.
     package var messagesPerMinute: Int?

@@ -148,8 +148,7 @@ enum PostingStatements {
 }
 
 extension SQLText.StringInterpolation {
-    /// The devices `$1` of a reach behind `$2`. SQLite merges such ranges as they are; PostgreSQL has to be told that no
-    /// more than the first of each are wanted.
+    /// The devices `$1` of a reach after `$2`. SQLite merges such ranges by itself; PostgreSQL needs a limit for each.
     fileprivate mutating func appendInterpolation(reach: Int) {
         let range = "SELECT id FROM device WHERE platform_id = $1 AND reach = \(reach) AND id > $2"
         appendInterpolation(sqlite: range, postgres: "(\(range) ORDER BY id LIMIT $3)")

@@ -6,7 +6,7 @@ struct Claims<Session: WriteSession> {
     let turn: Int
 
     /// - Parameters:
-    ///   - work: what is claimed.
+    ///   - work: the kind of work to claim.
     ///   - take: leases up to so many of a platform in a lane, and returns them. What other nodes hold is passed over, so
     ///     there may be fewer. A burst is one.
     func claim<Leased>(
@@ -73,7 +73,7 @@ struct ClaimedBatch {
     /// nil when it cannot be read.
     fileprivate let batch: Batch?
 
-    /// One that cannot be read ends a burst.
+    /// An unreadable batch ends a burst.
     func weight(in burst: Burst) -> Int { batch.map(burst.weight) ?? burst.weightMax }
 
     init(_ row: some SQLRow, in lane: Lane, on platform: Key<Platform>, at now: Instant) throws {

@@ -6,7 +6,7 @@ import Synchronization
 final class PushCache: Sendable {
     private let pushes = Mutex(Generations<Key<Push>, Push>(countMax: bytesMax))
 
-    /// As they are stored: some ten thousand small pushes, or the last thirty that are as large as they may be.
+    /// The limit on their stored forms: some ten thousand small pushes, or the last thirty of the largest.
     private static let bytesMax = 8 << 20
 
     /// nil when there is no such push.
@@ -33,7 +33,7 @@ final class PushCache: Sendable {
         pushes.withLock { $0.set(push, for: push.key, weight: bytes) }
     }
 
-    /// To be called where a push was rolled back and its key may go to another.
+    /// Called where a push was rolled back and its key may be assigned to another.
     func clear() { pushes.withLock { $0 = Generations(countMax: Self.bytesMax) } }
 }
 

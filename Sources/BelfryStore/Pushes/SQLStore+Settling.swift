@@ -2,7 +2,7 @@ import BelfryCore
 
 extension SQLStore {
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] {
-        // What the provider said would have to be asked again, and devices told twice.
+        // Without the settlement the batch would be sent again, and devices notified twice.
         try await writeRetrying { session in try Settling(session: session).settle(settlements) }
     }
 }
@@ -29,7 +29,7 @@ struct Settling<Session: WriteSession> {
         }
         try write(held.map { ($0.answers, $1) })
         if held.contains(where: { $1.retryAt != nil }) { session.effects.fallsDue = true }
-        // One that is settled already may be said again by a caller that did not hear so.
+        // A caller that did not get the answer may repeat a settlement.
         return settlements.map { leases[$0.batch.key] != nil }
     }
 
@@ -38,7 +38,7 @@ struct Settling<Session: WriteSession> {
         let answers: [Answer]
     }
 
-    /// Those of batches that nobody has claimed since.
+    /// The leases of batches that were not claimed again since.
     private func leases(of settlements: [Settlement]) throws -> [Key<Batch>: Lease] {
         let batches = Dictionary(
             settlements.map { ($0.batch.key, $0.batch) }, uniquingKeysWith: { first, _ in first })
@@ -52,7 +52,7 @@ struct Settling<Session: WriteSession> {
         return leases
     }
 
-    /// Waits for no answer: all of it travels with the commit.
+    /// Waits for no answer: all statements are sent with the commit.
     ///
     /// - Parameter settlements: each with what its batch's row says.
     private func write(_ settlements: [(before: [Answer], settlement: Settlement)]) throws {

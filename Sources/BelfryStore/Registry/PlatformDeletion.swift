@@ -66,7 +66,7 @@ struct PlatformDeletion<Session: WriteSession> {
     }
 
     private func answerBatches(on platform: Key<Platform>, in lane: Lane) throws -> Bool {
-        // The claim turns away the delivery worker that may be sending it.
+        // The claim invalidates the settlement of a delivery worker that may be sending it.
         let batches = try session.takeBatches(in: lane, on: platform, atMost: Self.batchesAtOnce)
         let settlements = batches.map { batch in
             Settlement(

@@ -31,13 +31,13 @@ protocol SQLConnection: SendableMetatype {
     /// the list has to be counted from its beginning.
     func device(of platforms: [Key<Platform>], skipping count: Int) throws -> (device: Key<Device>, skipped: Int)?
 
-    /// The pushes of these keys, in order, where those that are known are only seen to be there. It stops, after one at
-    /// least, when those that it read have more than `Burst.contentBytesMax`.
+    /// The pushes of these keys, in order; known ones are only checked for existence. It stops, after at least one,
+    /// when those that it read exceed `Burst.contentBytesMax`.
     ///
-    /// - Parameter keep: is told of each push that was read, and how long it is as it is stored.
+    /// - Parameter keep: called with each push that was read, and the length of its stored form.
     func pushes(_ keys: [Key<Push>], known: [Push?], keep: (Push, Int) -> Void) throws -> [PushLoading]
 
-    /// For each batch the tokens of those of its devices that are to be told now, and are active.
+    /// For each batch the tokens of its devices that are active and ready to be sent to.
     func recipients(of batches: [Batch]) throws -> [[Recipient]]
 }
 
@@ -52,7 +52,7 @@ protocol SQLStatement: SendableMetatype {
     /// with arrays for its parameters, which its text unnests.
     func sendEach<each Value: SQLValue>(_ columns: repeat [each Value]) throws
 
-    /// Runs it; how many rows it inserted, changed or deleted.
+    /// Runs it; returns the number of rows it inserted, changed or deleted.
     @discardableResult
     func run<each Value: SQLValue>(_ values: repeat each Value) throws -> Int
 

@@ -56,7 +56,7 @@ protocol WriteSession: AnyObject, SendableMetatype {
 
     // MARK: Delivery
 
-    /// The platforms that have something due, lane by lane.
+    /// The platforms with due work, lane by lane.
     func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid]
     /// Leases due fan-outs, the longest due first, and sets aside those whose push cannot be read.
     func leaseFanOuts(

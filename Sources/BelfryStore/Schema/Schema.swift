@@ -353,7 +353,7 @@ enum Schema {
         ) \(.byKey);
         CREATE INDEX geofence_group_group ON geofence_group (group_id, geofence_id);
 
-        -- What devices have to forget, until they would have dropped it by themselves.
+        -- Geofences that devices have to remove, until they would have dropped them by themselves.
         CREATE TABLE geofence_deletion (
             application_id \(.bigint) NOT NULL REFERENCES application (id),
             changed_at_ms \(.bigint) NOT NULL,
@@ -485,7 +485,7 @@ enum Schema {
         ) \(.byID);
         CREATE INDEX broker_binding_instance ON broker_binding (instance_id\(postgres: ", id"));
 
-        -- Append-only, by trigger. It outlives what it tells of.
+        -- Append-only, by trigger. A line outlives what it is about.
         CREATE TABLE audit (
             id \(.key),
             at_ms \(.bigint) NOT NULL,

@@ -49,7 +49,7 @@ public struct HTTP2Answers: RandomAccessCollection, Sendable {
     }
 }
 
-/// Where one answer stands in the shared bytes.
+/// The position of one answer in the shared bytes.
 package struct AnswerRecord: Sendable {
     package enum Kind: UInt8, Sendable { case open, response, unprocessed, unknown }
 
@@ -81,7 +81,7 @@ package struct AnswerRecord: Sendable {
 }
 
 extension HTTP2Answers {
-    /// Notes the status of a response; its kept headers follow at the end of the bytes.
+    /// Records the status of a response; its kept headers follow at the end of the bytes.
     package mutating func begin(_ index: Int, status: UInt16) {
         records[index].status = status
         records[index].fieldsStart = UInt32(bytes.count)

@@ -9,10 +9,11 @@ package final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler 
 
     private let isFitting: (String?, any Channel) -> Bool
 
-    /// - Parameter isFitting: told what was negotiated, nil for nothing; whether the handlers behind shall go on.
+    /// - Parameter isFitting: gets the negotiated protocol, nil for none; returns whether the later handlers should
+    ///   continue.
     package init(isFitting: @escaping (String?, any Channel) -> Bool) { self.isFitting = isFitting }
 
-    /// Those behind wait for the end of the handshake.
+    /// Later handlers wait for the end of the handshake.
     package func channelActive(context: ChannelHandlerContext) {}
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

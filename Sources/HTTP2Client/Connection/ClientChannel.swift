@@ -7,7 +7,7 @@ package import Tunnel
 package enum ClientChannel {
     /// Connects by name; the proxy resolves it where there is one.
     ///
-    /// To be called on the event loop itself, so that handlers are there before anything can have happened.
+    /// Must be called on the event loop itself, so that handlers are set before any event.
     ///
     /// - Parameters:
     ///   - admitsPeer: looks at the address of a direct connection before the handlers behind may speak.

@@ -27,7 +27,7 @@ public struct HTTP2Configuration: Sendable {
     package var admitsPeer: (@Sendable (SocketAddress) -> Bool)?
     /// Takes over a connection whose peer chose HTTP/1.1, TLS established, on its event loop; nil offers HTTP/2 alone.
     package var takeHTTP1: (@Sendable (any Channel) -> Void)?
-    /// TCP, the proxy if there is one, TLS and the server's first SETTINGS together.
+    /// The deadline for TCP, the proxy if there is one, TLS and the server's first SETTINGS together.
     public var connectDeadline = Duration.seconds(10)
     /// How long a connection with open streams may be silent before a ping checks it.
     public var pingAfter = Duration.seconds(10)

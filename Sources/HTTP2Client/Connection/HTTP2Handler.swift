@@ -78,7 +78,7 @@ final class HTTP2Handler: ChannelInboundHandler, RemovableChannelHandler {
         context?.close(mode: .all, promise: nil)
     }
 
-    /// Leaves a connection whose peer speaks HTTP/1.1 to whoever takes it.
+    /// Hands over a connection whose peer speaks HTTP/1.1.
     func yield(_ channel: any Channel, _ take: () -> Void) {
         context = nil
         tick?.cancel()

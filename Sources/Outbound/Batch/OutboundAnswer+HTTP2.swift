@@ -4,8 +4,8 @@ import NIOHTTP1
 extension OutboundAnswer {
     /// - Parameters:
     ///   - failure: why there was no connection, if there was none.
-    ///   - isGuarded: whether a stranger named the host. Then no connection is no connection: what the network said of it is not
-    ///     told, since the name may have led to an address that is not public.
+    ///   - isGuarded: whether a third party chose the host. Then the network's own error is not revealed, since the name
+    ///     may have resolved to a private address.
     init(_ answer: HTTP2Answer, _ failure: HTTP2ConnectError?, isGuarded: Bool) {
         switch answer {
         case .response(let response): self = .response(OutboundResponse(response))
@@ -43,7 +43,7 @@ extension OutboundFault {
         case .full: self.init(.full, failure.reason)
         case .invalid: self.init(.tls, failure.reason)
         case _ where isTLS: self.init(.tls, "TLS failed: \(Outbound.tlsWords(failure.reason))")
-        // A name that led elsewhere a moment before is told like one that leads nowhere.
+        // A name that resolved to something else a moment before is reported like one that does not resolve.
         case .unreachable, .addressRefused, .deadline:
             if isGuarded || failure.code == .addressRefused {
                 self = .noConnection

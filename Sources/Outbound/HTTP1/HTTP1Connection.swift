@@ -7,7 +7,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// What becomes of the connection, told to its pool.
+    /// Receives the events of the connection, for its pool.
     protocol Owner: AnyObject {
         /// A request has its answer. The connection is free, or closes.
         func answered(_ job: HTTP1Job, by connection: HTTP1Connection)
@@ -57,9 +57,9 @@ final class HTTP1Connection: ChannelInboundHandler {
         return promise.futureResult
     }
 
-    /// Stands between TLS and the handlers of the connection.
+    /// The handler between TLS and the handlers of the connection.
     ///
-    /// - Parameter onHTTP2: told when the peer chose HTTP/2, of which nothing was said here.
+    /// - Parameter onHTTP2: called when the peer chose HTTP/2, before anything was sent here.
     func alpn(onHTTP2: @escaping () -> Void) -> ALPNHandler {
         ALPNHandler { [self] negotiated, _ in
             guard negotiated == "h2" else { return true }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// How many connections are open to all hosts together.
 ///
-/// Devices name hosts, so anybody can name very many that answer nothing: hosts that never answered share one half of the
-/// connections, and the other half is for those that did.
+/// Devices name hosts, so anyone can name very many that answer nothing: hosts that never answered share one half of
+/// the connections, and the other half is for those that did.
 final class ConnectionBudget: Sendable {
     private let connectionsMax: Int
     private let state = Mutex(State())
@@ -51,7 +51,7 @@ final class HostPermits: ConnectionPermits {
     fileprivate struct Held {
         var isKnown = false
         var count = 0
-        /// Being closed for the sake of others: given back already.
+        /// Being closed so that others may connect: given back already.
         var forgiven = 0
     }
 

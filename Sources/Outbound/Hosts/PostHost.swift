@@ -107,7 +107,7 @@ extension HostConnections.Configuration {
         pool.connection.streamsMax = 256
         pool.connection.connectDeadline = connectDeadline
         pool.connection.tunnel = tunnel
-        // Those of Google end connections that are pinged while idle.
+        // Google's hosts end connections that are pinged while idle.
         pool.connection.idlePingAfter = .seconds(86_400)
         pool.connectionsMax = http2ConnectionsMax
         pool.openSpacing = .milliseconds(100)

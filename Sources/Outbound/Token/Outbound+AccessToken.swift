@@ -5,7 +5,7 @@ extension Outbound {
     ///
     /// - Parameters:
     ///   - deadline: for all of it.
-    ///   - isRefused: whether an answer says that the token was not taken.
+    ///   - isRefused: whether an answer says that the token was not accepted.
     /// - Returns: an answer for each request, or why there was no token for it; nothing was sent then.
     public func post(
         _ batch: OutboundBatch, with token: AccessToken, urgent: Bool = false, silence: Duration = Self.silenceLimit,

@@ -36,7 +36,8 @@ extension Outbound {
                     status: Int(response.status.code), headers: response.headers,
                     body: try await Self.body(of: response, until: lapsesAt)))
         } catch is AddressRefused where isGuarded {
-            // The name led elsewhere a moment before. Whether something listens there is not to be told from the words.
+            // The name resolved to something else a moment before. The error must not reveal whether something listens
+            // there.
             return .unprocessed(.noConnection)
         } catch {
             return OutboundAnswer(error, isGuarded: isGuarded)

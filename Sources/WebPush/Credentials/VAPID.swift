@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Who sends, as push services are told: one signed token for each of them and each hour, made when first needed.
+/// The sender's identity for push services: one signed token for each of them and each hour, made when first needed.
 public final class VAPID: Sendable {
     private let key: VAPIDKey
     private let subject: String?

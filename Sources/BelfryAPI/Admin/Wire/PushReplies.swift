@@ -266,7 +266,7 @@ extension Admin {
         }
     }
 
-    /// What apps told of one push, by platform.
+    /// The events that apps reported about one push, by platform.
     package struct PushAnalyticsReply: Codable, Sendable {
         package let platforms: [Counts]
 

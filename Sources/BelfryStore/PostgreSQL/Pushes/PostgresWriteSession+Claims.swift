@@ -93,10 +93,10 @@ enum PostgresClaimStatements {
          ORDER BY lane, platform_id
         """
 
-    /// Scans `batch_due`, and passes over what another node is claiming.
+    /// Scans `batch_due`, and skips what another node is claiming.
     static let batches = claim("/* batches.claim */", "FOR UPDATE SKIP LOCKED")
 
-    /// As `batches`, but waits for those that are being claimed or settled: none is left behind.
+    /// Like `batches`, but waits for those that are being claimed or settled, so that none is left out.
     static let allBatches = claim("/* platform_deletion.claim_batches */", "FOR UPDATE")
 
     /// Leases of up to `$4` batches those for which there is room.

@@ -28,8 +28,8 @@ extension Database {
 
     func recipients(of batches: [Batch]) throws -> [[Recipient]] { try batches.map { try recipients(of: $0) } }
 
-    /// Devices of a batch stand close to one another when its push goes to most of a platform: then one range of the
-    /// table holds them, and reading a few others in between costs less than finding each.
+    /// The devices of a batch are close to one another when its push goes to most of a platform: then one range of the
+    /// table contains them, and reading a few others in between costs less than finding each.
     private func recipients(of batch: Batch) throws -> [Recipient] {
         let ready = batch.ready.map { batch.devices[$0] }
         guard let first = ready.first, let last = ready.last else { return [] }

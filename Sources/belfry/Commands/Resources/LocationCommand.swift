@@ -60,7 +60,7 @@ struct LocationCommand: AsyncParsableCommand {
 }
 
 struct PlaceOptions: ParsableArguments {
-    @Option(help: "What people call it.") var name: String?
+    @Option(help: "The display name.") var name: String?
     @Option(parsing: .unconditional, help: "In degrees.") var latitude: Double?
     @Option(parsing: .unconditional, help: "In degrees.") var longitude: Double?
     @Option(help: "In metres.") var radius: Double?

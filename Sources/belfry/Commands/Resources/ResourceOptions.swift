@@ -2,7 +2,7 @@ import ArgumentParser
 import BelfryCore
 import Foundation
 
-/// Whose things a command works on, and how it prints them.
+/// The application that a command works on, and its output format.
 struct ResourceOptions: ParsableArguments {
     @OptionGroup var backend: BackendOptions
     @OptionGroup var output: OutputOptions
