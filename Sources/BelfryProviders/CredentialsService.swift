@@ -46,6 +46,13 @@ package struct CredentialsService: ProviderCredentials {
         }
     }
 
+    package func validate(_ tokens: [DeviceToken], of platform: Platform) async throws -> [Outcome]? {
+        let provider = try Providers.make(platform, with: dependencies)
+        let outcomes = await provider.validate(tokens)
+        await provider.shutdown(within: .seconds(1))
+        return outcomes
+    }
+
     package var channels: any BroadcastChannels { APNsBroadcastChannels(dependencies: dependencies) }
 
     package func expiry(of platform: Platform) throws -> Instant? {

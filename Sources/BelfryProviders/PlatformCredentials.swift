@@ -48,6 +48,8 @@ package protocol DrainableProvider: Provider {
     /// Connects to the hosts that devices name, where they do so, and sends nothing that concerns a device; nil where
     /// devices name none, so that `test` is sufficient.
     func testConnection(to devices: [DeviceToken]) async -> CredentialsTest?
+    /// Asks about tokens by messages that are only checked; nil where the provider takes none such.
+    func validate(_ tokens: [DeviceToken]) async -> [Outcome]?
     /// Closes the connections once idle; what is in flight is answered first.
     func retire() async
     func shutdown(within deadline: Duration) async
@@ -55,4 +57,6 @@ package protocol DrainableProvider: Provider {
 
 extension DrainableProvider {
     package func testConnection(to devices: [DeviceToken]) async -> CredentialsTest? { nil }
+
+    package func validate(_ tokens: [DeviceToken]) async -> [Outcome]? { nil }
 }

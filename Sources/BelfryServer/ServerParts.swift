@@ -20,6 +20,8 @@ struct ServerParts: Sendable {
 
     // From an accepted push to its answers.
     let delivery: Delivery
+    /// nil where there is no dual run.
+    let oldServer: OldServer?
 
     // Outbound: events for callers.
     let events: EventHub
@@ -67,6 +69,7 @@ struct ServerParts: Sendable {
         self.credentials = CredentialsService(dependencies: resources.dependencies)
         self.delivery = delivery
         self.events = events
+        self.oldServer = configuration.mirror.map { OldServer($0) }
         self.systemdNotifier = systemdNotifier
         self.shutdown = shutdown
         self.heartbeat = heartbeat
@@ -114,6 +117,7 @@ struct ServerParts: Sendable {
             RetentionSweeper(store: resources.store, clock: clock, options: configuration.archive, logger: logger),
             CredentialsExpiryMonitor(store: resources.store, credentials: credentials, clock: clock, logger: logger),
         ]
-        return services + [heartbeats].compactMap(\.self)
+        let mirror = oldServer.map { MirrorWorker(store: resources.store, server: $0, clock: clock, logger: logger) }
+        return services + [heartbeats].compactMap(\.self) + [mirror].compactMap(\.self)
     }
 }

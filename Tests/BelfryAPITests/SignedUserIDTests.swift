@@ -35,7 +35,7 @@ import Testing
 
     @Test(arguments: [first, second])
     func `the worked examples open`(vector: (secret: String, token: String)) throws {
-        #expect(try SignedUserID.opened(vector.token, with: Self.key(vector.secret)) == "bond007")
+        #expect(try SignedUserID.opened(vector.token, with: [Self.key(vector.secret)]) == "bond007")
     }
 
     @Test(arguments: [
@@ -50,7 +50,7 @@ import Testing
     ])
     func `what was not signed with this secret is refused`(token: String, problem: String) throws {
         let key = try Self.key(Self.first.secret)
-        let error = try #require(throws: InvalidInput.self) { try SignedUserID.opened(token, with: key) }
+        let error = try #require(throws: InvalidInput.self) { try SignedUserID.opened(token, with: [key]) }
         #expect(error.field == "custom_user_id")
         #expect(error.problem.hasPrefix(problem), "\(error)")
     }
@@ -75,10 +75,10 @@ import Testing
         let key = try Self.key(Self.first.secret)
         let token = try Self.token(header, payload)
         if let problem {
-            let error = try #require(throws: InvalidInput.self) { try SignedUserID.opened(token, with: key) }
+            let error = try #require(throws: InvalidInput.self) { try SignedUserID.opened(token, with: [key]) }
             #expect(error.problem.hasPrefix(problem), "\(error)")
         } else {
-            #expect(try SignedUserID.opened(token, with: key) == "bond007")
+            #expect(try SignedUserID.opened(token, with: [key]) == "bond007")
         }
     }
 

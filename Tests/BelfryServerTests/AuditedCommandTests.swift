@@ -42,6 +42,14 @@ extension ServerTests.AuditedCommandTests {
                 "platform create", "--json", "--app", app.app_uuid, "--type", "web", "--mode", "production", "--name",
                 "Web", leaves: "platform.create")
         ).platform_uuid
+        try await runner.run("platform edit", web, "--description", "browsers", leaves: "platform.edit")
+        try await runner.run("app edit", app.app_uuid, "--name", "Grocer", leaves: "app.edit")
+        try await runner.run("app rotate api-key", app.app_uuid, "--grace", "60", leaves: "app.replace_api_key")
+        try await runner.run("app rotate shared-secret", app.app_uuid, leaves: "app.replace_shared_secret")
+        let list = try installation.scratch.write("{}\n", to: "devices.jsonl")
+        try await runner.run(
+            "import devices", "--app", app.app_uuid, "--format", "jsonl", list, leaves: "app.import")
+        try await importPCF(runner)
         try await runner.run(
             "platform credentials", web, "--credential", "subject=mailto:a@b.example",
             leaves: "platform.replace_credentials")
@@ -119,6 +127,27 @@ extension ServerTests.AuditedCommandTests {
         try await runner.run("geofence edit", geofence, "--app", app, "--trigger", "exit", leaves: "geofence.update")
         try await runner.run("geofence delete", geofence, "--app", app, leaves: "geofence.delete")
         try await runner.run("location delete", location, "--app", app, leaves: "location.delete")
+    }
+
+    /// All that it makes has its line, the last of which is of the geofences.
+    private static func importPCF(_ runner: AuditedCommandRunner) async throws {
+        let installation = runner.installation
+        try await OldPCFServer.with(devices: 0) { old in
+            let key = try installation.scratch.write(OldPCFServer.apiKey, to: "old-key")
+            for arguments in [
+                ["app", "create", "--name", "Old", "--uuid", OldPCFServer.application, "--api-key-file", key],
+                [
+                    "import", "pcf", "--from", old.url, "--app-uuid", OldPCFServer.application, "--api-key-file", key,
+                    "--verdicts", installation.scratch.file("verdicts.csv"),
+                ],
+            ] {
+                let ended = try await installation.run(arguments)
+                #expect(ended.status == 0, "\(ended.err)")
+            }
+            try await runner.expect("geofence.import", by: "import pcf", in: installation.data)
+            let actions = try await runner.lines(in: installation.data).map(\.action)
+            #expect(actions.contains("app.import"))
+        }
     }
 
     private static func channels(_ runner: AuditedCommandRunner) async throws {

@@ -42,7 +42,11 @@ extension Admin {
             let name = try body.required()
             let tenant = try await tenant(body.tenant, call)
             try call.require(.change, on: .tenant(tenant), called: "tenant")
-            let created = try await factory.admin.createApplication(name: name, of: tenant, by: call.author)
+            let identity = try body.identity()
+            if !identity.isEmpty { try call.requireOperator(for: "app_uuid, api_key and shared_secret") }
+            let created = try await factory.admin.createApplication(
+                name: name, description: try body.description.map { try Description($0) }, identity: identity,
+                of: tenant, by: call.author)
             return try .created(
                 try await reply(created.application, apiKey: created.apiKey, sharedSecret: created.sharedSecret))
         }
@@ -52,8 +56,8 @@ extension Admin {
         }
 
         private func update(_ call: Call, _ application: Application) async throws -> Response {
-            let name = try await call.body(as: NameBody.self).required()
-            try await factory.admin.rename(application, to: name, by: call.author)
+            let edit = try await call.body(as: EditedApp.self).required()
+            try await factory.admin.edit(application, edit, by: call.author)
             guard let renamed = try await factory.store.application(application.key) else {
                 throw APIError.missing("app")
             }
@@ -69,12 +73,14 @@ extension Admin {
         }
 
         private func replaceAPIKey(_ call: Call, _ application: Application) async throws -> Response {
-            let apiKey = try await factory.admin.replaceAPIKey(of: application, by: call.author)
+            let grace = try await call.bodyIfAny(as: Grace.self).duration
+            let apiKey = try await factory.admin.replaceAPIKey(of: application, grace: grace, by: call.author)
             return try Response(try await reply(application, apiKey: apiKey))
         }
 
         private func replaceSharedSecret(_ call: Call, _ application: Application) async throws -> Response {
-            let secret = try await factory.admin.replaceSharedSecret(of: application, by: call.author)
+            let grace = try await call.bodyIfAny(as: Grace.self).duration
+            let secret = try await factory.admin.replaceSharedSecret(of: application, grace: grace, by: call.author)
             return try Response(try await reply(application, sharedSecret: secret))
         }
 
@@ -106,13 +112,21 @@ extension Admin {
     }
 
     private struct NewApp: Body {
-        static let fields = ["name", "tenant_uuid"]
+        static let fields = ["name", "description", "tenant_uuid", "app_uuid", "api_key", "shared_secret"]
         private var name: String?
+        private(set) var description: String?
         private(set) var tenant: UUID?
+        private var uuid: UUID?
+        private var apiKey: String?
+        private var sharedSecret: String?
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
             case "name": name = try reader.string(field)
+            case "description": description = try reader.string(field)
+            case "app_uuid": uuid = try reader.uuid(field)
+            case "api_key": apiKey = try reader.string(field)
+            case "shared_secret": sharedSecret = try reader.string(field)
             default: tenant = try reader.uuid(field)
             }
         }
@@ -120,6 +134,31 @@ extension Admin {
         func required() throws(InvalidInput) -> Name {
             guard let name else { throw InvalidInput.missing("name") }
             return try Name(name)
+        }
+
+        func identity() throws(InvalidInput) -> ApplicationIdentity {
+            try ApplicationIdentity(uuid: uuid, apiKey: apiKey, sharedSecret: sharedSecret)
+        }
+    }
+
+    private struct EditedApp: Body {
+        static let fields = ["name", "description"]
+        private var name: String?
+        private var description: String?
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "name": name = try reader.string(field)
+            default: description = try reader.string(field)
+            }
+        }
+
+        func required() throws(InvalidInput) -> ApplicationEdit {
+            let edit = ApplicationEdit(
+                name: try name.map { (text) throws(InvalidInput) in try Name(text) },
+                description: try description.map { (text) throws(InvalidInput) in try Description(text) })
+            guard !edit.isEmpty else { throw InvalidInput.missing("name or description") }
+            return edit
         }
     }
 }

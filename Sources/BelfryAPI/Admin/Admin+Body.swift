@@ -35,6 +35,23 @@ extension Admin.Call {
     }
 }
 
+extension Admin {
+    /// For how long an old secret is taken beside the new one.
+    struct Grace: Body {
+        static let fields = ["grace_seconds"]
+        private(set) var duration = Duration.zero
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            guard let seconds = try reader.integer(field) else { return }
+            let most = AdminKey.graceMax.components.seconds
+            guard (0...most).contains(seconds) else {
+                throw InvalidInput(field: field, "is \(seconds), it has to be 0 to \(most)")
+            }
+            duration = .seconds(seconds)
+        }
+    }
+}
+
 extension InvalidInput {
     static func unknown(_ field: String, instead fields: [String]) -> InvalidInput {
         InvalidInput(

@@ -34,6 +34,15 @@ extension Admin {
                     .forbidden, "This key may not do that: its scope is \(key.scope.rawValue)\(key.bounds.inWords)")
             }
         }
+
+        /// Throws a 403 unless the key is an operator's.
+        ///
+        /// - Parameter fields: what only operators may give.
+        func requireOperator(for fields: String) throws {
+            guard key.scope == .operator else {
+                throw APIError(.forbidden, "This key may not give \(fields): only operators' keys may")
+            }
+        }
     }
 }
 

@@ -18,16 +18,23 @@ extension Admin {
             ]
         }
 
-        /// Searches by a part of the UUID, token, custom user id or alias, by topic, and on one platform or all.
+        /// Searches by a part of the UUID, token, custom user id or alias, by topic, and on one platform or all; or lists those that were imported and
+        /// not seen since.
         private func search(_ call: Call, _ application: Application) async throws -> Response {
-            let query = try Query(call, Query.paging + ["q", "topic", "platform_uuid"])
+            let query = try Query(call, Query.paging + ["q", "topic", "platform_uuid", "unseen"])
             let limit = try query.limit()
             let platforms = try await platforms(query.text("platform_uuid"), of: application)
             let topic = try query.text("topic").map { try Topic.normalized($0, field: "topic") }
             let search = DeviceSearch(platforms: platforms.map(\.key), text: query.text("q"), topic: topic)
             let after = try query.cursor().map { Key<Device>($0[0]) }
+            let isUnseen = try query.bool("unseen")
+            guard !isUnseen || (search.text == nil && topic == nil) else {
+                throw InvalidInput(field: "unseen", "goes with no q and no topic")
+            }
             let devices = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                try await factory.store.devices(search, after: after, limit: limit)
+                isUnseen
+                    ? try await factory.store.unseenDevices(on: search.platforms, after: after, limit: limit)
+                    : try await factory.store.devices(search, after: after, limit: limit)
             }
             let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
             var json = JSONWriter()
@@ -227,6 +234,8 @@ extension JSONWriter {
         string("custom_user_id", device.customUserID)
         strings("topics", device.topics)
         string("registered_at", device.registeredAt.text)
+        string("imported_at", device.importMark?.importedAt.text)
+        string("import_stage", device.importMark.map { "\($0.stage)" })
     }
 }
 

@@ -123,19 +123,4 @@ extension Admin {
             return (try Name(name), scope)
         }
     }
-
-    /// How long the old secret is accepted beside the new one.
-    private struct Grace: Body {
-        static let fields = ["grace_seconds"]
-        private(set) var duration = Duration.zero
-
-        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
-            guard let seconds = try reader.integer(field) else { return }
-            let most = AdminKey.graceMax.components.seconds
-            guard (0...most).contains(seconds) else {
-                throw InvalidInput(field: field, "is \(seconds), it has to be 0 to \(most)")
-            }
-            duration = .seconds(seconds)
-        }
-    }
 }

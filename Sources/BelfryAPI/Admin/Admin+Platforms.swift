@@ -24,22 +24,23 @@ extension Admin {
 
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let platforms = try await factory.store.platforms(of: application.key)
-            var counts: [Key<Platform>: Int] = [:]
+            var replies: [PlatformReply] = []
             try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                for platform in platforms {
-                    counts[platform.key] = try await factory.store.deviceCount(on: platform.key)
-                }
+                for platform in platforms { replies.append(try await counted(platform, application)) }
             }
-            return try Response(
-                PlatformsReply(platforms: platforms.map { reply($0, application, devices: counts[$0.key] ?? 0) }))
+            return try Response(PlatformsReply(platforms: replies))
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: NewPlatformBody.self)
             let (kind, mode, name) = try body.required()
+            let identity = try body.identity()
+            if !identity.isEmpty { try call.requireOperator(for: "platform_uuid and platform_secret") }
             let created = try await factory.admin.createPlatform(
-                of: application, kind: kind, mode: mode, name: name, credentials: body.credentials, by: call.author)
-            return try .created(reply(created.platform, application, devices: 0, secret: created.secret))
+                of: application, kind: kind, mode: mode, name: name,
+                description: try body.description.map { try Description($0) }, identity: identity,
+                credentials: body.credentials, by: call.author)
+            return try .created(reply(created, application))
         }
 
         private func show(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
@@ -47,8 +48,8 @@ extension Admin {
         }
 
         private func update(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            let name = try await call.body(as: NameBody.self).required()
-            try await factory.admin.rename(platform, of: application, to: name, by: call.author)
+            let edit = try await call.body(as: EditedPlatform.self).required()
+            try await factory.admin.edit(platform, of: application, edit, by: call.author)
             return try await reply(platform.key, application)
         }
 
@@ -87,24 +88,33 @@ extension Admin {
         /// The present state of the platform.
         private func reply(_ key: Key<Platform>, _ application: Application) async throws -> Response {
             guard let platform = try await factory.store.platform(key) else { throw APIError.missing("platform") }
-            return try Response(
-                reply(platform, application, devices: try await factory.store.deviceCount(on: key)))
+            return try Response(try await counted(platform, application))
         }
 
-        private func reply(
-            _ platform: Platform, _ application: Application, devices: Int, secret: String? = nil
-        ) -> PlatformReply {
+        private func counted(_ platform: Platform, _ application: Application) async throws -> PlatformReply {
             PlatformReply(
-                platform, of: application, devices: devices, expiry: factory.admin.credentialsExpiry(of: platform),
-                published: factory.admin.published(of: platform), secret: secret)
+                platform, of: application, devices: try await factory.store.deviceCount(on: platform.key),
+                unseen: platform.hasImports ? try await factory.store.unseenDeviceCount(on: [platform.key]) : 0,
+                expiry: factory.admin.credentialsExpiry(of: platform),
+                published: factory.admin.published(of: platform))
+        }
+
+        private func reply(_ created: CreatedPlatform, _ application: Application) -> PlatformReply {
+            PlatformReply(
+                created.platform, of: application, devices: 0,
+                expiry: factory.admin.credentialsExpiry(of: created.platform),
+                published: factory.admin.published(of: created.platform), secret: created.secret)
         }
     }
 
     private struct NewPlatformBody: Body {
-        static let fields = ["type", "mode", "name", "credentials"]
+        static let fields = ["type", "mode", "name", "description", "credentials", "platform_uuid", "platform_secret"]
         private var kind: PlatformKind?
         private var mode: Platform.Mode?
         private var name: String?
+        private(set) var description: String?
+        private var uuid: UUID?
+        private var secret: String?
         private(set) var credentials: [String: JSONValue] = [:]
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
@@ -112,15 +122,42 @@ extension Admin {
             case "type": kind = try reader.choice(field)
             case "mode": mode = try reader.choice(field)
             case "name": name = try reader.string(field)
+            case "description": description = try reader.string(field)
+            case "platform_uuid": uuid = try reader.uuid(field)
+            case "platform_secret": secret = try reader.string(field)
             default: credentials = try reader.members(field) ?? [:]
             }
         }
 
-        func required() throws(InvalidInput) -> (PlatformKind, Platform.Mode, Name) {
+        func identity() throws(InvalidInput) -> PlatformIdentity { try PlatformIdentity(uuid: uuid, secret: secret) }
+
+        func required() throws(InvalidInput) -> (PlatformKind, Platform.Mode?, Name) {
             guard let kind else { throw InvalidInput.missing("type") }
-            guard let mode else { throw InvalidInput.missing("mode") }
             guard let name else { throw InvalidInput.missing("name") }
             return (kind, mode, try Name(name))
+        }
+    }
+
+    private struct EditedPlatform: Body {
+        static let fields = ["name", "description", "mode"]
+        private var name: String?
+        private var description: String?
+        private var mode: Platform.Mode?
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "name": name = try reader.string(field)
+            case "description": description = try reader.string(field)
+            default: mode = try reader.choice(field)
+            }
+        }
+
+        func required() throws(InvalidInput) -> PlatformEdit {
+            let edit = PlatformEdit(
+                name: try name.map { (text) throws(InvalidInput) in try Name(text) },
+                description: try description.map { (text) throws(InvalidInput) in try Description(text) }, mode: mode)
+            guard !edit.isEmpty else { throw InvalidInput.missing("name, description or mode") }
+            return edit
         }
     }
 

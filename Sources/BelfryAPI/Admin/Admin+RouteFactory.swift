@@ -13,6 +13,15 @@ extension Admin {
         /// See `IdempotencyMiddleware.run`; it matters for POST alone.
         var isRepeatable = false
 
+        /// Whether the handler reads its body as it comes in, whatever its length.
+        var isStreaming = false
+
+        var streaming: Route {
+            var route = self
+            route.isStreaming = true
+            return route
+        }
+
         /// The same route, marked as repeatable: its handler uses the id of `IdempotentID`, or changes nothing when it
         /// runs again.
         var repeatable: Route {

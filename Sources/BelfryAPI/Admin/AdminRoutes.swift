@@ -63,6 +63,7 @@ package struct AdminRoutes: Sendable {
                         request: request, parameters: context.parameters, key: key,
                         author: AuditAuthor(key, address: address), bodyBytesMax: bodyBytesMax, logger: context.logger))
             }
+            if route.isStreaming { return try await answer(request) }
             return try await shares.uploading(request, atMost: bodyBytesMax, for: ShareHolder(key)) {
                 guard request.method == .post else { return try await answer(request) }
                 return try await idempotency.run(
@@ -88,6 +89,6 @@ extension Admin.RouteFactory {
             + Admin.Locations(factory: self).routes + Admin.LocationGroups(factory: self).routes
             + Admin.Geofences(factory: self).routes + Admin.Analytics(factory: self).routes
             + Admin.AuditLog(factory: self).routes + Admin.Nodes(factory: self).routes
-            + Admin.Quotas(factory: self).routes
+            + Admin.Quotas(factory: self).routes + Admin.Imports(factory: self).routes
     }
 }

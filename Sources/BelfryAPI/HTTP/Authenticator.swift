@@ -11,12 +11,14 @@ import Metrics
 struct Authenticator: Sendable {
     private let store: any ApplicationStore
     private let requestLimiter: RequestLimiter
+    private let clock: any WallClock
     private let challenge: String
     private let failures = Counter(metric: .authenticationFailures)
 
     /// - Parameter realm: shown to a person who is asked for a password.
-    init(store: any ApplicationStore, requestLimiter: RequestLimiter, realm: String) {
+    init(store: any ApplicationStore, requestLimiter: RequestLimiter, clock: any WallClock, realm: String) {
         self.store = store
+        self.clock = clock
         self.requestLimiter = requestLimiter
         challenge = #"Basic realm="\#(realm)""#
     }
@@ -36,8 +38,9 @@ struct Authenticator: Sendable {
     func application(of request: Request, _ context: APIContext) async throws -> Application {
         let found = try await check(request, context) { credentials in
             let application = try await store.application(credentials.user)
-            // The keys of bindings count as the application's own.
-            let hashes = [application?.apiKeyHash] + (application?.bindingKeyHashes ?? []).map(Optional.some)
+            // The keys of bindings count as the application's own, and one that was replaced does until its grace ends.
+            let own = [application?.apiKeyHash, application?.previousAPIKey?.valid(at: clock.now)]
+            let hashes = own + (application?.bindingKeyHashes ?? []).map(Optional.some)
             return hashes.contains { matches(credentials, $0) } ? application : nil
         }
         guard let application = found else { throw refusal("application_uuid:api_key", request) }

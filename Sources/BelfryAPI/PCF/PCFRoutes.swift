@@ -33,10 +33,12 @@ package struct PCFRoutes: Sendable {
         self.options = options
         self.shares = shares
         authenticator = Authenticator(
-            store: store, requestLimiter: requestLimiter ?? RequestLimiter(clock: clock), realm: options.realm)
+            store: store, requestLimiter: requestLimiter ?? RequestLimiter(clock: clock), clock: clock,
+            realm: options.realm)
         idempotency = IdempotencyMiddleware(
             store: store, vault: vault, bodyBytesMax: options.bodyBytesMax, hold: options.idempotencyHold)
-        registrations = PCFv1.Registrations(store: store, secrets: SharedSecrets(vault: vault), options: options)
+        registrations = PCFv1.Registrations(
+            store: store, secrets: SharedSecrets(vault: vault, clock: clock), options: options)
         let pushService = PushService(store: store, pushObserver: pushObserver)
         pushes = PCFv1.Pushes(pushService: pushService, clock: clock, options: options)
         schedules = PCFv1.Schedules(store: store, pushService: pushService, clock: clock, options: options)

@@ -1,3 +1,5 @@
+package import BelfryCore
+
 /// The wire format of PCF Push Notification Service, versions 1.6 to 1.10, as its SDKs and senders actually use it.
 ///
 /// `docs/compatibility/pcf.md` says what its clients may rely on.
@@ -19,6 +21,9 @@ package enum PCFv1 {
         package var realm = "Belfry"
         /// How long a request with an `Idempotency-Key` may run; longer than any request takes.
         package var idempotencyHold: Duration = .seconds(35)
+
+        /// Whose registrations are kept for an old server too.
+        package var mirrored = MirroredApplications.none
 
         package init() {}
     }

@@ -15,7 +15,10 @@ extension PCFv1 {
             return Self(message: message, target: target, times: try draft.times())
         }
 
-        var pushRequest: PushRequest { PushRequest(content: message, target: target, expiresAt: times.expiresAt) }
+        /// What is asked for, whenever it is to be sent.
+        package var pushRequest: PushRequest {
+            PushRequest(content: message, target: target, expiresAt: times.expiresAt)
+        }
     }
 
     /// The body of `PUT /v1/schedules/:schedule_id`: missing fields keep their values.

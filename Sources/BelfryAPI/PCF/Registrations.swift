@@ -6,12 +6,12 @@ import Metrics
 extension PCFv1 {
     /// Handlers of `/v1/registration`.
     struct Registrations: Sendable {
-        let store: any ApplicationStore & DeviceStore
+        let store: any ApplicationStore & DeviceStore & MirrorStore
         let secrets: SharedSecrets
         let options: Options
         private let registered = Counter(metric: .registrations)
 
-        init(store: any ApplicationStore & DeviceStore, secrets: SharedSecrets, options: Options) {
+        init(store: any ApplicationStore & DeviceStore & MirrorStore, secrets: SharedSecrets, options: Options) {
             self.store = store
             self.secrets = secrets
             self.options = options
@@ -35,7 +35,12 @@ extension PCFv1 {
 
         /// Returns 204 for unknown devices: SDKs retry a 404 for ever.
         func delete(_ uuid: UUID?, on platform: Platform) async throws -> Response {
-            if let uuid { try await store.unregister(uuid, on: platform.key) }
+            if let uuid {
+                let isMirrored = try await isMirrored(platform)
+                let device = isMirrored ? try await store.device(uuid, on: platform.key) : nil
+                try await store.unregister(uuid, on: platform.key)
+                if let device { try await store.mirror(MirrorCall(.delete), of: device.key, on: platform.key) }
+            }
             return Response(status: .noContent)
         }
 
@@ -43,15 +48,26 @@ extension PCFv1 {
             Response(json: ByteBuffer(string: String(try await store.deviceCount(on: platform.key))))
         }
 
+        private func isMirrored(_ platform: Platform) async throws -> Bool {
+            guard options.mirrored != .none else { return false }
+            return try await store.application(platform.applicationKey).map { options.mirrored.contains($0.uuid) }
+                ?? false
+        }
+
         private func register(
             _ request: Request, isNew: Bool, as uuid: UUID?, on platform: Platform
         ) async throws -> Response {
-            let body = try RegistrationRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let bytes = try await request.bytes(atMost: options.bodyBytesMax)
+            let body = try RegistrationRequest.parse(bytes)
             let customUserID = try await customUserID(body.customUserID, isNew: isNew, on: platform)
             let registration = try Registration(
                 body, isNew: isNew, token: try await token(in: body, of: isNew ? nil : uuid, on: platform),
                 customUserID: customUserID)
             let device = try await store.register(registration, as: uuid, on: platform)
+            // Before the answer: what the app was told of, the old server will hear of.
+            if try await isMirrored(platform) {
+                try await store.mirror(MirrorCall(isNew ? .post : .put, body: bytes), of: device.key, on: platform.key)
+            }
             registered.increment()
             return Response(json: device.json(kind: platform.kind))
         }
@@ -83,7 +99,7 @@ extension PCFv1 {
             guard let application = try await store.application(platform.applicationKey) else {
                 throw StoreError.unknown("application of this platform")
             }
-            return .set(try SignedUserID.opened(sent, with: try secrets.key(of: application)))
+            return .set(try SignedUserID.opened(sent, with: try secrets.keys(of: application)))
         }
     }
 }

@@ -5,22 +5,29 @@ import Synchronization
 /// The shared secrets of applications, opened once each and again when they change.
 final class SharedSecrets: Sendable {
     private let vault: any Vault
-    private let opened = Mutex<[Key<Application>: (sealed: Sealed, key: SymmetricKey)]>([:])
+    private let clock: any WallClock
+    private let opened = Mutex<[Sealed: SymmetricKey]>([:])
 
-    /// Applications are few; beyond this number they are opened each time.
+    /// Applications are few; when there are more than these, all are opened anew.
     private static let openedMax = 4_096
 
-    init(vault: any Vault) { self.vault = vault }
+    init(vault: any Vault, clock: any WallClock) {
+        self.vault = vault
+        self.clock = clock
+    }
 
-    /// The key that signs the application's custom user ids.
-    func key(of application: Application) throws -> SymmetricKey {
-        let sealed = application.sharedSecret
-        if let held = opened.withLock({ $0[application.key] }), held.sealed == sealed { return held.key }
-        let key = SymmetricKey(data: try vault.open(sealed, for: VaultPurpose.sharedSecret(of: application.uuid)))
+    /// The keys that may sign the application's custom user ids: its own, and the one before while that is taken too.
+    func keys(of application: Application) throws -> [SymmetricKey] {
+        let seals = [application.sharedSecret, application.previousSharedSecret?.valid(at: clock.now)]
+        return try seals.compactMap(\.self).map { try key($0, VaultPurpose.sharedSecret(of: application.uuid)) }
+    }
+
+    private func key(_ sealed: Sealed, _ purpose: String) throws -> SymmetricKey {
+        if let held = opened.withLock({ $0[sealed] }) { return held }
+        let key = SymmetricKey(data: try vault.open(sealed, for: purpose))
         opened.withLock { opened in
-            if opened.count < Self.openedMax || opened[application.key] != nil {
-                opened[application.key] = (sealed, key)
-            }
+            if opened.count >= Self.openedMax { opened = [:] }
+            opened[sealed] = key
         }
         return key
     }

@@ -7,7 +7,9 @@ import Crypto
 /// secret over the text as received. Source: RFC 7515 §5.2; "Custom user ID format" of PCF Push 1.9.
 enum SignedUserID {
     /// The signed id. Throws on everything else, and names the part that is wrong.
-    static func opened(_ token: String, with secret: SymmetricKey) throws(InvalidInput) -> String {
+    ///
+    /// - Parameter secrets: each of them may have signed it.
+    static func opened(_ token: String, with secrets: [SymmetricKey]) throws(InvalidInput) -> String {
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64.decodeURL(parts[0]), let payload = Base64.decodeURL(parts[1]),
             let signature = Base64.decodeURL(parts[2])
@@ -16,7 +18,10 @@ enum SignedUserID {
         }
         try check(header: header)
         let signed = Array(token.utf8[..<parts[1].endIndex])
-        guard HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signed, using: secret) else {
+        let isSigned = secrets.contains {
+            HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signed, using: $0)
+        }
+        guard isSigned else {
             throw fault("is signed with another secret than the shared secret of the application")
         }
         return try id(in: payload)

@@ -5,18 +5,25 @@ package struct Application: Sendable, Hashable {
     package let key: Key<Application>
     package let uuid: UUID
     package let name: String
+    /// For people; empty when none was given.
+    package let description: String
     /// SHA-256 of the API key. The key itself is shown once, when it is made.
     package let apiKeyHash: [UInt8]
     /// The same of the API keys that bindings of the service broker were given.
     package let bindingKeyHashes: [[UInt8]]
+    /// The hash of the API key before, while it is taken too.
+    package let previousAPIKey: PreviousSecret<[UInt8]>?
     /// The secret that signs custom user ids, sealed by the vault.
     package let sharedSecret: Sealed
+    /// The shared secret before, while it is taken too.
+    package let previousSharedSecret: PreviousSecret<Sealed>?
     package let createdAt: Instant
     package let tenantKey: Key<Tenant>
 
     package init(
         key: Key<Application>, uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed, createdAt: Instant,
-        tenantKey: Key<Tenant> = Tenant.first, bindingKeyHashes: [[UInt8]] = []
+        tenantKey: Key<Tenant> = Tenant.first, bindingKeyHashes: [[UInt8]] = [], description: String = "",
+        previousAPIKey: PreviousSecret<[UInt8]>? = nil, previousSharedSecret: PreviousSecret<Sealed>? = nil
     ) {
         self.key = key
         self.uuid = uuid
@@ -26,7 +33,36 @@ package struct Application: Sendable, Hashable {
         self.createdAt = createdAt
         self.tenantKey = tenantKey
         self.bindingKeyHashes = bindingKeyHashes
+        self.description = description
+        self.previousAPIKey = previousAPIKey
+        self.previousSharedSecret = previousSharedSecret
     }
+}
+
+/// A secret that was replaced, and until when it is taken beside the new one.
+package struct PreviousSecret<Value: Sendable & Hashable>: Sendable, Hashable {
+    package let value: Value
+    package let validUntil: Instant
+
+    package init(_ value: Value, validUntil: Instant) {
+        self.value = value
+        self.validUntil = validUntil
+    }
+
+    package func valid(at now: Instant) -> Value? { now < validUntil ? value : nil }
+}
+
+/// What is changed of an application; nil leaves it as it is.
+package struct ApplicationEdit: Sendable, Hashable {
+    package let name: Name?
+    package let description: Description?
+
+    package init(name: Name? = nil, description: Description? = nil) {
+        self.name = name
+        self.description = description
+    }
+
+    package var isEmpty: Bool { name == nil && description == nil }
 }
 
 /// Bytes that only the vault can decrypt.

@@ -3,7 +3,10 @@ package import FoundationEssentials
 /// One installation of an app: a token of its platform's provider, and what the app reported about itself.
 package struct Device: Sendable, Hashable {
     package let key: Key<Device>
+    /// What it is known by outside; see `ImportMark.name`.
     package let uuid: UUID
+    /// The one that this server computes for it; it stays good beside one of another server.
+    package let ownUUID: UUID
     package let platformKey: Key<Platform>
     /// nil when another registration took over the token.
     package let token: DeviceToken?
@@ -15,6 +18,8 @@ package struct Device: Sendable, Hashable {
     /// When the app or the provider last reported this token, by our clock. A provider's verdict older than this does
     /// not count.
     package let registeredAt: Instant
+    /// nil unless it was brought over from another server.
+    package let importMark: ImportMark?
 
     /// What an app reports about the machine it runs on. Only `osVersion` is ever interpreted.
     package struct About: Sendable, Hashable {
@@ -45,7 +50,8 @@ package struct Device: Sendable, Hashable {
 
     package init(
         key: Key<Device>, uuid: UUID, platformKey: Key<Platform>, token: DeviceToken?, isActive: Bool, about: About,
-        customUserID: String?, topics: [String], registeredAt: Instant
+        customUserID: String?, topics: [String], registeredAt: Instant, importMark: ImportMark? = nil,
+        ownUUID: UUID? = nil
     ) {
         self.key = key
         self.uuid = uuid
@@ -56,6 +62,8 @@ package struct Device: Sendable, Hashable {
         self.customUserID = customUserID
         self.topics = topics
         self.registeredAt = registeredAt
+        self.importMark = importMark
+        self.ownUUID = ownUUID ?? uuid
     }
 }
 

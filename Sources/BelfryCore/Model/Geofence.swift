@@ -166,3 +166,17 @@ package struct GeofenceChanges: Sendable, Hashable {
         self.gone = gone
     }
 }
+
+/// A geofence as another server made it.
+package struct GeofenceImport: Sendable, Hashable {
+    /// By which devices know it.
+    package let key: Key<Geofence>
+    package let plan: GeofencePlan
+    package let changedAt: Instant
+
+    package init(key: Key<Geofence>, plan: GeofencePlan, changedAt: Instant) {
+        self.key = key
+        self.plan = plan
+        self.changedAt = changedAt
+    }
+}

@@ -8,6 +8,8 @@ package struct Platform: Sendable, Hashable {
     package let kind: PlatformKind
     package let mode: Mode
     package let name: String
+    /// For people; empty when none was given.
+    package let description: String
     /// SHA-256 of the platform secret that devices authenticate with.
     package let secretHash: [UInt8]
     /// The provider's credentials, sealed by the vault. Only the provider's adapter interprets them.
@@ -17,6 +19,8 @@ package struct Platform: Sendable, Hashable {
     /// Why nothing is sent at present; nil while the platform works.
     package let parked: Parking?
     package let createdAt: Instant
+    /// Whether devices were ever imported, so that UUIDs of another server may name some.
+    package let hasImports: Bool
 
     /// The provider's environment that the credentials belong to.
     package enum Mode: String, Sendable, Hashable, CaseIterable {
@@ -25,7 +29,8 @@ package struct Platform: Sendable, Hashable {
 
     package init(
         key: Key<Platform>, uuid: UUID, applicationKey: Key<Application>, kind: PlatformKind, mode: Mode, name: String,
-        secretHash: [UInt8], credentials: Sealed, credentialsVersion: Int64, parked: Parking?, createdAt: Instant
+        secretHash: [UInt8], credentials: Sealed, credentialsVersion: Int64, parked: Parking?, createdAt: Instant,
+        description: String = "", hasImports: Bool = false
     ) {
         self.key = key
         self.uuid = uuid
@@ -38,7 +43,24 @@ package struct Platform: Sendable, Hashable {
         self.credentialsVersion = credentialsVersion
         self.parked = parked
         self.createdAt = createdAt
+        self.description = description
+        self.hasImports = hasImports
     }
+}
+
+/// What is changed of a platform; nil leaves it as it is.
+package struct PlatformEdit: Sendable, Hashable {
+    package let name: Name?
+    package let description: Description?
+    package let mode: Platform.Mode?
+
+    package init(name: Name? = nil, description: Description? = nil, mode: Platform.Mode? = nil) {
+        self.name = name
+        self.description = description
+        self.mode = mode
+    }
+
+    package var isEmpty: Bool { name == nil && description == nil && mode == nil }
 }
 
 /// The types of platform, by the names that PCF's `os` and `platforms` fields use. Source: PCF Push API 1.6–1.9, "Push
@@ -81,6 +103,14 @@ package enum PlatformKind: Sendable, Hashable {
     /// Whether its tokens end with the activity or session they are for, so that many dead tokens are no sign of a
     /// wrong setting.
     package var hasFleetingTokens: Bool { self == .apple(.liveActivity) || self == .apple(.pushToTalk) }
+
+    /// Whether its provider keeps development and production apart. Where it does not, the mode may be left out and means nothing.
+    package var hasModes: Bool {
+        switch self {
+        case .apple, .bb10: true
+        case .android, .androidFCM, .androidBaidu, .windows8, .windowsPhone, .web, .huawei, .amazon, .webhook: false
+        }
+    }
 
     /// Whether its tokens are bytes that apps and back ends spell as hex digits.
     package var spellsTokensInHex: Bool { isApple && self != .apple(.broadcast) }

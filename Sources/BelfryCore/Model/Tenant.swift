@@ -31,3 +31,17 @@ package struct Name: Sendable, Hashable {
         self.text = text
     }
 }
+
+/// What people write of an application or a platform; may be empty.
+package struct Description: Sendable, Hashable {
+    package let text: String
+
+    package static let bytesMax = 1_024
+
+    package init(_ text: String, field: String = "description") throws(InvalidInput) {
+        guard text.utf8.count <= Self.bytesMax else {
+            throw InvalidInput(field: field, "is \(text.utf8.count) bytes, the limit is \(Self.bytesMax)")
+        }
+        self.text = text
+    }
+}

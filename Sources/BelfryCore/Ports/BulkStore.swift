@@ -88,7 +88,8 @@ extension BulkTable {
         tenant, application, platform, topic, device, push, pushProgress, tally, fanOut, batch, damagedBatch, schedule,
         location, locationGroup, locationGroupMember, geofence, geofenceLocation, geofenceGroup, geofenceDeletion,
         geofenceStamp,
-        geofenceUpdate, pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit, idempotency,
+        geofenceUpdate, mirrorEntry, pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit,
+        idempotency,
         brokerInstance, brokerBinding,
     ]
 
@@ -99,7 +100,9 @@ extension BulkTable {
         "application",
         [
             "id": .integer, "uuid": .uuid, "name": .text, "api_key_hash": .bytes, "shared_secret": .bytes,
-            "is_being_deleted": .flag, "created_at_ms": .integer, "tenant_id": .integer,
+            "is_being_deleted": .flag, "created_at_ms": .integer, "tenant_id": .integer, "description": .text,
+            "previous_api_key_hash": .bytes, "previous_api_key_until_ms": .integer, "previous_shared_secret": .bytes,
+            "previous_shared_secret_until_ms": .integer,
         ])
 
     private static let platform = BulkTable(
@@ -108,6 +111,7 @@ extension BulkTable {
             "id": .integer, "uuid": .uuid, "application_id": .integer, "kind": .text, "mode": .text, "name": .text,
             "secret_hash": .bytes, "credentials": .bytes, "credentials_version": .integer, "parked_cause": .text,
             "parked_detail": .text, "parked_since_ms": .integer, "created_at_ms": .integer, "is_deleted": .flag,
+            "description": .text, "has_imports": .flag,
         ])
 
     private static let topic = BulkTable(
@@ -119,7 +123,8 @@ extension BulkTable {
         [
             "id": .integer, "platform_id": .integer, "reach": .integer, "registered_at_ms": .integer, "token": .bytes,
             "topics": .bytes, "custom_user_id": .text, "os": .text, "os_version": .text, "model": .text,
-            "manufacturer": .text, "alias": .text,
+            "manufacturer": .text, "alias": .text, "imported_uuid": .uuid, "imported_at_ms": .integer,
+            "import_stage": .integer,
         ])
 
     private static let push = BulkTable(
@@ -223,6 +228,13 @@ extension BulkTable {
         [
             "platform_id": .integer, "application_id": .integer, "change_count": .integer,
             "first_change_at_ms": .integer, "due_at_ms": .integer,
+        ])
+
+    private static let mirrorEntry = BulkTable(
+        "mirror_entry",
+        [
+            "id": .integer, "application_id": .integer, "platform_id": .integer, "device_id": .integer, "method": .text,
+            "body": .bytes, "created_at_ms": .integer,
         ])
 
     private static let pushCount = BulkTable(

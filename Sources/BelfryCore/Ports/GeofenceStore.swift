@@ -5,6 +5,16 @@
 package protocol GeofenceStore: Sendable {
     /// Throws `InvalidInput` on `locations` if the application has no such location, or has too many geofences.
     func create(_ plan: GeofencePlan, of application: Key<Application>) async throws -> Geofence
+    /// Takes over the geofences of another server, so that devices go on from what they have: ids and times of change stay, later
+    /// ids and stamps are above them, and no device is told of them. One that is there already stays as it is; one whose id
+    /// another application has gets another, and devices are told to forget the old one.
+    ///
+    /// Returns the id of each.
+    ///
+    /// - Parameter lastModified: with which devices come that have seen all of them.
+    func importGeofences(
+        _ geofences: [GeofenceImport], lastModified: Instant, of application: Key<Application>
+    ) async throws -> [Key<Geofence>]
     func geofence(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Geofence?
     func geofences(of application: Key<Application>, _ query: MapQuery) async throws -> Listing<Geofence>
     /// Returns nil if there is no such geofence. An unchanged plan is not a change.

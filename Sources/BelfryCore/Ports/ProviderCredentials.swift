@@ -16,6 +16,8 @@ package protocol ProviderCredentials: Sendable {
     ///
     /// - Parameter devices: tokens of some of the platform's devices, for providers whose hosts are named by devices.
     func test(_ platform: Platform, devices: [DeviceToken]) async -> CredentialsTest
+    /// Asks the provider of each token whether a message to it would be taken, and sends none. nil where a provider cannot be asked so.
+    func validate(_ tokens: [DeviceToken], of platform: Platform) async throws -> [Outcome]?
     /// The broadcast channels of platforms whose provider has them.
     var channels: any BroadcastChannels { get }
     /// When the credentials expire, as far as they say. Throws when the seal does not open.
@@ -32,5 +34,7 @@ package enum CredentialsAuthor: Sendable, Hashable {
 }
 
 extension ProviderCredentials {
+    package func validate(_ tokens: [DeviceToken], of platform: Platform) async throws -> [Outcome]? { nil }
+
     package var channels: any BroadcastChannels { NoChannels() }
 }

@@ -1,10 +1,13 @@
 /// Changes to existing applications and platforms.
 package protocol RegistryUpkeep: Sendable {
-    func rename(_ application: Key<Application>, to name: Name) async throws
-    func replaceAPIKey(of application: Key<Application>, with hash: [UInt8]) async throws
-    func replaceSharedSecret(of application: Key<Application>, with secret: Sealed) async throws
+    func edit(_ application: Key<Application>, _ edit: ApplicationEdit) async throws
+    /// - Parameter graceEnd: until then the old key is taken too; nil refuses it at once.
+    func replaceAPIKey(of application: Key<Application>, with hash: [UInt8], graceEnd: Instant?) async throws
+    /// - Parameter graceEnd: until then the old secret is taken too; nil refuses it at once.
+    func replaceSharedSecret(of application: Key<Application>, with secret: Sealed, graceEnd: Instant?) async throws
 
-    func rename(_ platform: Key<Platform>, to name: Name) async throws
+    /// A changed mode makes the provider's client anew, and lets a platform that was parked for its credentials run again.
+    func edit(_ platform: Key<Platform>, _ edit: PlatformEdit) async throws
     /// Deletes the platform with its devices. Devices that a push has not answered yet are answered `skipped: missing`.
     /// Throws `StoreError.notEmpty` while it has active devices, unless `force` is set.
     func delete(_ platform: Key<Platform>, force: Bool) async throws

@@ -13,6 +13,8 @@ package struct SealedSecret: Sendable, Hashable {
     package enum Kind: String, Sendable, CaseIterable {
         /// Of an application.
         case sharedSecret = "shared_secret"
+        /// Of an application, while it is taken beside the one that replaced it.
+        case previousSharedSecret = "previous_shared_secret"
         /// Of a platform.
         case credentials
         /// The answer that a repeated request gets.
@@ -33,7 +35,8 @@ package struct SealedSecret: Sendable, Hashable {
     /// What the secret was sealed for; nil when its name is damaged.
     package var purpose: String? {
         switch kind {
-        case .sharedSecret: name.withUnsafeBytes { UUID(bytes: $0) }.map(VaultPurpose.sharedSecret)
+        case .sharedSecret, .previousSharedSecret:
+            name.withUnsafeBytes { UUID(bytes: $0) }.map(VaultPurpose.sharedSecret)
         case .credentials: name.withUnsafeBytes { UUID(bytes: $0) }.map(VaultPurpose.credentials)
         case .answer: VaultPurpose.answer(to: name)
         }

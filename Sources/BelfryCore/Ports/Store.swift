@@ -11,9 +11,11 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & TenantStore & AdminKeyStore & AuditStore
     & IdempotencyStore & SealStore
     & RetentionStore & NodeStore & DamageStore & QuotaStore & ConnectionFaultStore & BrokerStore
+    & MirrorStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {
+    /// Throws `StoreError.taken` when any application of any tenant has the UUID.
     func create(_ application: NewApplication) async throws -> Application
     func applications() async throws -> [Application]
     func application(_ uuid: UUID) async throws -> Application?
@@ -22,6 +24,7 @@ package protocol ApplicationStore: Sendable {
     /// platforms, unless `force` is set.
     func delete(_ application: Key<Application>, force: Bool) async throws
 
+    /// Throws `StoreError.taken` when any platform of any tenant has the UUID.
     func create(_ platform: NewPlatform) async throws -> Platform
     func platforms(of application: Key<Application>) async throws -> [Platform]
     func platform(_ uuid: UUID) async throws -> Platform?
@@ -47,15 +50,18 @@ package struct NewApplication: Sendable {
     package let apiKeyHash: [UInt8]
     package let sharedSecret: Sealed
     package let tenantKey: Key<Tenant>
+    package let description: String
 
     package init(
-        uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed, tenantKey: Key<Tenant> = Tenant.first
+        uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed, tenantKey: Key<Tenant> = Tenant.first,
+        description: String = ""
     ) {
         self.uuid = uuid
         self.name = name
         self.apiKeyHash = apiKeyHash
         self.sharedSecret = sharedSecret
         self.tenantKey = tenantKey
+        self.description = description
     }
 }
 
@@ -68,10 +74,11 @@ package struct NewPlatform: Sendable {
     package let name: String
     package let secretHash: [UInt8]
     package let credentials: Sealed
+    package let description: String
 
     package init(
         uuid: UUID, applicationKey: Key<Application>, kind: PlatformKind, mode: Platform.Mode, name: String,
-        secretHash: [UInt8], credentials: Sealed
+        secretHash: [UInt8], credentials: Sealed, description: String = ""
     ) {
         self.uuid = uuid
         self.applicationKey = applicationKey
@@ -80,6 +87,7 @@ package struct NewPlatform: Sendable {
         self.name = name
         self.secretHash = secretHash
         self.credentials = credentials
+        self.description = description
     }
 }
 
@@ -90,11 +98,21 @@ package protocol DeviceStore: Sendable {
     /// - Parameter uuid: the UUID that the caller believes it has; nil, or one that this platform does not know, leaves
     ///   the decision to the token.
     func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device
+    /// Writes devices down as another server knew them, by `ImportRules`; they are *imported, not yet seen* until their apps register.
+    ///
+    /// Returns what came of each, in order. They share a transaction where the engine can do so.
+    ///
+    /// - Parameter devices: at most `DeviceImport.perWrite`, no two with the same token or UUID.
+    func importDevices(_ devices: [DeviceImport], on platform: Platform) async throws -> [ImportVerdict]
     /// Deactivates the device. It keeps its UUID and can register again. Unknown UUIDs are ignored.
     func unregister(_ uuid: UUID, on platform: Key<Platform>) async throws
     func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device?
     /// The devices with these UUIDs that belong to one of the platforms; others are left out.
     func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>]
+    /// The next devices that were imported and not seen since, ascending, behind a device.
+    func unseenDevices(on platforms: [Key<Platform>], after: Key<Device>?, limit: Int) async throws -> [Device]
+    /// How many devices were imported and not seen since.
+    func unseenDeviceCount(on platforms: [Key<Platform>]) async throws -> Int
     /// All devices ever registered on the platform, inactive ones too.
     func deviceCount(on platform: Key<Platform>) async throws -> Int
 }
@@ -213,6 +231,8 @@ package struct Recipient: Sendable, Hashable {
 package enum StoreError: Error, Sendable, Hashable {
     /// There is no such thing. The text names it without an article: "application 7".
     case unknown(String)
+    /// There is one of that name, perhaps another tenant's: the words name the thing that cannot be made, and nothing of the other.
+    case taken(String)
     /// Not deleted, because others depend on it. The text names them.
     case notEmpty(String)
     /// The database cannot be written or read: a full disk, a read-only file, damage.
@@ -236,6 +256,7 @@ extension StoreError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unknown(let thing): "there is no \(thing)"
+        case .taken(let thing): "the UUID of \(thing) is taken"
         case .notEmpty(let why): why
         case .unavailable(let why): "the database cannot be used: \(why)"
         case .damaged(let row, let fault): "\(row) is damaged: \(fault)"

@@ -1,15 +1,19 @@
 package import FoundationEssentials
 
-/// The texts a device is found by: its UUID, token, custom user id and alias, in lower case and as bytes.
+/// The texts a device is found by: its UUID, the one that another server gave it, token, custom user id and alias, in lower case and as bytes.
 package struct DeviceText: Sendable {
     /// One after the other, each ended by a byte that UTF-8 does not use: a search makes one for each device it
     /// inspects.
     private var bytes: [UInt8] = []
     private static let end: UInt8 = 0xFF
 
-    package init(uuid: UUID, token: DeviceToken?, kind: PlatformKind, customUserID: String?, alias: String?) {
+    package init(
+        uuid: UUID, importedUUID: UUID? = nil, token: DeviceToken?, kind: PlatformKind, customUserID: String?,
+        alias: String?
+    ) {
         bytes.reserveCapacity(2 * (token?.bytes.count ?? 0) + 128)
         append(uuid)
+        if let importedUUID { append(importedUUID) }
         if let token { kind.spellsTokensInHex ? append(hexOf: token.bytes) : append(token.bytes) }
         if let customUserID { append(customUserID.utf8) }
         if let alias { append(alias.utf8) }

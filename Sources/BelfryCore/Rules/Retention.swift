@@ -10,20 +10,24 @@ package struct Retention: Sendable, Hashable {
         case audit
         /// Expired answers for repeated requests.
         case idempotency
+        /// Devices that were imported, and whose apps have not registered since: they become inactive.
+        case unseen
     }
 
     private let answers: Duration?
     private let pushes: Duration?
     private let audit: Duration?
+    private let unseen: Duration?
 
     /// nil keeps for ever.
     package init(
         answers: Duration? = .seconds(30 * 86_400), pushes: Duration? = .seconds(90 * 86_400),
-        audit: Duration? = .seconds(730 * 86_400)
+        audit: Duration? = .seconds(730 * 86_400), unseen: Duration? = nil
     ) {
         self.answers = answers
         self.pushes = pushes
         self.audit = audit
+        self.unseen = unseen
     }
 
     /// The cut-off time for a kind; nil if it is kept for ever.
@@ -35,6 +39,7 @@ package struct Retention: Sendable, Hashable {
             case .pushes: pushes
             case .audit: audit
             case .idempotency: IdempotencyRecord.lifetime
+            case .unseen: unseen
             }
         return kept.map { now + (.zero - $0) }
     }

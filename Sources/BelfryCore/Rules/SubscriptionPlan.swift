@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// Plans topic subscriptions: validates all of them first, then yields the writes in steps.
 ///
 /// Engines look up devices and write them; their findings are combined here.
@@ -93,6 +95,8 @@ package struct SubscriptionPlan: Sendable {
 package enum SubscriberCandidate: Sendable {
     case device(Key<Device>, Key<Platform>)
     case token(DeviceToken, Key<Platform>)
+    /// A device that another server gave this UUID.
+    case imported(UUID, Key<Platform>)
 
     /// What a back end's name may stand for on the platforms of its application.
     package static func candidates(
@@ -100,7 +104,9 @@ package enum SubscriberCandidate: Sendable {
     ) -> [SubscriberCandidate] {
         switch name {
         case .uuid(let uuid):
-            guard let device = naming.device(of: uuid) else { return [] }
+            guard let device = naming.device(of: uuid) else {
+                return platforms.filter(\.hasImports).map { .imported(uuid, $0.key) }
+            }
             return platforms.map { .device(device, $0.key) }
         case .token(let text):
             return platforms.compactMap { platform in

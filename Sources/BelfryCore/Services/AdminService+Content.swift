@@ -154,4 +154,15 @@ extension AdminService {
         let change = AuditedChange(by: author, "geofence.delete", application, ["geofence": "\(geofence)"])
         _ = try await store.audited(change) { try await store.delete(geofence, of: application.key) }
     }
+
+    /// Takes over the geofences of another server; see `GeofenceStore.importGeofences`.
+    package func importGeofences(
+        _ geofences: [GeofenceImport], lastModified: Instant, of application: Application, by author: AuditAuthor
+    ) async throws -> [Key<Geofence>] {
+        let change = AuditedChange(
+            by: author, "geofence.import", application, ["geofences": String(geofences.count)])
+        return try await store.audited(change) {
+            try await store.importGeofences(geofences, lastModified: lastModified, of: application.key)
+        }
+    }
 }

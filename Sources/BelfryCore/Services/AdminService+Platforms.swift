@@ -6,15 +6,21 @@ extension AdminService {
     ///
     /// A platform of a type that no provider here delivers to takes no credentials. Its devices register and its pushes
     /// are accepted; it is parked, and its batches wait.
+    ///
+    /// - Parameters:
+    ///   - mode: nil where the provider has none.
+    ///   - identity: what the platform was called by another server; what is not given is made.
     package func createPlatform(
-        of application: Application, kind: PlatformKind, mode: Platform.Mode, name: Name,
+        of application: Application, kind: PlatformKind, mode: Platform.Mode?, name: Name,
+        description: Description? = nil, identity: PlatformIdentity? = nil,
         credentials entered: [String: JSONValue], by author: AuditAuthor
     ) async throws -> CreatedPlatform {
-        let (uuid, secret) = (UUID(), UUID().lowercased)
+        let (uuid, secret) = (identity?.uuid ?? UUID(), identity?.secret?.text ?? UUID().lowercased)
+        let mode = try kind.mode(mode)
         let sealed = try credentials.sealed(entered, kind: kind, mode: mode, platform: uuid, by: author.credentials)
         let new = NewPlatform(
             uuid: uuid, applicationKey: application.key, kind: kind, mode: mode, name: name.text,
-            secretHash: hash(secret), credentials: sealed)
+            secretHash: hash(secret), credentials: sealed, description: description?.text ?? "")
         let change = AuditedChange(
             by: author, "platform.create", uuid.lowercased, of: Permission.Subject(application),
             ["name": name.text, "type": kind.rawValue, "mode": mode.rawValue])
@@ -27,11 +33,15 @@ extension AdminService {
         return CreatedPlatform(platform: platform, secret: secret)
     }
 
-    package func rename(
-        _ platform: Platform, of application: Application, to name: Name, by author: AuditAuthor
+    package func edit(
+        _ platform: Platform, of application: Application, _ edit: PlatformEdit, by author: AuditAuthor
     ) async throws {
-        let change = AuditedChange(by: author, "platform.rename", platform, of: application, ["name": name.text])
-        try await store.audited(change) { try await store.rename(platform.key, to: name) }
+        var details: [String: String] = [:]
+        details["name"] = edit.name?.text
+        details["description"] = edit.description?.text
+        details["mode"] = edit.mode?.rawValue
+        let change = AuditedChange(by: author, "platform.edit", platform, of: application, details)
+        try await store.audited(change) { try await store.edit(platform.key, edit) }
     }
 
     package func delete(
@@ -88,4 +98,15 @@ extension AdminService {
 
     /// When the provider will stop accepting a platform's credentials; nil where they do not say, or cannot be read.
     package func credentialsExpiry(of platform: Platform) -> Instant? { try? credentials.expiry(of: platform) }
+}
+
+extension PlatformKind {
+    /// The mode that a platform of the kind has: `production` where none was given and none is needed.
+    fileprivate func mode(_ given: Platform.Mode?) throws(InvalidInput) -> Platform.Mode {
+        if let given { return given }
+        guard !hasModes else {
+            throw InvalidInput(field: "mode", "is missing: platforms of type \(rawValue) are development or production")
+        }
+        return .production
+    }
 }

@@ -53,22 +53,28 @@ extension AdminService {
 // MARK: - Applications
 
 extension AdminService {
+    /// - Parameter identity: what the application was called by another server; what is not given is made.
     package func createApplication(
-        uuid: UUID = UUID(), name: Name, of tenant: Key<Tenant> = Tenant.first, by author: AuditAuthor
+        uuid: UUID = UUID(), name: Name, description: Description? = nil, identity: ApplicationIdentity? = nil,
+        of tenant: Key<Tenant> = Tenant.first, by author: AuditAuthor
     ) async throws -> CreatedApplication {
-        let apiKey = UUID().lowercased
-        let secret = try makeSharedSecret(of: uuid)
+        let (uuid, apiKey) = (identity?.uuid ?? uuid, identity?.apiKey?.text ?? UUID().lowercased)
+        let secret = try identity?.sharedSecret.map { try sealed($0, of: uuid) } ?? makeSharedSecret(of: uuid)
         let new = NewApplication(
-            uuid: uuid, name: name.text, apiKeyHash: hash(apiKey), sharedSecret: secret.sealed, tenantKey: tenant)
+            uuid: uuid, name: name.text, apiKeyHash: hash(apiKey), sharedSecret: secret.sealed, tenantKey: tenant,
+            description: description?.text ?? "")
         let change = AuditedChange(
             by: author, "app.create", uuid.lowercased, of: .tenant(tenant), ["name": name.text])
         let application = try await store.audited(change) { try await store.create(new) }
         return CreatedApplication(application: application, apiKey: apiKey, sharedSecret: secret.text)
     }
 
-    package func rename(_ application: Application, to name: Name, by author: AuditAuthor) async throws {
-        let change = AuditedChange(by: author, "app.rename", application, ["name": name.text])
-        try await store.audited(change) { try await store.rename(application.key, to: name) }
+    package func edit(_ application: Application, _ edit: ApplicationEdit, by author: AuditAuthor) async throws {
+        var details: [String: String] = [:]
+        details["name"] = edit.name?.text
+        details["description"] = edit.description?.text
+        let change = AuditedChange(by: author, "app.edit", application, details)
+        try await store.audited(change) { try await store.edit(application.key, edit) }
     }
 
     package func delete(_ application: Application, force: Bool, by author: AuditAuthor) async throws {
@@ -77,32 +83,76 @@ extension AdminService {
         try await store.audited(change) { try await store.delete(application.key, force: force) }
     }
 
-    /// The old key is refused from then on.
-    package func replaceAPIKey(of application: Application, by author: AuditAuthor) async throws -> String {
+    /// - Parameter grace: for how long the old key is taken too.
+    package func replaceAPIKey(
+        of application: Application, grace: Duration, by author: AuditAuthor
+    ) async throws -> String {
         let apiKey = UUID().lowercased
-        try await store.audited(AuditedChange(by: author, "app.replace_api_key", application)) {
-            try await store.replaceAPIKey(of: application.key, with: hash(apiKey))
+        let change = AuditedChange(by: author, "app.replace_api_key", application, grace.details)
+        try await store.audited(change) {
+            try await store.replaceAPIKey(of: application.key, with: hash(apiKey), graceEnd: graceEnd(grace))
         }
         return apiKey
     }
 
-    /// Custom user ids signed with the old secret are refused from then on.
-    package func replaceSharedSecret(of application: Application, by author: AuditAuthor) async throws -> String {
+    /// - Parameter grace: for how long custom user ids signed with the old secret are taken too.
+    package func replaceSharedSecret(
+        of application: Application, grace: Duration, by author: AuditAuthor
+    ) async throws -> String {
         let secret = try makeSharedSecret(of: application.uuid)
-        try await store.audited(AuditedChange(by: author, "app.replace_shared_secret", application)) {
-            try await store.replaceSharedSecret(of: application.key, with: secret.sealed)
+        let change = AuditedChange(by: author, "app.replace_shared_secret", application, grace.details)
+        try await store.audited(change) {
+            try await store.replaceSharedSecret(
+                of: application.key, with: secret.sealed, graceEnd: graceEnd(grace))
         }
         return secret.text
     }
 
     private static let lettersAndDigits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
-    /// 32 letters and digits, shown as hex. The published helper that signs custom user ids on Android cannot read
-    /// bytes above 0x7f from the hex, so a secret has none. Source: the PCF samples, docs/compatibility/pcf.md.
+    /// 32 letters and digits, told as hex. The published helper that signs custom user ids on Android cannot read bytes
+    /// above 0x7f from the hex, so a secret has none. Source: the PCF samples, docs/compatibility/pcf.md.
+    private func graceEnd(_ grace: Duration) -> Instant? { grace > .zero ? clock.now + grace : nil }
+
     private func makeSharedSecret(of application: UUID) throws -> (text: String, sealed: Sealed) {
         var random = SystemRandomNumberGenerator()
         let secret = (0..<32).compactMap { _ in Self.lettersAndDigits.randomElement(using: &random) }
-        return (secret.hex, try vault.seal(secret, for: VaultPurpose.sharedSecret(of: application)))
+        return try sealed(secret, of: application)
+    }
+
+    private func sealed(_ secret: [UInt8], of application: UUID) throws -> (text: String, sealed: Sealed) {
+        (secret.hex, try vault.seal(secret, for: VaultPurpose.sharedSecret(of: application)))
+    }
+}
+
+extension Duration {
+    fileprivate var details: [String: String] { ["grace_seconds": String(components.seconds)] }
+}
+
+// MARK: - Imports
+
+extension AdminService {
+    /// What writes down devices of another service; its line in the audit log stands before the first of them.
+    ///
+    /// - Parameters:
+    ///   - platforms: of the application.
+    ///   - source: the format of the list, or the address of the server.
+    package func beginImport(
+        of application: Application, to platforms: [Platform], from source: String, isDryRun: Bool,
+        by author: AuditAuthor
+    ) async throws -> ImportService {
+        if !isDryRun {
+            let change = AuditedChange(by: author, "app.import", application, ["from": source])
+            try await store.audited(change) {}
+        }
+        return ImportService(store: store, platforms: platforms, isDryRun: isDryRun)
+    }
+
+    package var now: Instant { clock.now }
+
+    /// What the provider would do with messages to these tokens; nil where it cannot be asked without sending one.
+    package func validate(_ tokens: [DeviceToken], of platform: Platform) async throws -> [Outcome]? {
+        try await credentials.validate(tokens, of: platform)
     }
 }
 

@@ -76,7 +76,9 @@ package struct BrokerService: Sendable {
 
     package func rename(_ instance: BrokerInstance, to name: Name, by author: AuditAuthor) async throws {
         guard let application = try await store.application(instance.application) else { throw BrokerError.gone }
-        if application.name != name.text { try await admin.rename(application, to: name, by: author) }
+        if application.name != name.text {
+            try await admin.edit(application, ApplicationEdit(name: name), by: author)
+        }
     }
 
     /// Deletes the application with its platforms and devices. Throws `BrokerError.gone` when there is no such instance,

@@ -28,8 +28,31 @@ package struct OperatorService: Sendable {
 
     // MARK: Applications and platforms
 
-    package func createApplication(name: String) async throws -> CreatedApplication {
-        try await admin.createApplication(name: try Name(name), by: author)
+    /// - Parameter tenant: nil for the first one.
+    package func createApplication(
+        name: String, description: String? = nil, identity: ApplicationIdentity? = nil, tenant: UUID? = nil
+    ) async throws -> CreatedApplication {
+        try await admin.createApplication(
+            name: try Name(name), description: try description.map { try Description($0) }, identity: identity,
+            of: try await self.tenant(tenant), by: author)
+    }
+
+    private func tenant(_ uuid: UUID?) async throws -> Key<Tenant> {
+        guard let uuid else { return Tenant.first }
+        guard let found = try await store.tenant(uuid) else { throw StoreError.unknown("tenant \(uuid.lowercased)") }
+        return found.key
+    }
+
+    package func edit(_ application: Application, _ edit: ApplicationEdit) async throws {
+        try await admin.edit(application, edit, by: author)
+    }
+
+    package func replaceAPIKey(of application: Application, grace: Duration) async throws -> String {
+        try await admin.replaceAPIKey(of: application, grace: grace, by: author)
+    }
+
+    package func replaceSharedSecret(of application: Application, grace: Duration) async throws -> String {
+        try await admin.replaceSharedSecret(of: application, grace: grace, by: author)
     }
 
     package func deleteApplication(_ uuid: UUID, force: Bool) async throws {
@@ -37,11 +60,17 @@ package struct OperatorService: Sendable {
     }
 
     package func createPlatform(
-        of application: Application, kind: PlatformKind, mode: Platform.Mode, name: String,
-        credentials: [String: JSONValue]
+        of application: Application, kind: PlatformKind, mode: Platform.Mode?, name: String,
+        description: String? = nil, identity: PlatformIdentity? = nil, credentials: [String: JSONValue]
     ) async throws -> CreatedPlatform {
         try await admin.createPlatform(
-            of: application, kind: kind, mode: mode, name: try Name(name), credentials: credentials, by: author)
+            of: application, kind: kind, mode: mode, name: try Name(name),
+            description: try description.map { try Description($0) }, identity: identity, credentials: credentials,
+            by: author)
+    }
+
+    package func edit(_ platform: Platform, _ edit: PlatformEdit) async throws {
+        try await admin.edit(platform, of: try await owner(of: platform), edit, by: author)
     }
 
     package func replaceCredentials(of platform: Platform, with credentials: [String: JSONValue]) async throws {
@@ -55,6 +84,28 @@ package struct OperatorService: Sendable {
 
     package func resume(_ platform: Platform) async throws {
         try await admin.resume(platform, of: try await owner(of: platform), by: author)
+    }
+
+    // MARK: Imports
+
+    /// The platforms that a list is dealt to: those that are named, or all of the application.
+    package func platforms(_ named: [UUID], of application: Application) async throws -> [Platform] {
+        let all = try await store.platforms(of: application.key)
+        return try named.isEmpty
+            ? all
+            : named.map { uuid in
+                guard let platform = all.first(where: { $0.uuid == uuid }) else {
+                    throw StoreError.unknown("platform \(uuid.lowercased) of this application")
+                }
+                return platform
+            }
+    }
+
+    package func beginImport(
+        of application: Application, to platforms: [Platform], from source: String, isDryRun: Bool
+    ) async throws -> ImportService {
+        try await admin.beginImport(
+            of: application, to: platforms, from: source, isDryRun: isDryRun, by: author)
     }
 
     // MARK: Channels and pushes

@@ -70,6 +70,13 @@ struct FCMProvider: DrainableProvider {
         return CredentialsTest(outcomes(answers, sentAt: clock.now).first)
     }
 
+    /// A message that is only checked: FCM looks at the token, and tells the device nothing.
+    func validate(_ tokens: [DeviceToken]) async -> [Outcome]? {
+        guard let message = try? FCMMessage(data: ["test": "1"], isValidatedOnly: true) else { return nil }
+        let batch = FCMBatch(message: message, tokens: tokens.map(\.bytes))
+        return outcomes(await client.send(batch, deadline: options.deadline), sentAt: clock.now)
+    }
+
     func retire() async { await client.shutdown(within: options.deadline) }
 
     func shutdown(within deadline: Duration) async { await client.shutdown(within: deadline) }

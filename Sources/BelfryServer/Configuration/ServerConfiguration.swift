@@ -19,6 +19,8 @@ package struct ServerConfiguration: Sendable {
     package var pcf: PCFv1.Options
     /// nil without a service broker.
     package var broker: Broker.Options?
+    /// nil where there is no dual run.
+    package var mirror: MirrorConfiguration?
     package var delivery: DeliveryOptions
     package var archive: RetentionSweeper.Options
     package var retry: RetryPolicy
@@ -67,6 +69,8 @@ package struct ServerConfiguration: Sendable {
         pcf = PCFv1.Options(settings)
         broker = Broker.Options(settings)
         pcf.idempotencyHold = timeouts.request + .seconds(5)
+        mirror = MirrorConfiguration(settings)
+        pcf.mirrored = mirror?.applications ?? .none
         delivery = DeliveryOptions(settings)
         archive = RetentionSweeper.Options(settings)
         pcf.eventsLateMax = archive.eventsLateMax

@@ -30,7 +30,8 @@ extension RetentionSweeper.Options {
             retention: Retention(
                 answers: settings.daysKept("retention.answers.days", default: 30),
                 pushes: settings.daysKept("retention.pushes.days", default: 90),
-                audit: settings.daysKept("retention.audit.days", default: 730)))
+                audit: settings.daysKept("retention.audit.days", default: 730),
+                unseen: settings.daysKept("retention.unseen.days", default: 0)))
     }
 }
 

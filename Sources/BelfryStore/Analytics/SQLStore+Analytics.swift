@@ -7,8 +7,9 @@ extension SQLStore {
         var tally = AnalyticsTally()
         for start in stride(from: 0, to: events.count, by: Self.eventsPerWrite) {
             let some = events[start..<min(start + Self.eventsPerWrite, events.count)]
-            let named = some.compactMap { event in
-                secrets.naming.device(of: event.device).map { device in
+            let devices = try await devices(of: some, on: platform)
+            let named = zip(some, devices).compactMap { event, device in
+                device.map { device in
                     NamedEvent(
                         event: event, device: device,
                         hash: Int64(bitPattern: secrets.tokenHash.hash(event.identity)))
@@ -24,6 +25,16 @@ extension SQLStore {
                 }
         }
         return tally
+    }
+
+    /// The device of each event; nil where it is none that was ever named.
+    private func devices(of events: some Sequence<AnalyticsEvent>, on platform: Platform) async throws -> [Key<Device>?]
+    {
+        let names = events.map { DeviceName($0.device, naming: secrets.naming, hasImports: platform.hasImports) }
+        guard names.contains(where: { if case .imported = $0 { true } else { false } }) else {
+            return names.map { if case .own(let key) = $0 { key } else { nil } }
+        }
+        return try await glance { db in try names.map { try $0.flatMap { try db.device($0, on: platform.key) } } }
     }
 
     /// A long batch must not delay other writes.

@@ -1,4 +1,5 @@
 import BelfryCore
+import FoundationEssentials
 
 /// A row of the `device` table.
 struct DeviceRow {
@@ -12,6 +13,7 @@ struct DeviceRow {
     var topics: [Int64]
     var customUserID: String?
     var about: Device.About
+    var importMark: ImportMark?
 
     /// The topics whose posting lists hold the device.
     var postings: [Int64] { reach == .inactive ? [] : topics }
@@ -30,7 +32,8 @@ extension DeviceRow {
             topics: try row.withBlob(4) { try TopicList.decode($0) }, customUserID: row.textIfAny(5),
             about: Device.About(
                 os: row.textIfAny(6), osVersion: row.textIfAny(7), model: row.textIfAny(8),
-                manufacturer: row.textIfAny(9), alias: row.textIfAny(10)))
+                manufacturer: row.textIfAny(9), alias: row.textIfAny(10)),
+            importMark: try ImportMark(row, from: 12))
     }
 
     /// A device that registers for the first time, with what is known of it before `apply`.
@@ -54,20 +57,24 @@ extension DeviceRow {
     }
 
     func device(naming: DeviceNaming, topicNames: [String]) -> Device {
-        Device(
-            key: key, uuid: naming.uuid(of: key), platformKey: platform, token: token, isActive: reach != .inactive,
-            about: about, customUserID: customUserID, topics: topicNames, registeredAt: registeredAt)
+        let own = naming.uuid(of: key)
+        return Device(
+            key: key, uuid: importMark?.name(own: own) ?? own, platformKey: platform, token: token,
+            isActive: reach != .inactive,
+            about: about, customUserID: customUserID, topics: topicNames, registeredAt: registeredAt,
+            importMark: importMark, ownUUID: own)
     }
 
     /// Whether only the time differs.
     func isSame(as other: DeviceRow) -> Bool {
         reach == other.reach && token == other.token && topics == other.topics && customUserID == other.customUserID
-            && about == other.about
+            && about == other.about && importMark == other.importMark
     }
 
     /// Whether both are found by the same texts.
     func hasTexts(of other: DeviceRow) -> Bool {
         token == other.token && customUserID == other.customUserID && about.alias == other.about.alias
+            && importMark?.uuid == other.importMark?.uuid
     }
 
     var party: TokenMove.Holder {
@@ -75,32 +82,37 @@ extension DeviceRow {
     }
 }
 
-extension Registration {
-    /// The names of the topics of a device that has the old ones.
-    func topicNames(over old: Set<String>) throws(InvalidInput) -> Set<String> {
-        let names = topics.applied(to: old)
-        guard names.count <= Self.topicsMax else {
-            throw InvalidInput(
-                field: "tags", "has \(names.count) topics with those before, the limit is \(Self.topicsMax)")
+extension DeviceRow {
+    /// Notes where the device came from, or that its app has registered.
+    mutating func noteRegistration(_ imported: DeviceImport?, by name: DeviceName?, at now: Instant) {
+        guard let imported else {
+            importMark?.noteRegistration(isByOwnUUID: name == .own(key))
+            return
         }
-        return names
+        if !imported.isActive { reach = .inactive }
+        let given: UUID? = if case .imported(let uuid) = name { uuid } else { nil }
+        importMark = ImportMark(uuid: importMark?.uuid ?? given, importedAt: importMark?.importedAt ?? now)
     }
+
+    var importParty: ImportRules.Party { ImportRules.Party(key: key, mark: importMark) }
 }
 
-extension WriteSession {
-    /// Writes all columns of a device that has a key and a token.
-    func update(_ row: DeviceRow, tokenHash: (some SQLValue)?) throws {
-        let about = row.about
-        try prepared(DeviceStatements.update).send(
-            row.reach.rawValue, row.registeredAt, tokenHash, row.token?.bytes, TopicList.encode(row.topics),
-            row.customUserID, about.os, about.osVersion, about.model, about.manufacturer, about.alias, row.key)
+extension ImportMark {
+    /// From three columns; nil where the device was not imported.
+    init?(_ row: some SQLRow, from first: Int32) throws {
+        guard let importedAt = row.instantIfAny(first + 1) else { return nil }
+        guard let stage = Stage(rawValue: row.integer(first + 2)) else {
+            throw StoreError.damaged("device \(row.integer(0))")
+        }
+        self.init(uuid: row.uuid(first), importedAt: importedAt, stage: stage)
     }
 }
 
 enum DeviceStatements {
     static let byKey: SQLText = """
         SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
-               os, os_version, model, manufacturer, alias, platform_id /* devices.by_key */
+               os, os_version, model, manufacturer, alias, platform_id,
+               imported_uuid, imported_at_ms, import_stage /* devices.by_key */
           FROM device
          WHERE id = $1 AND platform_id = $2
         """
@@ -120,6 +132,28 @@ enum DeviceStatements {
 
     /// Adding zero to a column keeps it out of every index, so that devices named by their keys are looked up by the
     /// primary key.
+    /// Looks each up in `device_imported`.
+    static let byImportedUUID: SQLText = """
+        SELECT id, platform_id /* devices.by_imported_uuid */ FROM device
+         WHERE imported_uuid = $1 AND imported_uuid IS NOT NULL AND platform_id \(among: "$2")
+        """
+
+    /// Of devices that were imported alone: others are never written these columns, so that they cost nothing.
+    static let mark: SQLText = """
+        UPDATE device /* devices.mark */ SET imported_uuid = $1, imported_at_ms = $2, import_stage = $3 WHERE id = $4
+        """
+
+    /// Scans `device_unseen`.
+    static let unseen: SQLText = """
+        SELECT id /* devices.unseen */ FROM device
+         WHERE platform_id = $1 AND import_stage = 0 AND id > $2
+         ORDER BY id LIMIT $3
+        """
+
+    static let unseenCount: SQLText = """
+        SELECT count(*) /* devices.unseen_count */ FROM device WHERE platform_id = $1 AND import_stage = 0
+        """
+
     static let onPlatforms: SQLText = """
         SELECT id /* devices.on_platforms */ FROM device WHERE id \(among: "$1") AND platform_id + 0 \(among: "$2")
         """

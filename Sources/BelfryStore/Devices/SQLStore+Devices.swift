@@ -3,14 +3,18 @@ import FoundationEssentials
 
 extension SQLStore {
     package func unregister(_ uuid: UUID, on platform: Key<Platform>) async throws {
-        guard let key = secrets.naming.device(of: uuid) else { return }
-        try await write { try $0.deactivate([Settlement.DeadToken(device: key, since: .distantFuture)], on: platform) }
+        guard let name = try await name(uuid, on: platform) else { return }
+        try await write { session in
+            guard let key = try session.db.device(name, on: platform) else { return }
+            try session.deactivate([Settlement.DeadToken(device: key, since: .distantFuture)], on: platform)
+        }
     }
 
     package func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device? {
-        guard let key = secrets.naming.device(of: uuid) else { return nil }
+        guard let name = try await name(uuid, on: platform) else { return nil }
         let now = clock.now
         return try await readCommitted { [secrets] db in
+            guard let key = try db.device(name, on: platform) else { return nil }
             guard let row = try db.prepared(DeviceStatements.byKey).first(key, platform, as: DeviceRow.init) else {
                 return nil
             }
@@ -19,12 +23,54 @@ extension SQLStore {
     }
 
     package func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>] {
-        let keys = uuids.compactMap(secrets.naming.device(of:))
-        guard !keys.isEmpty else { return [] }
-        return try await readCommitted { db in
+        var importers: [Key<Platform>] = []
+        for key in platforms where try await platform(key)?.hasImports == true { importers.append(key) }
+        let names = uuids.compactMap { DeviceName($0, naming: secrets.naming, hasImports: !importers.isEmpty) }
+        guard !names.isEmpty else { return [] }
+        return try await readCommitted { [importers] db in
+            let keys = try names.compactMap { name in
+                switch name {
+                case .own(let key): key
+                case .imported(let uuid): try db.device(importedAs: uuid, on: importers)
+                }
+            }
             let onPlatforms = try db.prepared(DeviceStatements.onPlatforms)
             let known = Set(try onPlatforms.all(SQLKeys(keys), SQLKeys(platforms)) { Key<Device>($0.integer(0)) })
             return keys.filter(known.contains)
+        }
+    }
+
+    package func unseenDevices(
+        on platforms: [Key<Platform>], after: Key<Device>?, limit: Int
+    ) async throws -> [Device] {
+        let keys = try await glance { db in
+            let statement = try db.prepared(DeviceStatements.unseen)
+            let found = try platforms.flatMap { platform in
+                try statement.all(platform, after?.rawValue ?? 0, limit) { Key<Device>($0.integer(0)) }
+            }
+            return Array(found.sorted().prefix(limit))
+        }
+        return try await devices(keys)
+    }
+
+    package func unseenDeviceCount(on platforms: [Key<Platform>]) async throws -> Int {
+        guard let first = platforms.first else { return 0 }
+        return try await search(for: try await self.platform(first)?.applicationKey) { db, _ in
+            try platforms.reduce(0) { sum, platform in
+                sum + (try db.prepared(DeviceStatements.unseenCount).first(platform) { Int($0.integer(0)) } ?? 0)
+            }
+        }
+    }
+
+    /// The devices of those that can be read, in the order of the keys.
+    private func devices(_ keys: [Key<Device>]) async throws -> [Device] {
+        let now = clock.now
+        return try await glance { [secrets, damagedRows] db in
+            try db.prepared(DirectoryStatements.byKeys).all(SQLKeys(keys)) { row in
+                try damagedRows.readable("device \(row.integer(0))") { try DeviceRow(row) }
+            }.compactMap(\.self).map { row in
+                row.device(naming: secrets.naming, topicNames: try db.topicNames(row.topics, at: now))
+            }
         }
     }
 

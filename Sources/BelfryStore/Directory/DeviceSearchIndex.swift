@@ -211,11 +211,13 @@ extension SQLConnection {
 }
 
 extension DeviceText {
-    /// From the columns id, platform, token, custom user id and alias.
+    /// From the columns id, platform, token, custom user id, alias and imported UUID.
     init(_ row: some SQLRow, kind: PlatformKind, naming: DeviceNaming) {
         self.init(
-            uuid: naming.uuid(of: Key(row.integer(0))), token: row.blobIfAny(2).map(DeviceToken.init(bytes:)),
-            kind: kind, customUserID: row.textIfAny(3), alias: row.textIfAny(4))
+            uuid: naming.uuid(of: Key(row.integer(0))), importedUUID: row.uuid(5),
+            token: row.blobIfAny(2).map(DeviceToken.init(bytes:)),
+            kind: kind,
+            customUserID: row.textIfAny(3), alias: row.textIfAny(4))
     }
 }
 
@@ -234,7 +236,7 @@ enum SearchIndexStatements {
 
     /// Scans the primary key.
     static let behind: SQLText = """
-        SELECT id, platform_id, token, custom_user_id, alias /* search_index.behind */
+        SELECT id, platform_id, token, custom_user_id, alias, imported_uuid /* search_index.behind */
           FROM device
          WHERE id > $1 AND id <= $2
          ORDER BY id
@@ -242,7 +244,7 @@ enum SearchIndexStatements {
         """
 
     static let named: SQLText = """
-        SELECT id, platform_id, token, custom_user_id, alias /* search_index.named */
+        SELECT id, platform_id, token, custom_user_id, alias, imported_uuid /* search_index.named */
           FROM device
          WHERE id \(among: "$1")
          ORDER BY id

@@ -140,7 +140,8 @@ private struct DeviceDirectory<Connection: SQLConnection> {
 enum DirectoryStatements {
     static let byKeys: SQLText = """
         SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
-               os, os_version, model, manufacturer, alias, platform_id /* directory.by_keys */
+               os, os_version, model, manufacturer, alias, platform_id,
+               imported_uuid, imported_at_ms, import_stage /* directory.by_keys */
           FROM device
          WHERE id \(among: "$1")
          ORDER BY id

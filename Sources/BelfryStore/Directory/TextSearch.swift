@@ -58,7 +58,7 @@ struct TextSearch<Connection: SQLConnection> {
     private func found(_ row: some SQLRow) throws -> Key<Device>? {
         guard let kind = platforms.first(where: { $0.key.rawValue == row.integer(1) })?.kind else { return nil }
         if let topic {
-            guard row.integer(5) > 0, try row.withBlob(6, { try TopicList.decode($0) }).contains(topic) else {
+            guard row.integer(6) > 0, try row.withBlob(7, { try TopicList.decode($0) }).contains(topic) else {
                 return nil
             }
         }
@@ -67,12 +67,12 @@ struct TextSearch<Connection: SQLConnection> {
 
     // MARK: The search index
 
-    /// The device of a UUID; nil when the text is not one that this database issued.
-    private func whole() -> [Int64]? {
-        guard
-            let uuid = UUID(uuidString: String(decoding: text, as: UTF8.self)), let device = naming.device(of: uuid)
-        else { return nil }
-        return [device.rawValue]
+    /// The device of a UUID; nil when the text is none that this database gave, nor another server that devices came from.
+    private func whole() throws -> [Int64]? {
+        guard let uuid = UUID(uuidString: String(decoding: text, as: UTF8.self)) else { return nil }
+        if let device = naming.device(of: uuid) { return [device.rawValue] }
+        let importers = platforms.filter(\.hasImports).map(\.key)
+        return importers.isEmpty ? nil : try db.device(importedAs: uuid, on: importers).map { [$0.rawValue] }
     }
 
     /// All devices that may match; nil when there are too many, or they cannot be determined.
@@ -124,7 +124,7 @@ struct TextSearch<Connection: SQLConnection> {
 
 enum TextSearchStatements {
     static let byKeys: SQLText = """
-        SELECT id, platform_id, token, custom_user_id, alias, reach, topics /* search.by_keys */
+        SELECT id, platform_id, token, custom_user_id, alias, imported_uuid, reach, topics /* search.by_keys */
           FROM device
          WHERE id \(among: "$1")
          ORDER BY id

@@ -75,6 +75,23 @@ enum GeofenceStatements {
         RETURNING id
         """
 
+    /// Inserts nothing where the id is another's.
+    static let insertWithKey: SQLText = """
+        INSERT INTO geofence /* geofences.insert_with_key */ (
+            id, application_id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, due_at_ms,
+            changed_at_ms, created_at_ms, updated_at_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
+            ON CONFLICT (id) DO NOTHING
+        RETURNING id
+        """
+
+    /// Ids that are given later are above this one, as SQLite sees to by itself.
+    static let raiseLastKey: SQLText = """
+        SELECT \(
+            sqlite: "$1", postgres: "setval('geofence_id_seq', greatest($1, (SELECT last_value FROM geofence_id_seq)))")
+            /* geofences.raise_last_key */
+        """
+
     static let update: SQLText = """
         UPDATE geofence /* geofences.update */
            SET trigger_type = $1, platform = $2, tags = $3, data = $4, starts_at_ms = $5, expires_at_ms = $6,

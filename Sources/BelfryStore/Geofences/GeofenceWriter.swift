@@ -29,6 +29,41 @@ struct GeofenceWriter<Session: WriteSession> {
             key: Key(key), plan: plan, locations: locations, phase: phase, createdAt: now, updatedAt: now)
     }
 
+    /// Takes over the geofence of another server.
+    func take(_ geofence: GeofenceImport, lastModified: Instant) throws -> Key<Geofence> {
+        if try session.db.geofenceHead(geofence.key, of: application) != nil { return geofence.key }
+        _ = try locations(of: geofence.plan)
+        try checkLimit()
+        try session.check(.geofences, of: application)
+        let plan = geofence.plan
+        let phase = GeofencePhase(of: plan, at: now)
+        let (tags, data) = plan.columns
+        try session.check(.content, of: application, adding: data.utf8.count)
+        let isShown = plan.startsAt <= now
+        let inserted = try session.prepared(GeofenceStatements.insertWithKey).first(
+            geofence.key, application, plan.trigger.rawValue, plan.platform.rawValue, tags, data, plan.startsAt,
+            plan.expiresAt, phase.rawValue, phase.end(of: plan),
+            isShown ? min(geofence.changedAt, lastModified) : nil, now
+        ) { Key<Geofence>($0.integer(0)) }
+        guard let key = inserted else {
+            let other = try create(plan).key
+            try session.prepared(DeletionStatements.insert).send(
+                application, nextStamp(), geofence.key, plan.expiresAt)
+            return other
+        }
+        try session.prepared(GeofenceStatements.raiseLastKey).first(key) { _ in }
+        session.note(1, .geofences, of: application)
+        session.note(data.utf8.count, .content, of: application)
+        try add(plan, to: key)
+        return key
+    }
+
+    /// Stamps that follow are above this one.
+    func raiseStamp(to stamp: Instant) throws {
+        guard try session.db.lastGeofenceStamp(of: application) < stamp else { return }
+        try session.prepared(StampStatements.set).send(application, stamp)
+    }
+
     func update(_ old: Geofence, to plan: GeofencePlan) throws -> Geofence {
         let locations = try self.locations(of: plan)
         let now = now

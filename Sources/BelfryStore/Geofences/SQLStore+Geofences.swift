@@ -10,6 +10,18 @@ extension SQLStore {
         }
     }
 
+    package func importGeofences(
+        _ geofences: [GeofenceImport], lastModified: Instant, of application: Key<Application>
+    ) async throws -> [Key<Geofence>] {
+        try await write { session in
+            try session.lockMap(of: application)
+            try session.check(application)
+            let writer = GeofenceWriter(session: session, application: application)
+            try writer.raiseStamp(to: lastModified)
+            return try geofences.map { try writer.take($0, lastModified: lastModified) }
+        }
+    }
+
     package func geofence(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Geofence? {
         try await read { try $0.geofence(key, of: application) }
     }

@@ -85,6 +85,7 @@ enum ApplicationDeletionStatements {
     ]
 
     private static let sending = [
+        OwnedTable("mirror_entry", key: "id"),
         OwnedTable("schedule", key: "id"),
         OwnedTable("batch", key: "id", of: "push", by: "push_id"),
         OwnedTable("fan_out", key: "push_id", "platform_id", of: "push", by: "push_id"),

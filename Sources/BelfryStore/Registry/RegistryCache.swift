@@ -84,7 +84,11 @@ extension Application {
         self.init(
             key: Key(row.integer(0)), uuid: uuid, name: row.text(2), apiKeyHash: row.blob(3),
             sharedSecret: Sealed(bytes: row.blob(4)), createdAt: Instant(milliseconds: row.integer(5)),
-            tenantKey: Key(row.integer(6)), bindingKeyHashes: bindings[uuid] ?? [])
+            tenantKey: Key(row.integer(6)), bindingKeyHashes: bindings[uuid] ?? [], description: row.text(7),
+            previousAPIKey: row.instantIfAny(9).map { PreviousSecret(row.blob(8), validUntil: $0) },
+            previousSharedSecret: row.instantIfAny(11).map {
+                PreviousSecret(Sealed(bytes: row.blob(10)), validUntil: $0)
+            })
     }
 }
 
@@ -100,7 +104,7 @@ extension Platform {
             key: Key(row.integer(0)), uuid: uuid, applicationKey: Key(row.integer(2)), kind: kind, mode: mode,
             name: row.text(5), secretHash: row.blob(6), credentials: Sealed(bytes: row.blob(7)),
             credentialsVersion: row.integer(8), parked: Parking(row, from: 9),
-            createdAt: Instant(milliseconds: row.integer(12)))
+            createdAt: Instant(milliseconds: row.integer(12)), description: row.text(13), hasImports: row.bool(14))
     }
 }
 

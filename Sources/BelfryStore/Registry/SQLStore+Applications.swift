@@ -8,14 +8,16 @@ extension SQLStore {
                 throw StoreError.unknown("tenant \(application.tenantKey)")
             }
             let now = session.now
-            let key = try session.insert(
-                ApplicationStatements.insert, application.uuid, application.name, application.apiKeyHash,
-                application.sharedSecret.bytes, now, application.tenantKey)
+            let key = try session.prepared(ApplicationStatements.insert).first(
+                application.uuid, application.name, application.apiKeyHash, application.sharedSecret.bytes, now,
+                application.tenantKey, application.description
+            ) { $0.integer(0) }
+            guard let key else { throw StoreError.taken("the application") }
             session.registryChanged()
             return Application(
                 key: Key(key), uuid: application.uuid, name: application.name,
                 apiKeyHash: application.apiKeyHash, sharedSecret: application.sharedSecret, createdAt: now,
-                tenantKey: application.tenantKey)
+                tenantKey: application.tenantKey, description: application.description)
         }
     }
 
@@ -29,14 +31,17 @@ extension SQLStore {
         try await write { session in
             try session.check(platform.applicationKey)
             let now = session.now
-            let key = try session.insert(
-                PlatformStatements.insert, platform.uuid, platform.applicationKey, platform.kind.rawValue,
-                platform.mode.rawValue, platform.name, platform.secretHash, platform.credentials.bytes, now)
+            let key = try session.prepared(PlatformStatements.insert).first(
+                platform.uuid, platform.applicationKey, platform.kind.rawValue, platform.mode.rawValue, platform.name,
+                platform.secretHash, platform.credentials.bytes, now, platform.description
+            ) { $0.integer(0) }
+            guard let key else { throw StoreError.taken("the platform") }
             session.registryChanged()
             return Platform(
                 key: Key(key), uuid: platform.uuid, applicationKey: platform.applicationKey,
                 kind: platform.kind, mode: platform.mode, name: platform.name, secretHash: platform.secretHash,
-                credentials: platform.credentials, credentialsVersion: 1, parked: nil, createdAt: now)
+                credentials: platform.credentials, credentialsVersion: 1, parked: nil, createdAt: now,
+                description: platform.description)
         }
     }
 
@@ -95,7 +100,7 @@ extension WriteSession {
 
     /// Lets the platform's batches run again. Those handed back for later, while it was parked or before, run at once
     /// and in the order of their pushes; leases are not changed.
-    fileprivate func resume(_ platform: Key<Platform>) throws {
+    func resume(_ platform: Key<Platform>) throws {
         guard try prepared(PlatformStatements.resume).run(platform) > 0 else { return }
         let release = try prepared(PlatformStatements.releaseBatches)
         for lane in Lane.allCases { try release.send(lane.rawValue, platform, now) }
@@ -105,15 +110,18 @@ extension WriteSession {
 }
 
 enum ApplicationStatements {
+    /// Inserts nothing where the UUID is another's.
     static let insert: SQLText = """
         INSERT INTO application /* applications.insert */ (
-            uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id)
-        VALUES ($1, $2, $3, $4, $5, $6)
+            uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id, description)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+            ON CONFLICT (uuid) DO NOTHING
         RETURNING id
         """
 
     static let all: SQLText = """
-        SELECT id, uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id /* applications.all */
+        SELECT id, uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id, description, previous_api_key_hash,
+               previous_api_key_until_ms, previous_shared_secret, previous_shared_secret_until_ms /* applications.all */
           FROM application
          WHERE NOT is_being_deleted
          ORDER BY id
@@ -136,17 +144,20 @@ enum ApplicationStatements {
 }
 
 enum PlatformStatements {
+    /// Inserts nothing where the UUID is another's.
     static let insert: SQLText = """
         INSERT INTO platform /* platforms.insert */ (
-            uuid, application_id, kind, mode, name, secret_hash, credentials, credentials_version, created_at_ms)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8)
+            uuid, application_id, kind, mode, name, secret_hash, credentials, credentials_version, created_at_ms,
+            description)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $9)
+            ON CONFLICT (uuid) DO NOTHING
         RETURNING id
         """
 
     static let all: SQLText = """
         SELECT platform.id, platform.uuid, application_id, kind, mode, platform.name, secret_hash, credentials,
-               credentials_version, parked_cause, parked_detail, parked_since_ms, platform.created_at_ms
-               /* platforms.all */
+               credentials_version, parked_cause, parked_detail, parked_since_ms, platform.created_at_ms,
+               platform.description, has_imports /* platforms.all */
           FROM platform JOIN application ON application.id = application_id
          WHERE NOT is_being_deleted AND NOT is_deleted
          ORDER BY platform.id
@@ -154,7 +165,8 @@ enum PlatformStatements {
 
     static let byKey: SQLText = """
         SELECT id, uuid, application_id, kind, mode, name, secret_hash, credentials,
-               credentials_version, parked_cause, parked_detail, parked_since_ms, created_at_ms /* platforms.by_key */
+               credentials_version, parked_cause, parked_detail, parked_since_ms, created_at_ms, description,
+               has_imports /* platforms.by_key */
           FROM platform
          WHERE id = $1
         """

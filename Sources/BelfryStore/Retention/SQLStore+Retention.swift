@@ -11,6 +11,7 @@ extension SQLStore {
             case .pushes: try session.deleteExpiredPushes(before: before)
             case .audit: try session.deleteExpiredAudit(before: before)
             case .idempotency: try session.deleteExpiredRecords(until: before)
+            case .unseen: try session.retireUnseen(before: before)
             }
         }
     }
@@ -48,6 +49,21 @@ extension WriteSession {
         return DeletedRows(rows: rows, isMore: rows == DeletedRows.rowsMax)
     }
 
+    /// Ids ascend as devices were imported: where the first of a platform are not due, none is.
+    fileprivate func retireUnseen(before: Instant) throws -> DeletedRows {
+        let platforms = try prepared(RetentionStatements.withImports).all { Key<Platform>($0.integer(0)) }
+        for platform in platforms {
+            let due = try prepared(RetentionStatements.unseen).all(platform, DeviceImport.perWrite, before) {
+                Key<Device>($0.integer(0))
+            }
+            guard !due.isEmpty else { continue }
+            try deactivate(due.map { Settlement.DeadToken(device: $0, since: .distantFuture) }, on: platform)
+            try prepared(RetentionStatements.retire).send(SQLKeys(due))
+            return DeletedRows(rows: due.count, isMore: true)
+        }
+        return DeletedRows()
+    }
+
     fileprivate func deleteExpiredRecords(until: Instant) throws -> DeletedRows {
         let rows = try clearIdempotency(until: until, atMost: DeletedRows.rowsMax)
         return DeletedRows(rows: rows, isMore: rows == DeletedRows.rowsMax)
@@ -55,6 +71,21 @@ extension WriteSession {
 }
 
 enum RetentionStatements {
+    static let withImports: SQLText = """
+        SELECT id /* retention.with_imports */ FROM platform WHERE has_imports AND NOT is_deleted ORDER BY id
+        """
+
+    /// Scans `device_unseen`.
+    static let unseen: SQLText = """
+        SELECT id /* retention.unseen */
+          FROM (SELECT id, imported_at_ms FROM device
+                 WHERE platform_id = $1 AND import_stage = 0 ORDER BY id LIMIT $2) AS first
+         WHERE imported_at_ms < $3
+         ORDER BY id
+        """
+
+    static let retire: SQLText = "UPDATE device /* retention.retire */ SET import_stage = 3 WHERE id \(among: "$1")"
+
     /// Whether this node may delete now. The lock ends with the transaction.
     static let turn: SQLText = """
         SELECT \(sqlite: "1", postgres: "pg_try_advisory_xact_lock(7236828796)") /* retention.turn */

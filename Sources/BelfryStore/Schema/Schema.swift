@@ -6,7 +6,7 @@ enum Schema {
 
     static let tables: [SQLText] = [
         registry, topics, devices, searchIndex, pushes, schedules, locations, geofences, counts, administration,
-        idempotency, node,
+        idempotency, node, mirror,
     ]
 
     private static let registry: SQLText = """
@@ -33,7 +33,14 @@ enum Schema {
             shared_secret \(.bytes) NOT NULL,
             \(flag: "is_being_deleted", false),
             created_at_ms \(.bigint) NOT NULL,
-            tenant_id \(.bigint) NOT NULL REFERENCES tenant (id)
+            tenant_id \(.bigint) NOT NULL REFERENCES tenant (id),
+            description text NOT NULL DEFAULT '',
+            previous_api_key_hash \(.bytes),
+            previous_api_key_until_ms \(.bigint),
+            previous_shared_secret \(.bytes),
+            previous_shared_secret_until_ms \(.bigint),
+            CHECK ((previous_api_key_hash IS NULL) = (previous_api_key_until_ms IS NULL)),
+            CHECK ((previous_shared_secret IS NULL) = (previous_shared_secret_until_ms IS NULL))
         ) \(.byID);
         CREATE INDEX application_tenant ON application (tenant_id);
 
@@ -54,6 +61,8 @@ enum Schema {
             parked_since_ms \(.bigint),
             created_at_ms \(.bigint) NOT NULL,
             \(flag: "is_deleted", false),
+            description text NOT NULL DEFAULT '',
+            \(flag: "has_imports", false),
             CHECK ((parked_cause IS NULL) = (parked_detail IS NULL)),
             CHECK ((parked_cause IS NULL) = (parked_since_ms IS NULL))
         ) \(.byID);
@@ -103,12 +112,20 @@ enum Schema {
             model text,
             manufacturer text,
             alias text,
+            imported_uuid \(sqlite: "BLOB CHECK (length(imported_uuid) = 16)", postgres: "uuid"),
+            imported_at_ms \(.bigint),
+            import_stage \(.bigint) CHECK (import_stage BETWEEN 0 AND 3),
             CHECK ((token IS NULL) = (token_hash IS NULL)),
-            CHECK (token IS NOT NULL OR reach = 0)
+            CHECK (token IS NOT NULL OR reach = 0),
+            CHECK ((imported_at_ms IS NULL) = (import_stage IS NULL)),
+            CHECK (imported_uuid IS NULL OR import_stage IS NOT NULL)
         ) \(.byID)\(postgres: "WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.05)");
         CREATE INDEX device_reach ON device (platform_id, reach\(postgres: ", id"));
         CREATE INDEX device_custom_user ON device (platform_id, custom_user_id\(postgres: ", id"))
             WHERE custom_user_id IS NOT NULL AND reach > 0;
+        -- Devices that came from another server, see `ImportMark`. Other devices are in neither index.
+        CREATE UNIQUE INDEX device_imported ON device (imported_uuid, platform_id) WHERE imported_uuid IS NOT NULL;
+        CREATE INDEX device_unseen ON device (platform_id, id) WHERE import_stage = 0;
 
         -- Deleted topics whose posting lists still contain devices; see `TopicDeletion`. `last_device_id` is the newest
         -- device that may have subscribed, and 0 in PostgreSQL. Ids in the rows of devices stay until the device registers
@@ -530,6 +547,28 @@ enum Schema {
         ) \(.byKey);
         CREATE INDEX idempotency_created ON idempotency (created_at_ms);
         CREATE INDEX idempotency_caller ON idempotency (caller_kind, caller_id, created_at_ms);
+        """
+
+    private static let mirror: SQLText = """
+        -- What an old server has yet to hear of during a dual run; see `MirrorEntry`. It names no platform or device as a foreign key,
+        -- for it may outlive them.
+        CREATE TABLE mirror_entry (
+            id \(.key),
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            platform_id \(.bigint) NOT NULL,
+            device_id \(.bigint) NOT NULL,
+            method text NOT NULL CHECK (method IN ('POST', 'PUT', 'DELETE')),
+            body \(.bytes) NOT NULL,
+            created_at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+        CREATE INDEX mirror_entry_application ON mirror_entry (application_id);
+
+        -- Which node tells the old server, and until when.
+        CREATE TABLE mirror_holder (
+            id \(.bigint) PRIMARY KEY CHECK (id = 1),
+            \(uuid: "holder", "NOT NULL"),
+            held_until_ms \(.bigint) NOT NULL
+        ) \(.byID);
         """
 
     private static let node: SQLText = """

@@ -50,6 +50,7 @@ enum SealStatements {
     static func behind(_ kind: SealedSecret.Kind) -> SQLText {
         switch kind {
         case .sharedSecret: sharedSecretsBehind
+        case .previousSharedSecret: previousSharedSecretsBehind
         case .credentials: credentialsBehind
         case .answer: answersBehind
         }
@@ -58,6 +59,7 @@ enum SealStatements {
     static func replace(_ kind: SealedSecret.Kind) -> SQLText {
         switch kind {
         case .sharedSecret: replaceSharedSecret
+        case .previousSharedSecret: replacePreviousSharedSecret
         case .credentials: replaceCredentials
         case .answer: replaceAnswer
         }
@@ -67,6 +69,13 @@ enum SealStatements {
         SELECT uuid, shared_secret /* seals.shared_secrets_behind */
           FROM application
          WHERE uuid > $1 AND NOT is_being_deleted
+         ORDER BY uuid LIMIT $2
+        """
+
+    private static let previousSharedSecretsBehind: SQLText = """
+        SELECT uuid, previous_shared_secret /* seals.previous_shared_secrets_behind */
+          FROM application
+         WHERE uuid > $1 AND NOT is_being_deleted AND previous_shared_secret IS NOT NULL
          ORDER BY uuid LIMIT $2
         """
 
@@ -87,6 +96,11 @@ enum SealStatements {
     private static let replaceSharedSecret: SQLText = """
         UPDATE application /* seals.replace_shared_secret */ SET shared_secret = $1
          WHERE uuid = $2 AND shared_secret = $3
+        """
+
+    private static let replacePreviousSharedSecret: SQLText = """
+        UPDATE application /* seals.replace_previous_shared_secret */ SET previous_shared_secret = $1
+         WHERE uuid = $2 AND previous_shared_secret = $3
         """
 
     private static let replaceCredentials: SQLText = """

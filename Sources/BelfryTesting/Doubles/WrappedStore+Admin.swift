@@ -2,17 +2,21 @@ package import BelfryCore
 package import FoundationEssentials
 
 extension WrappedStore {
-    package func rename(_ application: Key<Application>, to name: Name) async throws {
-        try await base.rename(application, to: name)
+    package func edit(_ application: Key<Application>, _ edit: ApplicationEdit) async throws {
+        try await base.edit(application, edit)
     }
-    package func replaceAPIKey(of application: Key<Application>, with hash: [UInt8]) async throws {
-        try await base.replaceAPIKey(of: application, with: hash)
+    package func replaceAPIKey(
+        of application: Key<Application>, with hash: [UInt8], graceEnd: Instant?
+    ) async throws {
+        try await base.replaceAPIKey(of: application, with: hash, graceEnd: graceEnd)
     }
-    package func replaceSharedSecret(of application: Key<Application>, with secret: Sealed) async throws {
-        try await base.replaceSharedSecret(of: application, with: secret)
+    package func replaceSharedSecret(
+        of application: Key<Application>, with secret: Sealed, graceEnd: Instant?
+    ) async throws {
+        try await base.replaceSharedSecret(of: application, with: secret, graceEnd: graceEnd)
     }
-    package func rename(_ platform: Key<Platform>, to name: Name) async throws {
-        try await base.rename(platform, to: name)
+    package func edit(_ platform: Key<Platform>, _ edit: PlatformEdit) async throws {
+        try await base.edit(platform, edit)
     }
     package func delete(_ platform: Key<Platform>, force: Bool) async throws {
         try await base.delete(platform, force: force)

@@ -45,6 +45,11 @@ extension WrappedStore {
     package func create(_ plan: GeofencePlan, of application: Key<Application>) async throws -> Geofence {
         try await base.create(plan, of: application)
     }
+    package func importGeofences(
+        _ geofences: [GeofenceImport], lastModified: Instant, of application: Key<Application>
+    ) async throws -> [Key<Geofence>] {
+        try await base.importGeofences(geofences, lastModified: lastModified, of: application)
+    }
     package func geofence(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Geofence? {
         try await base.geofence(key, of: application)
     }

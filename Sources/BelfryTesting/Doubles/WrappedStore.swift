@@ -40,8 +40,35 @@ extension WrappedStore {
     package func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>] {
         try await base.deviceKeys(uuids, on: platforms)
     }
+    package func importDevices(_ devices: [DeviceImport], on platform: Platform) async throws -> [ImportVerdict] {
+        try await base.importDevices(devices, on: platform)
+    }
+    package func unseenDevices(
+        on platforms: [Key<Platform>], after: Key<Device>?, limit: Int
+    ) async throws -> [Device] {
+        try await base.unseenDevices(on: platforms, after: after, limit: limit)
+    }
+    package func unseenDeviceCount(on platforms: [Key<Platform>]) async throws -> Int {
+        try await base.unseenDeviceCount(on: platforms)
+    }
     package func deviceCount(on platform: Key<Platform>) async throws -> Int {
         try await base.deviceCount(on: platform)
+    }
+
+    package func mirror(_ call: MirrorCall, of device: Key<Device>, on platform: Key<Platform>) async throws {
+        try await base.mirror(call, of: device, on: platform)
+    }
+    package func mirrorEntries(limit: Int) async throws -> [MirrorEntry] { try await base.mirrorEntries(limit: limit) }
+    package func settle(_ entries: [Key<MirrorEntry>]) async throws { try await base.settle(entries) }
+    package func mirrorBacklog() async throws -> Int { try await base.mirrorBacklog() }
+    package func holdMirror(as node: UUID, for lease: Duration) async throws -> Bool {
+        try await base.holdMirror(as: node, for: lease)
+    }
+    package func importedUUID(of device: Key<Device>, on platform: Key<Platform>) async throws -> UUID? {
+        try await base.importedUUID(of: device, on: platform)
+    }
+    package func noteImportedUUID(_ uuid: UUID, of device: Key<Device>, on platform: Platform) async throws {
+        try await base.noteImportedUUID(uuid, of: device, on: platform)
     }
 
     package func accept(_ push: NewPush) async throws -> Push { try await base.accept(push) }

@@ -25,6 +25,8 @@ package struct Contents: Sendable {
     package var schedules: [Key<Schedule>: Schedule] = [:]
     package var nodes: [UUID: NodeRow] = [:]
     package var connectionFaults: [Key<Platform>: PlatformFault] = [:]
+    package var mirrorEntries: [MirrorEntry] = []
+    var mirrorHolder: (node: UUID, until: Instant)?
     package var map = Map()
     package var events = Events()
     /// Operations that the port forbids, in the order in which a caller did them.
@@ -44,6 +46,12 @@ package struct Contents: Sendable {
     mutating func nextKey<Noun>() -> Key<Noun> {
         lastKeys[ObjectIdentifier(Noun.self), default: 0] += 1
         return Key(lastKeys[ObjectIdentifier(Noun.self), default: 0])
+    }
+
+    /// Keys that come later are above this one.
+    mutating func raiseKey<Noun>(to key: Key<Noun>) {
+        let name = ObjectIdentifier(Noun.self)
+        lastKeys[name] = max(lastKeys[name, default: 0], key.rawValue)
     }
 
     package struct Address: Hashable, Sendable {

@@ -6,9 +6,13 @@ extension MemoryStore {
         let now = clock.now
         return try transaction { contents in
             guard contents.tenants[new.tenantKey] != nil else { throw StoreError.unknown("tenant") }
+            guard !contents.applications.values.contains(where: { $0.uuid == new.uuid }) else {
+                throw StoreError.taken("the application")
+            }
             let application = Application(
                 key: contents.nextKey(), uuid: new.uuid, name: new.name, apiKeyHash: new.apiKeyHash,
-                sharedSecret: new.sharedSecret, createdAt: now, tenantKey: new.tenantKey)
+                sharedSecret: new.sharedSecret, createdAt: now, tenantKey: new.tenantKey,
+                description: new.description)
             contents.applications[application.key] = application
             return application
         }
@@ -42,10 +46,13 @@ extension MemoryStore {
         let now = clock.now
         return try transaction { contents in
             guard contents.applications[new.applicationKey] != nil else { throw StoreError.unknown("application") }
+            guard !contents.platforms.values.contains(where: { $0.uuid == new.uuid }) else {
+                throw StoreError.taken("the platform")
+            }
             let platform = Platform(
                 key: contents.nextKey(), uuid: new.uuid, applicationKey: new.applicationKey, kind: new.kind,
                 mode: new.mode, name: new.name, secretHash: new.secretHash, credentials: new.credentials,
-                credentialsVersion: 1, parked: nil, createdAt: now)
+                credentialsVersion: 1, parked: nil, createdAt: now, description: new.description)
             contents.platforms[platform.key] = platform
             return platform
         }
@@ -90,7 +97,7 @@ extension Contents {
     }
 
     /// Batches that wait for a later time are due at once, the oldest push first; leases stay.
-    fileprivate mutating func resume(_ platform: Key<Platform>) throws {
+    mutating func resume(_ platform: Key<Platform>) throws {
         guard isParked(platform) || platforms[platform] == nil else { return }
         try change(platform) { $0.with(parked: nil) }
         hasResumed = true
@@ -119,10 +126,10 @@ extension Contents {
 extension Platform {
     func with(parked: Parking?) -> Platform { with(credentials, version: credentialsVersion, parked: parked) }
 
-    fileprivate func with(_ credentials: Sealed, version: Int64, parked: Parking?) -> Platform {
+    func with(_ credentials: Sealed, version: Int64, parked: Parking?) -> Platform {
         Platform(
             key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
             secretHash: secretHash, credentials: credentials, credentialsVersion: version, parked: parked,
-            createdAt: createdAt)
+            createdAt: createdAt, description: description, hasImports: hasImports)
     }
 }

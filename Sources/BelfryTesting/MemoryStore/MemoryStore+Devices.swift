@@ -18,9 +18,45 @@ extension MemoryStore {
                 try registration.checkTopics(after: contents.devices[device]?.topics ?? [])
                 try contents.check(quotas, registration, of: contents.devices[device], on: platform)
                 if let evicted { contents.evict(evicted) }
-                return contents.register(registration, as: device, on: platform.key, now: now)
+                let isOwn = uuid.flatMap(contents.naming.device(of:)) == device
+                var mark = contents.devices[device]?.importMark
+                mark?.noteRegistration(isByOwnUUID: isOwn)
+                return contents.register(registration, as: device, on: platform.key, now: now, mark: mark)
             }
         }
+    }
+
+    package func importDevices(_ devices: [DeviceImport], on platform: Platform) async throws -> [ImportVerdict] {
+        let now = clock.now
+        return try transaction { contents in
+            guard let known = contents.platforms[platform.key] else { throw StoreError.unknown("platform") }
+            contents.platforms[platform.key] = known.with(hasImports: true)
+            return try devices.map { device in
+                do {
+                    return try contents.importDevice(device, on: platform, quotas, now: now)
+                } catch StoreError.quotaExceeded(let excess) {
+                    return .refused(excess.description)
+                } catch let error as InvalidInput {
+                    return .refused(error.description)
+                }
+            }
+        }
+    }
+
+    package func unseenDevices(
+        on platforms: [Key<Platform>], after: Key<Device>?, limit: Int
+    ) async throws -> [Device] {
+        transaction { contents in
+            let unseen = contents.devices.values.filter {
+                platforms.contains($0.platformKey) && $0.importMark?.stage == .unseen
+            }
+            let behind = unseen.filter { device in after.map { device.key > $0 } ?? true }
+            return Array(behind.sorted { $0.key < $1.key }.prefix(limit))
+        }
+    }
+
+    package func unseenDeviceCount(on platforms: [Key<Platform>]) async throws -> Int {
+        try await unseenDevices(on: platforms, after: nil, limit: .max).count
     }
 
     package func unregister(_ uuid: UUID, on platform: Key<Platform>) async throws {
@@ -46,20 +82,64 @@ extension MemoryStore {
 
 extension Contents {
     func device(_ uuid: UUID, on platform: Key<Platform>) -> Device? {
-        guard let key = naming.device(of: uuid), let device = devices[key] else { return nil }
-        return device.platformKey == platform ? device : nil
+        guard let key = naming.device(of: uuid) else {
+            return devices.values.first { $0.platformKey == platform && $0.importMark?.uuid == uuid }
+        }
+        return devices[key].flatMap { $0.platformKey == platform ? $0 : nil }
+    }
+
+    fileprivate mutating func importDevice(
+        _ device: DeviceImport, on platform: Platform, _ quotas: Quotas, now: Instant
+    ) throws -> ImportVerdict {
+        let named = device.uuid.flatMap { self.device($0, on: platform.key) }
+        let address = Address(platform: platform.key, token: device.registration.token)
+        let holder = holders[address].flatMap { devices[$0] }
+        let given = device.uuid.flatMap { naming.device(of: $0) == nil ? $0 : nil }
+        switch ImportRules(named: named?.importParty, holder: holder?.importParty) {
+        case .create:
+            try check(quotas, device.registration, of: nil, on: platform)
+            return take(device, as: nextKey(), given, on: platform.key, now: now)
+        case .update(let key, let evicted):
+            try check(quotas, device.registration, of: devices[key], on: platform)
+            if let evicted { evict(evicted) }
+            return take(device, as: key, given, on: platform.key, now: now)
+        case .name(let key):
+            guard let given, let old = devices[key] else { return .duplicate }
+            devices[key] = old.with(ImportMark(uuid: given, importedAt: now, stage: .seen), naming)
+            return .updated
+        case .keep: return .duplicate
+        }
+    }
+
+    private mutating func take(
+        _ device: DeviceImport, as key: Key<Device>, _ given: UUID?, on platform: Key<Platform>, now: Instant
+    ) -> ImportVerdict {
+        let old = devices[key]
+        let mark = ImportMark(
+            uuid: old?.importMark?.uuid ?? given, importedAt: old?.importMark?.importedAt ?? now)
+        let new = register(
+            device.registration, as: key, on: platform, now: device.lastSeenAt, mark: mark)
+        if !device.isActive { devices[key] = new.with(token: new.token, isActive: false) }
+        guard let old else { return .new }
+        let isSame =
+            devices[key]?.with(token: old.token, isActive: old.isActive, registeredAt: .zero)
+            == old.with(token: new.token, isActive: device.isActive, registeredAt: .zero)
+        return isSame && old.token == new.token && old.isActive == device.isActive ? .duplicate : .updated
     }
 
     fileprivate mutating func register(
-        _ registration: Registration, as key: Key<Device>, on platform: Key<Platform>, now: Instant
+        _ registration: Registration, as key: Key<Device>, on platform: Key<Platform>, now: Instant,
+        mark: ImportMark? = nil
     ) -> Device {
         let old = devices[key]
         if let token = old?.token { holders[Address(platform: platform, token: token)] = nil }
         let device = Device(
-            key: key, uuid: naming.uuid(of: key), platformKey: platform, token: registration.token, isActive: true,
+            key: key, uuid: mark?.name(own: naming.uuid(of: key)) ?? naming.uuid(of: key), platformKey: platform,
+            token: registration.token, isActive: true,
             about: old.map { registration.about.filled(from: $0.about) } ?? registration.about,
             customUserID: registration.customUserID.applied(to: old?.customUserID),
-            topics: registration.topics.applied(to: Set(old?.topics ?? [])).sorted(), registeredAt: now)
+            topics: registration.topics.applied(to: Set(old?.topics ?? [])).sorted(), registeredAt: now,
+            importMark: mark, ownUUID: naming.uuid(of: key))
         devices[key] = device
         intern(device.topics, on: platform)
         holders[Address(platform: platform, token: registration.token)] = key
@@ -104,7 +184,17 @@ extension Device {
     func with(token: DeviceToken?, isActive: Bool, registeredAt: Instant? = nil) -> Device {
         Device(
             key: key, uuid: uuid, platformKey: platformKey, token: token, isActive: isActive, about: about,
-            customUserID: customUserID, topics: topics, registeredAt: registeredAt ?? self.registeredAt)
+            customUserID: customUserID, topics: topics, registeredAt: registeredAt ?? self.registeredAt,
+            importMark: importMark, ownUUID: ownUUID)
+    }
+
+    fileprivate var importParty: ImportRules.Party { ImportRules.Party(key: key, mark: importMark) }
+
+    func with(_ mark: ImportMark, _ naming: DeviceNaming) -> Device {
+        Device(
+            key: key, uuid: mark.name(own: naming.uuid(of: key)), platformKey: platformKey, token: token,
+            isActive: isActive, about: about, customUserID: customUserID, topics: topics, registeredAt: registeredAt,
+            importMark: mark, ownUUID: ownUUID)
     }
 }
 
@@ -126,5 +216,19 @@ extension Registration.Change {
         case .clear: nil
         case .set(let value): value
         }
+    }
+}
+
+extension Contents {
+    mutating func retireUnseen(before: Instant) -> Int {
+        let due = devices.values.filter { device in
+            device.importMark.map { $0.stage == .unseen && $0.importedAt < before } ?? false
+        }
+        for device in due {
+            guard let mark = device.importMark else { continue }
+            let retired = ImportMark(uuid: mark.uuid, importedAt: mark.importedAt, stage: .retired)
+            devices[device.key] = device.with(retired, naming).with(token: device.token, isActive: false)
+        }
+        return due.count
     }
 }

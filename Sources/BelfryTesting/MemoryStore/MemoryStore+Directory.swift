@@ -43,7 +43,8 @@ extension Contents {
     private func holds(_ text: String, _ device: Device) -> Bool {
         let kind = platforms[device.platformKey]?.kind ?? .ios
         let texts = [
-            device.uuid.lowercased, device.token?.text(for: kind), device.customUserID, device.about.alias,
+            naming.uuid(of: device.key).lowercased, device.importMark?.uuid?.lowercased, device.token?.text(for: kind),
+            device.customUserID, device.about.alias,
         ]
         return texts.contains { $0?.lowercased().contains(text) ?? false }
     }

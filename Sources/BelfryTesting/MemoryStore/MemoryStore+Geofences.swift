@@ -17,6 +17,19 @@ extension MemoryStore {
         }
     }
 
+    package func importGeofences(
+        _ geofences: [GeofenceImport], lastModified: Instant, of application: Key<Application>
+    ) async throws -> [Key<Geofence>] {
+        let now = clock.now
+        return try transaction { contents in
+            guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
+            contents.map.stamps[application] = max(contents.map.stamps[application] ?? .zero, lastModified)
+            return try geofences.map { geofence in
+                try contents.take(geofence, lastModified: lastModified, of: application, quotas, now: now)
+            }
+        }
+    }
+
     package func geofence(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Geofence? {
         contents.map.geofences[key].flatMap { $0.application == application ? $0.geofence : nil }
     }
@@ -140,5 +153,35 @@ extension Contents {
         return GeofenceChanges(
             lastModified: last, geofences: shown.map(\.geofence),
             gone: isFresh ? [] : (withdrawn + deleted).sorted())
+    }
+}
+
+extension Contents {
+    fileprivate mutating func take(
+        _ imported: GeofenceImport, lastModified: Instant, of application: Key<Application>, _ quotas: Quotas,
+        now: Instant
+    ) throws -> Key<Geofence> {
+        let (plan, other) = (imported.plan, map.geofences[imported.key])
+        if other?.application == application { return imported.key }
+        let locations = try self.locations(of: plan, in: application)
+        try checkGeofenceLimit(of: application)
+        try check(quotas, .geofences, of: application)
+        try check(quotas, .content, of: application, adding: plan.data.storedText.utf8.count)
+        let geofence = Geofence(
+            key: other == nil ? imported.key : nextKey(), plan: plan, locations: locations,
+            phase: GeofencePhase(of: plan, at: now), createdAt: now, updatedAt: now)
+        guard other == nil else {
+            put(geofence, of: application, now: now)
+            map.deletions.append(
+                Deletion(
+                    application: application, geofence: imported.key,
+                    changedAt: nextStamp(of: application, now: now), expiresAt: plan.expiresAt))
+            return geofence.key
+        }
+        raiseKey(to: imported.key)
+        map.geofences[imported.key] = GeofenceRow(
+            application: application, geofence: geofence,
+            changedAt: plan.startsAt <= now ? min(imported.changedAt, lastModified) : nil)
+        return imported.key
     }
 }

@@ -8,6 +8,7 @@ extension MemoryStore {
             case .pushes: DeletedRows(rows: contents.deleteExpiredPushes(before: before))
             case .audit: DeletedRows(rows: contents.deleteExpiredAudit(before: before))
             case .idempotency: DeletedRows(rows: contents.deleteExpiredRecords(until: before))
+            case .unseen: DeletedRows(rows: contents.retireUnseen(before: before))
             }
         }
     }

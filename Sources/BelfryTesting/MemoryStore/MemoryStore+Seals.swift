@@ -24,6 +24,12 @@ extension Contents {
         switch kind {
         case .sharedSecret:
             applications.values.map { SealedSecret(kind: kind, name: $0.uuid.bytes, seal: $0.sharedSecret) }
+        case .previousSharedSecret:
+            applications.values.compactMap { application in
+                application.previousSharedSecret.map {
+                    SealedSecret(kind: kind, name: application.uuid.bytes, seal: $0.value)
+                }
+            }
         case .credentials:
             platforms.values.map { SealedSecret(kind: kind, name: $0.uuid.bytes, seal: $0.credentials) }
         case .answer:
@@ -39,6 +45,11 @@ extension Contents {
         case .sharedSecret:
             for (key, old) in applications where old.uuid.bytes == secret.name {
                 applications[key] = old.with(sharedSecret: seal)
+            }
+        case .previousSharedSecret:
+            for (key, old) in applications where old.uuid.bytes == secret.name {
+                let previous = old.previousSharedSecret.map { PreviousSecret(seal, validUntil: $0.validUntil) }
+                applications[key] = old.with(previousSharedSecret: .some(previous))
             }
         case .credentials:
             for (key, old) in platforms where old.uuid.bytes == secret.name {

@@ -121,7 +121,7 @@ extension Contents {
                 return false
             }
             return switch subscription.device {
-            case .uuid(let uuid): device.uuid == uuid
+            case .uuid(let uuid): self.device(uuid, on: device.platformKey)?.key == device.key
             case .token(let text): device.token.map { (try? DeviceToken(text, for: platform.kind)) == $0 } ?? false
             }
         }
@@ -140,7 +140,8 @@ extension Device {
     fileprivate func with(topics: [String]) -> Device {
         Device(
             key: key, uuid: uuid, platformKey: platformKey, token: token, isActive: isActive, about: about,
-            customUserID: customUserID, topics: topics, registeredAt: registeredAt)
+            customUserID: customUserID, topics: topics, registeredAt: registeredAt, importMark: importMark,
+            ownUUID: ownUUID)
     }
 }
 

@@ -1,23 +1,37 @@
 package import BelfryCore
 
 extension MemoryStore {
-    package func rename(_ application: Key<Application>, to name: Name) async throws {
-        try change(application) { $0.with(name: name.text) }
+    package func edit(_ application: Key<Application>, _ edit: ApplicationEdit) async throws {
+        try change(application) { $0.with(name: edit.name?.text, description: edit.description?.text) }
     }
 
-    package func replaceAPIKey(of application: Key<Application>, with hash: [UInt8]) async throws {
-        try change(application) { $0.with(apiKeyHash: hash) }
+    package func replaceAPIKey(
+        of application: Key<Application>, with hash: [UInt8], graceEnd: Instant?
+    ) async throws {
+        try change(application) { old in
+            let previous = graceEnd.map { PreviousSecret(old.apiKeyHash, validUntil: $0) }
+            return old.with(apiKeyHash: hash, previousAPIKey: .some(previous))
+        }
     }
 
-    package func replaceSharedSecret(of application: Key<Application>, with secret: Sealed) async throws {
-        try change(application) { $0.with(sharedSecret: secret) }
+    package func replaceSharedSecret(
+        of application: Key<Application>, with secret: Sealed, graceEnd: Instant?
+    ) async throws {
+        try change(application) { old in
+            let previous = graceEnd.map { PreviousSecret(old.sharedSecret, validUntil: $0) }
+            return old.with(sharedSecret: secret, previousSharedSecret: .some(previous))
+        }
     }
 
-    package func rename(_ platform: Key<Platform>, to name: Name) async throws {
+    package func edit(_ platform: Key<Platform>, _ edit: PlatformEdit) async throws {
         try transaction { contents in
             guard let old = contents.platforms[platform] else { throw StoreError.unknown("platform") }
-            contents.platforms[platform] = old.with(name: name.text)
+            contents.platforms[platform] = old.with(edit)
+            if contents.platforms[platform]?.mode != old.mode, old.parked?.cause == .credentials {
+                try contents.resume(platform)
+            }
         }
+        signals.fire()
     }
 
     package func delete(_ platform: Key<Platform>, force: Bool) async throws {
@@ -69,21 +83,34 @@ extension Contents {
 
 extension Application {
     func with(
-        name: String? = nil, apiKeyHash: [UInt8]? = nil, sharedSecret: Sealed? = nil
+        name: String? = nil, description: String? = nil, apiKeyHash: [UInt8]? = nil, sharedSecret: Sealed? = nil,
+        previousAPIKey: PreviousSecret<[UInt8]>?? = nil, previousSharedSecret: PreviousSecret<Sealed>?? = nil
     ) -> Application {
         Application(
             key: key, uuid: uuid, name: name ?? self.name, apiKeyHash: apiKeyHash ?? self.apiKeyHash,
             sharedSecret: sharedSecret ?? self.sharedSecret, createdAt: createdAt, tenantKey: tenantKey,
-            bindingKeyHashes: bindingKeyHashes)
+            bindingKeyHashes: bindingKeyHashes, description: description ?? self.description,
+            previousAPIKey: previousAPIKey ?? self.previousAPIKey,
+            previousSharedSecret: previousSharedSecret ?? self.previousSharedSecret)
     }
 }
 
 extension Platform {
-    func with(name: String? = nil, credentials: Sealed? = nil) -> Platform {
+    func with(credentials: Sealed) -> Platform { with(credentials, version: credentialsVersion, parked: parked) }
+
+    func with(hasImports: Bool) -> Platform {
         Platform(
-            key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name ?? self.name,
-            secretHash: secretHash, credentials: credentials ?? self.credentials,
-            credentialsVersion: credentialsVersion, parked: parked,
-            createdAt: createdAt)
+            key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
+            secretHash: secretHash, credentials: credentials, credentialsVersion: credentialsVersion, parked: parked,
+            createdAt: createdAt, description: description, hasImports: hasImports)
+    }
+
+    fileprivate func with(_ edit: PlatformEdit) -> Platform {
+        let mode = edit.mode ?? mode
+        return Platform(
+            key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode,
+            name: edit.name?.text ?? name, secretHash: secretHash, credentials: credentials,
+            credentialsVersion: credentialsVersion + (mode == self.mode ? 0 : 1), parked: parked, createdAt: createdAt,
+            description: edit.description?.text ?? description, hasImports: hasImports)
     }
 }

@@ -6,13 +6,17 @@ import FoundationEssentials
 ///
 /// Both return the replies of the admin API, so that a command prints the same wherever the server is.
 protocol AdminBackend: Sendable {
-    func createApplication(name: String) async throws -> Admin.ApplicationReply
+    func createApplication(_ draft: ApplicationDraft) async throws -> Admin.ApplicationReply
     func applications() async throws -> [Admin.ApplicationReply]
     func application(_ uuid: UUID) async throws -> ApplicationDetails
+    func edit(_ application: UUID, _ edit: ApplicationEdit) async throws -> Admin.ApplicationReply
+    func replaceAPIKey(of application: UUID, grace: Duration) async throws -> Admin.ApplicationReply
+    func replaceSharedSecret(of application: UUID, grace: Duration) async throws -> Admin.ApplicationReply
     func deleteApplication(_ uuid: UUID, force: Bool) async throws
 
     func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> Admin.PlatformReply
     func platform(_ uuid: UUID) async throws -> Admin.PlatformReply
+    func edit(_ platform: UUID, _ edit: PlatformEdit) async throws -> Admin.PlatformReply
     func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws
     func testCredentials(of platform: UUID) async throws -> Admin.CredentialsTestReply
     func resume(_ platform: UUID) async throws
@@ -36,11 +40,24 @@ protocol AdminBackend: Sendable {
     func ask(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> JSONValue?
 }
 
+/// An application as given on the command line.
+struct ApplicationDraft: Sendable {
+    let name: String
+    var description: String?
+    var tenant: UUID?
+    var uuid: UUID?
+    var apiKey: String?
+    var sharedSecret: String?
+}
+
 /// A platform as given on the command line.
 struct PlatformDraft: Sendable {
     let kind: PlatformKind
-    let mode: Platform.Mode
+    let mode: Platform.Mode?
     let name: String
+    var description: String?
+    var uuid: UUID?
+    var secret: String?
     let credentials: [String: JSONValue]
 }
 

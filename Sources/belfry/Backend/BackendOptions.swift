@@ -42,13 +42,7 @@ struct BackendOptions: ParsableArguments {
     }
 
     private func adminKey(_ environment: [String: String]) throws -> String {
-        if let keyFile {
-            let data =
-                keyFile == "-"
-                ? try FileHandle.standardInput.readToEnd() : FileManager.default.contents(atPath: keyFile)
-            guard let data else { throw ValidationError("\(keyFile) cannot be read") }
-            return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        }
+        if let keyFile { return try SecretFile.contents(of: keyFile) }
         guard let key = environment["BELFRY_ADMIN_KEY"] else {
             throw ValidationError("--server needs an admin key: --key-file or BELFRY_ADMIN_KEY")
         }

@@ -10,8 +10,11 @@ struct LocalBackend: AdminBackend {
 
     private var store: any Store { service.store }
 
-    func createApplication(name: String) async throws -> Admin.ApplicationReply {
-        let created = try await service.createApplication(name: name)
+    func createApplication(_ draft: ApplicationDraft) async throws -> Admin.ApplicationReply {
+        let created = try await service.createApplication(
+            name: draft.name, description: draft.description,
+            identity: try ApplicationIdentity(
+                uuid: draft.uuid, apiKey: draft.apiKey, sharedSecret: draft.sharedSecret), tenant: draft.tenant)
         return try await reply(created.application, apiKey: created.apiKey, sharedSecret: created.sharedSecret)
     }
 
@@ -53,8 +56,30 @@ struct LocalBackend: AdminBackend {
     ) async throws -> Admin.PlatformReply {
         Admin.PlatformReply(
             platform, of: application, devices: try await store.deviceCount(on: platform.key),
+            unseen: platform.hasImports ? try await store.unseenDeviceCount(on: [platform.key]) : 0,
             expiry: service.admin.credentialsExpiry(of: platform), published: service.admin.published(of: platform),
             secret: secret)
+    }
+
+    func edit(_ application: UUID, _ edit: ApplicationEdit) async throws -> Admin.ApplicationReply {
+        try await service.edit(try await service.application(application), edit)
+        return try await reply(try await service.application(application))
+    }
+
+    func replaceAPIKey(of application: UUID, grace: Duration) async throws -> Admin.ApplicationReply {
+        let application = try await service.application(application)
+        return try await reply(application, apiKey: try await service.replaceAPIKey(of: application, grace: grace))
+    }
+
+    func replaceSharedSecret(of application: UUID, grace: Duration) async throws -> Admin.ApplicationReply {
+        let application = try await service.application(application)
+        let secret = try await service.replaceSharedSecret(of: application, grace: grace)
+        return try await reply(application, sharedSecret: secret)
+    }
+
+    func edit(_ platform: UUID, _ edit: PlatformEdit) async throws -> Admin.PlatformReply {
+        try await service.edit(try await service.platform(platform), edit)
+        return try await self.platform(platform)
     }
 
     func deleteApplication(_ uuid: UUID, force: Bool) async throws {
@@ -65,6 +90,8 @@ struct LocalBackend: AdminBackend {
         let application = try await service.application(application)
         let created = try await service.createPlatform(
             of: application, kind: platform.kind, mode: platform.mode, name: platform.name,
+            description: platform.description,
+            identity: try PlatformIdentity(uuid: platform.uuid, secret: platform.secret),
             credentials: platform.credentials)
         return try await reply(created.platform, of: application, secret: created.secret)
     }

@@ -10,8 +10,35 @@ struct RemoteBackend: AdminBackend {
         try await client.ask(method, path, body)
     }
 
-    func createApplication(name: String) async throws -> Admin.ApplicationReply {
-        try await client.send("POST", "apps", ["name": .string(name)])
+    func createApplication(_ draft: ApplicationDraft) async throws -> Admin.ApplicationReply {
+        try await client.send(
+            "POST", "apps",
+            .given([
+                "name": draft.name, "description": draft.description, "tenant_uuid": draft.tenant?.lowercased,
+                "app_uuid": draft.uuid?.lowercased, "api_key": draft.apiKey, "shared_secret": draft.sharedSecret,
+            ]))
+    }
+
+    func edit(_ application: UUID, _ edit: ApplicationEdit) async throws -> Admin.ApplicationReply {
+        try await client.send(
+            "PATCH", "apps/\(application.lowercased)",
+            .given(["name": edit.name?.text, "description": edit.description?.text]))
+    }
+
+    func replaceAPIKey(of application: UUID, grace: Duration) async throws -> Admin.ApplicationReply {
+        try await client.send("POST", "apps/\(application.lowercased)/api-key", .grace(grace))
+    }
+
+    func replaceSharedSecret(of application: UUID, grace: Duration) async throws -> Admin.ApplicationReply {
+        try await client.send("POST", "apps/\(application.lowercased)/shared-secret", .grace(grace))
+    }
+
+    func edit(_ platform: UUID, _ edit: PlatformEdit) async throws -> Admin.PlatformReply {
+        try await client.send(
+            "PATCH", "platforms/\(platform.lowercased)",
+            .given([
+                "name": edit.name?.text, "description": edit.description?.text, "mode": edit.mode?.rawValue,
+            ]))
     }
 
     func applications() async throws -> [Admin.ApplicationReply] {
@@ -36,12 +63,14 @@ struct RemoteBackend: AdminBackend {
     }
 
     func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> Admin.PlatformReply {
-        try await client.send(
+        let given: [String: JSONValue] = .given([
+            "type": platform.kind.rawValue, "mode": platform.mode?.rawValue, "name": platform.name,
+            "description": platform.description, "platform_uuid": platform.uuid?.lowercased,
+            "platform_secret": platform.secret,
+        ])
+        return try await client.send(
             "POST", "apps/\(application.lowercased)/platforms",
-            [
-                "type": .string(platform.kind.rawValue), "mode": .string(platform.mode.rawValue),
-                "name": .string(platform.name), "credentials": .object(platform.credentials),
-            ])
+            given.merging(["credentials": .object(platform.credentials)]) { _, new in new })
     }
 
     func platform(_ uuid: UUID) async throws -> Admin.PlatformReply {
@@ -97,6 +126,17 @@ struct RemoteBackend: AdminBackend {
     func nodes() async throws -> [Admin.NodeReply] {
         let reply: Admin.NodesReply = try await client.send("GET", "nodes")
         return reply.nodes
+    }
+}
+
+extension [String: JSONValue] {
+    /// Those fields that have a value.
+    fileprivate static func given(_ fields: [String: String?]) -> Self {
+        fields.compactMapValues { $0.map(JSONValue.string) }
+    }
+
+    fileprivate static func grace(_ grace: Duration) -> Self {
+        ["grace_seconds": .integer(grace.components.seconds)]
     }
 }
 

@@ -57,18 +57,11 @@ struct AdminCommand: AsyncParsableCommand {
         @OptionGroup var common: CommonOptions
         @OptionGroup var output: OutputOptions
         @Argument(help: "The key's id.") var keyID: String
-        @Option(help: ArgumentHelp("How long the old secret is still accepted.", valueName: "seconds"))
-        var grace: Int = 0
-
-        func validate() throws {
-            guard (0...Int(AdminKey.graceMax.components.seconds)).contains(grace) else {
-                throw ValidationError("--grace has to be 0 to \(AdminKey.graceMax.components.seconds)")
-            }
-        }
+        @OptionGroup var grace: GraceOptions
 
         func run() async throws {
             let text = try await common.withOperatorService { operatorService in
-                try await operatorService.rotateKey(keyID, grace: .seconds(grace))
+                try await operatorService.rotateKey(keyID, grace: grace.duration)
             }
             let fields = [("key_id", text.id), ("key", text.text)]
             if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }

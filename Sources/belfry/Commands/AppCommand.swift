@@ -5,25 +5,41 @@ import FoundationEssentials
 
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "app", abstract: "Create, list, show and delete applications.",
-        subcommands: [Create.self, List.self, Show.self, Delete.self])
+        commandName: "app", abstract: "Create, list, show, edit and delete applications, and replace their secrets.",
+        subcommands: [Create.self, List.self, Show.self, Edit.self, Rotate.self, Delete.self])
 
     struct Create: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Create an application; its secrets are shown once.")
+        static let configuration = CommandConfiguration(
+            abstract: "Create an application; its secrets are shown once.",
+            discussion: """
+                An application that moves in from another server keeps its UUID, API key and shared secret, so that its back ends \
+                and apps go on unchanged: docs/Migration.md.
+                """)
 
         @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "The display name.") var name: String
+        @Option(help: "What people want to know of it.") var description: String?
+        @Option(help: "The tenant that owns it. [default: the first]", transform: UUID.parse) var tenant: UUID?
+        @Option(help: "The UUID it had on another server.", transform: UUID.parse) var uuid: UUID?
+        @Option(help: ArgumentHelp("A file with the API key it had on another server.", valueName: "file"))
+        var apiKeyFile: String?
+        @Option(
+            help: ArgumentHelp("A file with the shared secret it had on another server, in hex.", valueName: "file"))
+        var sharedSecretFile: String?
 
         func run() async throws {
-            let created = try await backend.withBackend {
-                try await $0.createApplication(name: name)
+            var draft = ApplicationDraft(name: name, description: description, tenant: tenant, uuid: uuid)
+            draft.apiKey = try apiKeyFile.map { try SecretFile.contents(of: $0) }
+            draft.sharedSecret = try sharedSecretFile.map { try SecretFile.contents(of: $0) }
+            let created = try await backend.withBackend { [draft] in
+                try await $0.createApplication(draft)
             }
             if output.json { return try Output.json(created) }
-            Output.fields([
-                ("app_uuid", created.app_uuid), ("api_key", created.api_key ?? ""),
-                ("shared_secret", created.shared_secret ?? ""),
-            ])
+            var fields = [("app_uuid", created.app_uuid)]
+            if apiKeyFile == nil { fields.append(("api_key", created.api_key ?? "")) }
+            if sharedSecretFile == nil { fields.append(("shared_secret", created.shared_secret ?? "")) }
+            Output.fields(fields)
         }
     }
 
@@ -52,13 +68,78 @@ struct AppCommand: AsyncParsableCommand {
             if output.json { return try Output.json(details) }
             let (application, platforms) = (details.application, details.platforms)
             Output.fields([
-                ("app_uuid", application.app_uuid), ("name", application.name), ("created_at", application.created_at),
+                ("app_uuid", application.app_uuid), ("name", application.name),
+                ("description", application.description), ("created_at", application.created_at),
             ])
             guard !platforms.isEmpty else { return }
             print("")
             Output.table(
                 ["platform_uuid", "type", "mode", "name", "devices", "state"],
                 platforms.map { [$0.platform_uuid, $0.type, $0.mode, $0.name, $0.devices.grouped, $0.stateAndCause] })
+        }
+    }
+
+    struct Edit: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Change an application's name or description.")
+
+        @OptionGroup var backend: BackendOptions
+        @OptionGroup var output: OutputOptions
+        @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
+        @Option(help: "What people call it.") var name: String?
+        @Option(help: "What people want to know of it; empty takes it away.") var description: String?
+
+        func run() async throws {
+            let edit = ApplicationEdit(
+                name: try name.map { try Name($0) }, description: try description.map { try Description($0) })
+            guard !edit.isEmpty else { throw ValidationError("give --name or --description") }
+            let edited = try await backend.withBackend { try await $0.edit(app, edit) }
+            if output.json { return try Output.json(edited) }
+            Output.fields([
+                ("app_uuid", edited.app_uuid), ("name", edited.name), ("description", edited.description),
+            ])
+        }
+    }
+
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Give an application a new API key or shared secret; it is shown once.",
+            subcommands: [APIKey.self, SharedSecret.self])
+
+        struct APIKey: AsyncParsableCommand {
+            static let configuration = CommandConfiguration(
+                commandName: "api-key", abstract: "Give an application a new API key.")
+
+            @OptionGroup var backend: BackendOptions
+            @OptionGroup var output: OutputOptions
+            @OptionGroup var grace: GraceOptions
+            @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
+
+            func run() async throws {
+                let reply = try await backend.withBackend {
+                    try await $0.replaceAPIKey(of: app, grace: grace.duration)
+                }
+                if output.json { return try Output.json(reply) }
+                Output.fields([("app_uuid", reply.app_uuid), ("api_key", reply.api_key ?? "")])
+            }
+        }
+
+        struct SharedSecret: AsyncParsableCommand {
+            static let configuration = CommandConfiguration(
+                commandName: "shared-secret",
+                abstract: "Give an application a new shared secret, which signs custom user ids.")
+
+            @OptionGroup var backend: BackendOptions
+            @OptionGroup var output: OutputOptions
+            @OptionGroup var grace: GraceOptions
+            @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
+
+            func run() async throws {
+                let reply = try await backend.withBackend {
+                    try await $0.replaceSharedSecret(of: app, grace: grace.duration)
+                }
+                if output.json { return try Output.json(reply) }
+                Output.fields([("app_uuid", reply.app_uuid), ("shared_secret", reply.shared_secret ?? "")])
+            }
         }
     }
 

@@ -60,17 +60,3 @@ private struct CopiedTableRow: Encodable {
     let rows: Int
     let digest: UInt64
 }
-
-/// One line on the terminal that is overwritten repeatedly; without a terminal, it prints nothing.
-private struct ProgressLine {
-    private let isTerminal = isatty(STDERR_FILENO) == 1
-
-    func show(_ text: String) { write("\r\u{1B}[K\(text)") }
-
-    func end() { write("\r\u{1B}[K") }
-
-    private func write(_ text: String) {
-        guard isTerminal else { return }
-        FileHandle.standardError.write(Data(text.utf8))
-    }
-}

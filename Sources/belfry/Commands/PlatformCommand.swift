@@ -8,8 +8,8 @@ import Foundation
 struct PlatformCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "platform",
-        abstract: "Create, list and show platforms, replace and test their credentials, resume parked ones.",
-        subcommands: [Create.self, List.self, Show.self, Credentials.self, Test.self, Resume.self])
+        abstract: "Create, list, show and edit platforms, replace and test their credentials, resume parked ones.",
+        subcommands: [Create.self, List.self, Show.self, Edit.self, Credentials.self, Test.self, Resume.self])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -25,21 +25,31 @@ struct PlatformCommand: AsyncParsableCommand {
         @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
         @Option(help: ArgumentHelp("One of \(PlatformKind.allCases.map(\.rawValue).joined(separator: ", "))."))
         var type: String
-        @Option(help: "development or production.") var mode: String
+        @Option(help: "development or production; may be left out where the provider keeps none apart.")
+        var mode: String?
         @Option(help: "The display name.") var name: String
+        @Option(help: "What people want to know of it.") var description: String?
+        @Option(help: "The UUID it had on another server.", transform: UUID.parse) var uuid: UUID?
+        @Option(help: ArgumentHelp("A file with the secret it had on another server.", valueName: "file"))
+        var secretFile: String?
         @OptionGroup var credentials: CredentialArguments
 
         func run() async throws {
-            guard let kind = PlatformKind(rawValue: type) else { throw unknown("type", type, PlatformKind.allCases) }
-            guard let mode = Platform.Mode(rawValue: mode) else { throw unknown("mode", mode, Platform.Mode.allCases) }
-            let draft = PlatformDraft(kind: kind, mode: mode, name: name, credentials: try entered(for: kind))
+            guard let kind = PlatformKind(rawValue: type) else {
+                throw ValidationError(unknown: "type", type, PlatformKind.allCases)
+            }
+            let draft = PlatformDraft(
+                kind: kind, mode: try mode.map { try Platform.Mode(argument: $0) }, name: name,
+                description: description,
+                uuid: uuid, secret: try secretFile.map { try SecretFile.contents(of: $0) },
+                credentials: try entered(for: kind))
             let created = try await backend.withBackend { backend in
                 try await credentials.spelled { try await backend.createPlatform(draft, of: app) }
             }
             if output.json { return try Output.json(created) }
-            Output.fields([
-                ("platform_uuid", created.platform_uuid), ("platform_secret", created.platform_secret ?? ""),
-            ])
+            var fields = [("platform_uuid", created.platform_uuid)]
+            if secretFile == nil { fields.append(("platform_secret", created.platform_secret ?? "")) }
+            Output.fields(fields)
             Output.fields(created.published)
         }
 
@@ -52,13 +62,6 @@ struct PlatformCommand: AsyncParsableCommand {
                         + "as --credential field=value; docs/Providers.md lists the fields")
             }
             return try credentials.readIfAny()
-        }
-
-        private func unknown<Choice: RawRepresentable<String>>(
-            _ field: String, _ value: String, _ choices: [Choice]
-        ) -> ValidationError {
-            ValidationError(
-                "--\(field) is `\(value)`, it has to be one of: \(choices.map(\.rawValue).joined(separator: ", "))")
         }
     }
 
@@ -96,10 +99,37 @@ struct PlatformCommand: AsyncParsableCommand {
             if output.json { return try Output.json(row) }
             var fields = [
                 ("platform_uuid", row.platform_uuid), ("type", row.type), ("mode", row.mode), ("name", row.name),
-                ("devices", row.devices.grouped), ("state", row.stateAndCause),
+                ("description", row.description), ("devices", row.devices.grouped), ("state", row.stateAndCause),
             ]
+            if row.unseen_devices > 0 { fields.append(("unseen_devices", row.unseen_devices.grouped)) }
             if let expiry = row.credentials_expire_at { fields.append(("credentials_expire_at", expiry)) }
             Output.fields(fields + row.published)
+        }
+    }
+
+    struct Edit: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Change a platform's name, description or mode.",
+            discussion: "Its credentials stay: those of APNs are good for both modes where they are a key.")
+
+        @OptionGroup var backend: BackendOptions
+        @OptionGroup var output: OutputOptions
+        @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
+        @Option(help: "What people call it.") var name: String?
+        @Option(help: "What people want to know of it; empty takes it away.") var description: String?
+        @Option(help: "development or production.") var mode: String?
+
+        func run() async throws {
+            let edit = PlatformEdit(
+                name: try name.map { try Name($0) }, description: try description.map { try Description($0) },
+                mode: try mode.map { try Platform.Mode(argument: $0) })
+            guard !edit.isEmpty else { throw ValidationError("give --name, --description or --mode") }
+            let edited = try await backend.withBackend { try await $0.edit(platform, edit) }
+            if output.json { return try Output.json(edited) }
+            Output.fields([
+                ("platform_uuid", edited.platform_uuid), ("name", edited.name), ("description", edited.description),
+                ("mode", edited.mode),
+            ])
         }
     }
 
@@ -145,6 +175,22 @@ struct PlatformCommand: AsyncParsableCommand {
             try await backend.withBackend { try await $0.resume(platform) }
             print("resumed \(platform.lowercased)")
         }
+    }
+}
+
+extension Platform.Mode {
+    init(argument: String) throws {
+        guard let mode = Platform.Mode(rawValue: argument) else {
+            throw ValidationError(unknown: "mode", argument, Platform.Mode.allCases)
+        }
+        self = mode
+    }
+}
+
+extension ValidationError {
+    init<Choice: RawRepresentable<String>>(unknown option: String, _ value: String, _ choices: [Choice]) {
+        self.init(
+            "--\(option) is `\(value)`, it has to be one of: \(choices.map(\.rawValue).joined(separator: ", "))")
     }
 }
 

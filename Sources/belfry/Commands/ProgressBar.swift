@@ -11,10 +11,15 @@ struct ProgressBar {
         guard isTerminal else { return }
         let devices = receipt.devices
         let share = devices == 0 ? 0 : Double(receipt.answered) / Double(devices)
-        let full = Int(share * Double(Self.width))
-        let bar = String(repeating: "█", count: full) + String(repeating: "░", count: Self.width - full)
         let total = receipt.isFannedOut ? devices.grouped : "\(devices.grouped)+"
-        write("\r\u{1B}[K\(bar) \(receipt.answered.grouped) of \(total)  \(receipt.state)")
+        write("\r\u{1B}[K\(Self.bar(share))\(receipt.answered.grouped) of \(total)  \(receipt.state)")
+    }
+
+    /// The bar alone; empty where the share is not known.
+    static func bar(_ share: Double?) -> String {
+        guard let share else { return "" }
+        let full = Int(min(max(share, 0), 1) * Double(width))
+        return String(repeating: "█", count: full) + String(repeating: "░", count: width - full) + " "
     }
 
     func end() {

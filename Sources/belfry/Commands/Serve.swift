@@ -20,11 +20,23 @@ struct Serve: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Bring the database to the current schema first. [default: --migrate]")
     var migrate: Bool?
 
+    @Option(
+        help: ArgumentHelp(
+            "A PCF service that this one takes over from, which hears of registrations too: docs/Migration.md.",
+            valueName: "https://host"))
+    var mirror: String?
+
+    @Option(
+        help: ArgumentHelp("For --mirror: lines of a platform's UUID, a space, its secret there.", valueName: "file"))
+    var mirrorSecrets: String?
+
     func run() async throws {
         var flags: [String: String] = [:]
         flags["http.host"] = host
         flags["http.port"] = port.map(String.init)
         flags["management.port"] = managementPort.map(String.init)
+        flags["mirror.url"] = mirror
+        flags["mirror.secrets.file"] = mirrorSecrets
         flags["database.migrate"] = migrate.map(String.init)
         let configuration = try await common.configuration(adding: flags, unknownVariables: .refused)
         let registry = PrometheusRegistry()

@@ -112,7 +112,7 @@ import Testing
         #expect(!log.text.contains(key))
         #expect(
             try await server.audited() == [
-                "app.delete", "app.replace_shared_secret", "app.replace_api_key", "app.rename", "app.create",
+                "app.delete", "app.replace_shared_secret", "app.replace_api_key", "app.edit", "app.create",
             ])
     }
 
@@ -347,11 +347,11 @@ import Testing
         server.clock.advance(by: .seconds(10))
         _ = try await server.send(.post, "tenants", #"{"name":"other"}"#)
         let all = try await server.send(.get, "audit")
-        #expect(all.text.contains("app.rename") && all.text.contains("tenant.create"))
+        #expect(all.text.contains("app.edit") && all.text.contains("tenant.create"))
         let id = try #require(AdminKey.Text(admin)).id
         for query in ["app_uuid=\(app)", "key_id=\(id)", "until=\((server.clock.now + .seconds(-1)).text)"] {
             let some = try await server.send(.get, "audit?\(query)")
-            #expect(some.text.contains("app.rename") && !some.text.contains("tenant.create"), "\(query): \(some)")
+            #expect(some.text.contains("app.edit") && !some.text.contains("tenant.create"), "\(query): \(some)")
         }
         #expect(try await !server.send(.get, "audit", as: admin).text.contains("tenant.create"))
         let sender = try await server.key(.sender, .tenant(resources.tenant.key))

@@ -8,18 +8,76 @@ import Testing
     func `applications and platforms get new names and secrets`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, application) = (fixture.store, fixture.application)
-            try await store.rename(application.key, to: try Name("renamed"))
-            try await store.replaceAPIKey(of: application.key, with: [7, 7])
-            try await store.replaceSharedSecret(of: application.key, with: Sealed(bytes: [8, 8]))
+            try await store.edit(application.key, ApplicationEdit(name: try Name("renamed")))
+            try await store.edit(application.key, ApplicationEdit(description: try Description("sends weather")))
+            try await store.replaceAPIKey(of: application.key, with: [7, 7], graceEnd: nil)
+            try await store.replaceSharedSecret(of: application.key, with: Sealed(bytes: [8, 8]), graceEnd: nil)
             let changed = try #require(try await store.application(application.uuid))
-            #expect(changed.name == "renamed")
+            #expect(changed.name == "renamed" && changed.description == "sends weather")
+            #expect(changed.previousAPIKey == nil && changed.previousSharedSecret == nil)
             #expect(changed.apiKeyHash == [7, 7])
             #expect(changed.sharedSecret == Sealed(bytes: [8, 8]))
             #expect(changed.key == application.key && changed.tenantKey == application.tenantKey)
-            try await store.rename(fixture.platform.key, to: try Name("tablets"))
-            #expect(try await store.platform(fixture.platform.uuid)?.name == "tablets")
-            await #expect(throws: StoreError.self) { try await store.rename(Key<Application>(99), to: try Name("a")) }
-            await #expect(throws: StoreError.self) { try await store.rename(Key<Platform>(99), to: try Name("a")) }
+            try await store.edit(
+                fixture.platform.key,
+                PlatformEdit(name: try Name("tablets"), description: try Description("of the shops")))
+            let platform = try #require(try await store.platform(fixture.platform.uuid))
+            #expect(platform.name == "tablets" && platform.description == "of the shops")
+            #expect(platform.mode == fixture.platform.mode && platform.credentialsVersion == 1)
+            let edits = (ApplicationEdit(name: try Name("a")), PlatformEdit(name: try Name("a")))
+            await #expect(throws: StoreError.self) { try await store.edit(Key<Application>(99), edits.0) }
+            await #expect(throws: StoreError.self) { try await store.edit(Key<Platform>(99), edits.1) }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `secrets that are replaced stay beside the new ones until their grace ends`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, old) = (fixture.store, fixture.application)
+            let end = Instant(milliseconds: 5_000_000_000_000)
+            try await store.replaceAPIKey(of: old.key, with: [7, 7], graceEnd: end)
+            try await store.replaceSharedSecret(of: old.key, with: Sealed(bytes: [8, 8]), graceEnd: end)
+            let changed = try #require(try await store.application(old.uuid))
+            #expect(changed.previousAPIKey == PreviousSecret(old.apiKeyHash, validUntil: end))
+            #expect(changed.previousSharedSecret == PreviousSecret(old.sharedSecret, validUntil: end))
+            let sealed = try await store.sealedSecrets(.previousSharedSecret, after: nil, limit: 9)
+            #expect(sealed.map(\.seal) == [old.sharedSecret])
+            #expect(try await store.reseal(try #require(sealed.first), as: Sealed(bytes: [9])))
+            #expect(try await store.application(old.uuid)?.previousSharedSecret?.value == Sealed(bytes: [9]))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `another mode makes the provider's client anew and lets a platform parked for it run again`(
+        engine: Engine
+    ) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platform) = (fixture.store, fixture.platform)
+            let parking = Parking(cause: .credentials, detail: "refused", since: .zero)
+            try await store.park(platform.key, parking)
+            try await store.edit(platform.key, PlatformEdit(mode: platform.mode))
+            #expect(try await store.platform(platform.uuid)?.parked != nil)
+            let other: Platform.Mode = platform.mode == .production ? .development : .production
+            try await store.edit(platform.key, PlatformEdit(mode: other))
+            let edited = try #require(try await store.platform(platform.uuid))
+            #expect(edited.mode == other && edited.parked == nil && edited.credentialsVersion == 2)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a UUID that any application or platform has is taken`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, theirs) = (fixture.store, fixture.application)
+            let again = NewApplication(
+                uuid: theirs.uuid, name: "mine", apiKeyHash: [1], sharedSecret: Sealed(bytes: [1]))
+            await #expect(throws: StoreError.taken("the application")) { try await store.create(again) }
+            let mine = try await store.create(.named("mine"))
+            let platform = NewPlatform(
+                uuid: fixture.platform.uuid, applicationKey: mine.key, kind: .web, mode: .production, name: "web",
+                secretHash: [1], credentials: Sealed(bytes: [1]))
+            await #expect(throws: StoreError.taken("the platform")) { try await store.create(platform) }
+            #expect(try await store.application(theirs.uuid) == theirs)
+            #expect(try await store.platforms(of: mine.key).isEmpty)
         }
     }
 

@@ -13,6 +13,7 @@ import Testing
         "location", "location_group", "location_group_member", "geofence", "geofence_location", "geofence_group",
         "geofence_deletion",
         "geofence_stamp", "geofence_update", "push_count", "platform_count", "geofence_count", "heartbeat",
+        "mirror_entry",
     ]
 
     /// An application with something in each table, some of its devices merged and some not.
@@ -27,6 +28,7 @@ import Testing
         _ = try await store.settle(Settlement(try await fixture.claimOne(), all: .accepted))
         _ = try await fixture.push(lane: .bulk)
         _ = try await fixture.schedule(in: .zero)
+        try await store.mirror(MirrorCall(.delete), of: Key(1), on: fixture.platform.key)
         try await fixture.drawMap()
         return fixture
     }

@@ -12,7 +12,7 @@ import Testing
         "search_index",
         "search_index_posting",
         "search_index_count", "search_index_stale", "search_index_segment", "audit_horizon", "node", "application_use",
-        "connection_fault",
+        "connection_fault", "mirror_holder",
     ]
 
     @Test func `every table is copied, or is the engine's own`() async throws {

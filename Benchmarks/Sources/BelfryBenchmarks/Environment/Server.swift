@@ -96,6 +96,16 @@ struct Server: Sendable {
         return try JSONDecoder().decode(Receipt.self, from: Data(ended.output.utf8))
     }
 
+    /// Imports a list beside the running server, by the command.
+    func importDevices(of list: String) async throws {
+        _ = try await Child.run(
+            [
+                belfry, "import", "devices", "--app", identity.app_uuid, "--platform", identity.platform_uuid,
+                "--format",
+                "jsonl", "--json", list,
+            ] + Self.storage(directory, database), log: "\(directory)/import")
+    }
+
     func stop() async throws {
         try await metrics.close()
         try await child.stop()

@@ -77,7 +77,7 @@ struct RegistrationRequests: Sendable {
         buffer.writeBytes(body)
     }
 
-    private func body(_ number: Int) -> [UInt8] {
+    func body(_ number: Int) -> [UInt8] {
         var body: [UInt8] = []
         body.reserveCapacity(512)
         body += Self.bodyStart

@@ -9,6 +9,7 @@ extension Admin {
     package struct ApplicationReply: Codable, Sendable {
         package let app_uuid: String
         package let name: String
+        package let description: String
         @OrNull package var tenant_uuid: String?
         package let created_at: String
         /// Shown once, in the reply to its creation.
@@ -21,6 +22,7 @@ extension Admin {
         ) {
             app_uuid = application.uuid.lowercased
             name = application.name
+            description = application.description
             _tenant_uuid = OrNull(wrappedValue: tenant?.lowercased)
             created_at = application.createdAt.text
             api_key = apiKey
@@ -41,7 +43,10 @@ extension Admin {
         package let type: String
         package let mode: String
         package let name: String
+        package let description: String
         package let devices: Int
+        /// Those that were imported and have not registered since.
+        package let unseen_devices: Int
         /// `active` or `parked`.
         package let state: String
         /// Why it is parked.
@@ -54,15 +59,17 @@ extension Admin {
         package var platform_secret: String?
 
         package init(
-            _ platform: BelfryCore.Platform, of application: BelfryCore.Application, devices: Int, expiry: Instant?,
-            published: [String: String], secret: String? = nil
+            _ platform: BelfryCore.Platform, of application: BelfryCore.Application, devices: Int, unseen: Int = 0,
+            expiry: Instant?, published: [String: String], secret: String? = nil
         ) {
             platform_uuid = platform.uuid.lowercased
             app_uuid = application.uuid.lowercased
             type = platform.kind.rawValue
             mode = platform.mode.rawValue
             name = platform.name
+            description = platform.description
             self.devices = devices
+            unseen_devices = unseen
             state = platform.parked == nil ? "active" : "parked"
             parked = platform.parked.map { [ParkingReply($0)] } ?? []
             `public` = published

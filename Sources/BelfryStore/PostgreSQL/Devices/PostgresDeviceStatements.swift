@@ -7,10 +7,17 @@ enum PostgresDeviceStatements {
          WHERE token_hash = ANY ($2) AND token_hash IS NOT NULL AND platform_id + 0 = ANY ($1)
         """
 
+    /// Looks each up in `device_imported`.
+    static let byImportedUUIDs = """
+        SELECT id, platform_id, imported_uuid /* devices.by_imported_uuids */ FROM device
+         WHERE imported_uuid = ANY ($1) AND imported_uuid IS NOT NULL AND platform_id = ANY ($2)
+        """
+
     /// Locks the rows until the transaction ends. Fixed lock order; avoids deadlocks.
     static let hold = """
         SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
-               os, os_version, model, manufacturer, alias, platform_id /* devices.hold */
+               os, os_version, model, manufacturer, alias, platform_id,
+               imported_uuid, imported_at_ms, import_stage /* devices.hold */
           FROM device
          WHERE id = ANY ($1)
          ORDER BY id
@@ -21,12 +28,13 @@ enum PostgresDeviceStatements {
     static let insert = """
         INSERT INTO device /* devices.insert */ (
             platform_id, reach, registered_at_ms, token_hash, token, topics, custom_user_id,
-            os, os_version, model, manufacturer, alias)
-        SELECT platform_id, reach, $12, token_hash, token, topics, custom_user_id,
-               os, os_version, model, manufacturer, alias
-          FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS new (
+            os, os_version, model, manufacturer, alias, imported_uuid, imported_at_ms, import_stage)
+        SELECT platform_id, reach, registered_at_ms, token_hash, token, topics, custom_user_id,
+               os, os_version, model, manufacturer, alias, imported_uuid, imported_at_ms, import_stage
+          FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS new (
                    platform_id, reach, token_hash, token, topics, custom_user_id,
-                   os, os_version, model, manufacturer, alias)
+                   os, os_version, model, manufacturer, alias, registered_at_ms, imported_uuid, imported_at_ms,
+                   import_stage)
             ON CONFLICT (platform_id, token_hash) WHERE token_hash IS NOT NULL DO NOTHING
         RETURNING id, platform_id, token_hash
         """

@@ -6,9 +6,18 @@ import PostgreSQL
 struct RegistrationEntry: Sendable {
     let registration: Registration
     let platform: Platform
-    /// The device of the caller's UUID, if this database ever issued it.
-    let named: Key<Device>?
+    /// The device that the caller takes itself for, if this database or another server ever named it so.
+    let named: DeviceName?
     let tokenHash: UUID
+    /// What another server knew; nil when it is the app that registers.
+    var imported: DeviceImport?
+}
+
+/// What came of a registration, or of a device that another server knew.
+struct RegistrationResult: Sendable {
+    /// nil where a device that was to be imported stayed as it was.
+    let device: Device?
+    let verdict: ImportVerdict
 }
 
 /// Writes many registrations within a write, as if each came after the one before.
@@ -24,6 +33,9 @@ struct PostgresRegistrar {
     /// The rows to write, with the names of their topics.
     private var rows: [Key<Device>: Draft] = [:]
     private var holders: [Holding: Key<Device>] = [:]
+    private var importedNames: [ImportedName: Key<Device>] = [:]
+    /// Those of `rows` that take what was registered.
+    private var applied: Set<Key<Device>> = []
     private var new: [(index: Int, draft: Draft)] = []
     /// Entries refused because a quota of their application is used up.
     private var refusals: [Int: StoreError] = [:]
@@ -38,6 +50,11 @@ struct PostgresRegistrar {
         }
     }
 
+    private struct ImportedName: Hashable {
+        let platform: Key<Platform>
+        let uuid: UUID
+    }
+
     private struct Draft {
         var row: DeviceRow
         var topics: Set<String>
@@ -49,6 +66,8 @@ struct PostgresRegistrar {
     private enum RegistrationResult {
         case created
         case updated(Key<Device>)
+        /// What another server knew of it is older.
+        case kept
         case refused(any Error)
     }
 
@@ -59,7 +78,7 @@ struct PostgresRegistrar {
     }
 
     /// The results, in order.
-    mutating func register() throws -> [Result<Device, any Error>] {
+    mutating func register() throws -> [Result<RegistrationResult, any Error>] {
         try read()
         try checkUsers()
         try checkTopics()
@@ -70,8 +89,13 @@ struct PostgresRegistrar {
         return fates.enumerated().map { index, fate in
             switch fate {
             case .refused(let error): .failure(error)
-            case .created: Result { try device(created[index]) }
-            case .updated(let key): Result { try device(rows[key]) }
+            case .created: Result { RegistrationResult(device: try device(created[index]), verdict: .new) }
+            case .updated(let key):
+                Result {
+                    let isSame = before[key].flatMap { old in rows[key].map { $0.row.isSame(as: old) } } ?? false
+                    return RegistrationResult(device: try device(rows[key]), verdict: isSame ? .duplicate : .updated)
+                }
+            case .kept: .success(RegistrationResult(device: nil, verdict: .duplicate))
             }
         }
     }
@@ -89,7 +113,8 @@ struct PostgresRegistrar {
         let holding = try session.prepared(PostgresDeviceStatements.byToken).all(
             PostgresArray(entries.map(\.platform.key)), PostgresArray(entries.map(\.tokenHash))
         ) { Key<Device>($0.integer(0)) }
-        let keys = Set(holding + entries.compactMap(\.named)).sorted()
+        try readImportedNames()
+        let keys = Set(holding + entries.compactMap(key)).sorted()
         guard !keys.isEmpty else { return }
         let found = try session.prepared(PostgresDeviceStatements.hold).all(PostgresArray(keys), as: DeviceRow.init)
         let names = try session.livingTopics(Set(found.flatMap(\.topics)))
@@ -102,6 +127,28 @@ struct PostgresRegistrar {
                 row: row, topics: Set(row.topics.compactMap { names[$0] }), hash: row.token.map(session.secrets.hash),
                 application: application)
             if let token = row.token { holders[Holding(platform: row.platform, token: token)] = row.key }
+        }
+    }
+
+    private mutating func readImportedNames() throws {
+        let wanted = entries.compactMap { entry in
+            if case .imported(let uuid) = entry.named { (uuid, entry.platform.key) } else { nil }
+        }
+        guard !wanted.isEmpty else { return }
+        try session.prepared(PostgresDeviceStatements.byImportedUUIDs).each(
+            PostgresArray(wanted.map(\.0)), PostgresArray(Set(wanted.map(\.1)).sorted())
+        ) { row in
+            guard let uuid = row.uuid(2) else { return }
+            importedNames[ImportedName(platform: Key(row.integer(1)), uuid: uuid)] = Key(row.integer(0))
+        }
+    }
+
+    /// The device that the entry names, of whichever platform.
+    private func key(_ entry: RegistrationEntry) -> Key<Device>? {
+        switch entry.named {
+        case nil: nil
+        case .own(let key): key
+        case .imported(let uuid): importedNames[ImportedName(platform: entry.platform.key, uuid: uuid)]
         }
     }
 
@@ -178,27 +225,58 @@ struct PostgresRegistrar {
         if let refusal = refusals[index] { throw refusal }
         let named = self.named(entry)
         let holding = Holding(platform: platform, token: entry.registration.token)
+        guard entry.imported == nil else { return try decideImport(index, named: named, holder: holders[holding]) }
         switch RegistrationRules(named: named, holder: holders[holding]) {
-        case .create:
-            let application = entry.platform.applicationKey
-            try session.check(.devices, of: application)
-            let row = DeviceRow(new: entry.registration, on: platform)
-            new.append((index, try applied(entry, to: Draft(row: row, topics: [], application: application))))
-            session.note(1, .devices, of: application)
-            return .created
-        case .update(let key, let evicted):
-            guard let old = rows[key] else { preconditionFailure("one of those that were read is updated") }
-            let draft = try applied(entry, to: old)
-            if let evicted { evict(evicted) }
-            if let token = old.row.token { holders[Holding(platform: platform, token: token)] = nil }
-            holders[holding] = key
-            rows[key] = draft
-            return .updated(key)
+        case .create: return try create(index)
+        case .update(let key, let evicted): return try update(key, by: entry, evicting: evicted)
         }
     }
 
+    private mutating func decideImport(
+        _ index: Int, named: Key<Device>?, holder: Key<Device>?
+    ) throws -> Fate {
+        let entry = entries[index]
+        let named = named.flatMap { rows[$0]?.row.importParty }
+        let holder = holder.flatMap { rows[$0]?.row.importParty }
+        switch ImportRules(named: named, holder: holder) {
+        case .create: return try create(index)
+        case .update(let key, let evicted): return try update(key, by: entry, evicting: evicted)
+        case .name(let key):
+            guard case .imported(let uuid) = entry.named else { return .kept }
+            rows[key]?.row.importMark = ImportMark(uuid: uuid, importedAt: session.now, stage: .seen)
+            return .updated(key)
+        case .keep: return .kept
+        }
+    }
+
+    private mutating func create(_ index: Int) throws -> Fate {
+        let entry = entries[index]
+        let application = entry.platform.applicationKey
+        try session.check(.devices, of: application)
+        let row = DeviceRow(
+            key: Key(0), platform: entry.platform.key, reach: .inactive, registeredAt: .zero, token: nil, topics: [],
+            customUserID: nil, about: entry.registration.about, importMark: nil)
+        new.append((index, try applied(entry, to: Draft(row: row, topics: [], application: application))))
+        session.note(1, .devices, of: application)
+        return .created
+    }
+
+    private mutating func update(
+        _ key: Key<Device>, by entry: RegistrationEntry, evicting evicted: Key<Device>?
+    ) throws -> Fate {
+        guard let old = rows[key] else { preconditionFailure("one of those that were read is updated") }
+        let draft = try applied(entry, to: old)
+        if let evicted { evict(evicted) }
+        let platform = entry.platform.key
+        if let token = old.row.token { holders[Holding(platform: platform, token: token)] = nil }
+        holders[Holding(platform: platform, token: entry.registration.token)] = key
+        rows[key] = draft
+        applied.insert(key)
+        return .updated(key)
+    }
+
     private func named(_ entry: RegistrationEntry) -> Key<Device>? {
-        entry.named.flatMap { rows[$0] }.flatMap { $0.row.platform == entry.platform.key ? $0.row.key : nil }
+        key(entry).flatMap { rows[$0] }.flatMap { $0.row.platform == entry.platform.key ? $0.row.key : nil }
     }
 
     private mutating func evict(_ key: Key<Device>) {
@@ -211,7 +289,16 @@ struct PostgresRegistrar {
         var draft = old
         draft.topics = try entry.registration.topicNames(over: old.topics)
         draft.hash = entry.tokenHash
-        draft.row.apply(entry.registration, kind: entry.platform.kind, at: session.now)
+        draft.row.token = registration.token
+        draft.row.registeredAt = entry.imported?.lastSeenAt ?? session.now
+        draft.row.about = registration.about.filled(from: old.row.about)
+        draft.row.reach = Reach(kind: entry.platform.kind, osVersion: draft.row.about.osVersion)
+        draft.row.noteRegistration(entry.imported, by: entry.named, at: session.now)
+        switch registration.customUserID {
+        case .keep: break
+        case .clear: draft.row.customUserID = nil
+        case .set(let id): draft.row.customUserID = id
+        }
         return draft
     }
 
@@ -228,7 +315,7 @@ struct PostgresRegistrar {
 
     /// Resolves the topics of all changed rows to ids. The topics of a device that was only evicted stay as they are.
     private mutating func nameTopics() throws {
-        let changed = rows.filter { $0.value.row.registeredAt == session.now && $0.value.row.token != nil }
+        let changed = rows.filter { applied.contains($0.key) && $0.value.row.token != nil }
         guard !changed.isEmpty || !new.isEmpty else { return }
         let (cached, topicDeletions) = try session.knownTopics()
         func known(_ name: String, _ draft: Draft) -> Topic? {
@@ -273,22 +360,28 @@ struct PostgresRegistrar {
             try session.prepared(PostgresDeviceStatements.touch).send(session.now, PostgresArray(touched))
         }
         if !freed.isEmpty { try session.prepared(PostgresDeviceStatements.evict).send(PostgresArray(freed)) }
-        for draft in changed { try session.update(draft.row, tokenHash: draft.hash) }
+        for draft in changed {
+            let (row, about) = (draft.row, draft.row.about)
+            try session.prepared(DeviceStatements.update).send(
+                row.reach.rawValue, row.registeredAt, draft.hash, row.token?.bytes, TopicList.encode(row.topics),
+                row.customUserID, about.os, about.osVersion, about.model, about.manufacturer, about.alias, row.key)
+            if let mark = row.importMark, mark != before[row.key]?.importMark {
+                try session.prepared(DeviceStatements.mark).send(
+                    mark.uuid, mark.importedAt, mark.stage.rawValue, row.key)
+            }
+        }
     }
 
     private func insertNew() throws -> [Int: Draft] {
         guard !new.isEmpty else { return [:] }
         // In the order of the unique index. Fixed lock order; avoids deadlocks.
         let drafts = new.sorted { entries[$0.index].tokenHash < entries[$1.index].tokenHash }
-        let rows = drafts.map(\.draft.row)
+        let columns = DeviceColumns(of: drafts.map { ($0.draft.row, $0.draft.hash) })
         var keys: [UUID: [Key<Platform>: Key<Device>]] = [:]
         try session.prepared(PostgresDeviceStatements.insert).each(
-            PostgresArray(rows.map(\.platform)), PostgresArray(rows.map(\.reach.rawValue)),
-            PostgresArray(drafts.map(\.draft.hash)), PostgresArray(rows.map(\.token?.bytes)),
-            PostgresArray(rows.map { TopicList.encode($0.topics) }), PostgresArray(rows.map(\.customUserID)),
-            PostgresArray(rows.map(\.about.os)), PostgresArray(rows.map(\.about.osVersion)),
-            PostgresArray(rows.map(\.about.model)), PostgresArray(rows.map(\.about.manufacturer)),
-            PostgresArray(rows.map(\.about.alias)), session.now
+            columns.platforms, columns.reaches, columns.hashes, columns.tokens, columns.topics, columns.users,
+            columns.systems, columns.versions, columns.models, columns.manufacturers, columns.aliases, columns.times,
+            columns.importedUUIDs, columns.importTimes, columns.importStages
         ) { row in
             if let hash = row.uuid(2) { keys[hash, default: [:]][Key(row.integer(1))] = Key(row.integer(0)) }
         }
@@ -302,5 +395,43 @@ struct PostgresRegistrar {
             created[index] = draft
         }
         return created
+    }
+}
+
+/// New devices, column by column.
+private struct DeviceColumns {
+    let platforms: PostgresArray<Key<Platform>>
+    let reaches: PostgresArray<Int64>
+    let hashes: PostgresArray<UUID?>
+    let tokens: PostgresArray<[UInt8]?>
+    let topics: PostgresArray<[UInt8]>
+    let users: PostgresArray<String?>
+    let systems: PostgresArray<String?>
+    let versions: PostgresArray<String?>
+    let models: PostgresArray<String?>
+    let manufacturers: PostgresArray<String?>
+    let aliases: PostgresArray<String?>
+    let times: PostgresArray<Instant>
+    let importedUUIDs: PostgresArray<UUID?>
+    let importTimes: PostgresArray<Instant?>
+    let importStages: PostgresArray<Int64?>
+
+    init(of devices: [(row: DeviceRow, hash: UUID?)]) {
+        let rows = devices.map(\.row)
+        platforms = PostgresArray(rows.map(\.platform))
+        reaches = PostgresArray(rows.map(\.reach.rawValue))
+        hashes = PostgresArray(devices.map(\.hash))
+        tokens = PostgresArray(rows.map { $0.token?.bytes })
+        topics = PostgresArray(rows.map { TopicList.encode($0.topics) })
+        users = PostgresArray(rows.map(\.customUserID))
+        systems = PostgresArray(rows.map(\.about.os))
+        versions = PostgresArray(rows.map(\.about.osVersion))
+        models = PostgresArray(rows.map(\.about.model))
+        manufacturers = PostgresArray(rows.map(\.about.manufacturer))
+        aliases = PostgresArray(rows.map(\.about.alias))
+        times = PostgresArray(rows.map(\.registeredAt))
+        importedUUIDs = PostgresArray(rows.map { $0.importMark?.uuid })
+        importTimes = PostgresArray(rows.map { $0.importMark?.importedAt })
+        importStages = PostgresArray(rows.map { $0.importMark?.stage.rawValue })
     }
 }

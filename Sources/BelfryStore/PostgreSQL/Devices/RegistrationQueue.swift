@@ -9,7 +9,7 @@ import Synchronization
 final class RegistrationQueue: Sendable {
     fileprivate struct Waiting: Sendable {
         let entry: RegistrationEntry
-        let answer: @Sendable (Result<Device, any Error>) -> Void
+        let answer: @Sendable (Result<RegistrationResult, any Error>) -> Void
     }
 
     fileprivate struct State {
@@ -26,7 +26,7 @@ final class RegistrationQueue: Sendable {
     private static let entriesMax = 256
     private static let waitingMax = 10_000
 
-    func register(_ entry: RegistrationEntry, in store: PostgresStore) async throws -> Device {
+    func register(_ entry: RegistrationEntry, in store: PostgresStore) async throws -> RegistrationResult {
         try await withCheckedThrowingContinuation { continuation in
             let isIn = state.withLock { state in
                 guard state.waiting.count < Self.waitingMax else { return false }
@@ -79,7 +79,7 @@ extension RegistrationQueue.State {
     /// The registrations of the next transaction; nil when there are none, or enough transactions are running.
     fileprivate mutating func next(_ entriesMax: Int, runningMax: Int, handful: Int) -> [RegistrationQueue.Waiting]? {
         guard running < runningMax, waiting.count >= (running == 0 ? 1 : handful) else { return nil }
-        var devices: Set<Key<Device>> = []
+        var devices: Set<DeviceName> = []
         var tokens: Set<UUID> = []
         var batch: [RegistrationQueue.Waiting] = []
         var left: [RegistrationQueue.Waiting] = []

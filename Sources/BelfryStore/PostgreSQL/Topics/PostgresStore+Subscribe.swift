@@ -26,6 +26,9 @@ extension Connection {
         switch candidate {
         case .device(let device, let platform):
             return try prepared(DeviceStatements.byKey).first(device, platform, as: DeviceRow.init)
+        case .imported(let uuid, let platform):
+            let key = try device(importedAs: uuid, on: [platform])
+            return try key.flatMap { try row(.device($0, platform), secrets) }
         case .token(let token, let platform):
             let holder = try prepared(PostgresDeviceStatements.byToken).first(
                 PostgresArray([platform]), PostgresArray([secrets.hash(token)])

@@ -69,6 +69,17 @@ package enum SQLiteBackup {
         return configuration
     }
 
+    private static func seals(in db: Database) throws -> [SealedSecret] {
+        try [
+            (SealedSecret.Kind.sharedSecret, BackupStatements.sharedSecrets),
+            (.previousSharedSecret, BackupStatements.previousSharedSecrets),
+            (.credentials, BackupStatements.credentials),
+        ]
+        .flatMap { kind, sql in
+            try db.prepared(sql).all { SealedSecret(kind: kind, name: $0.blob(0), seal: Sealed(bytes: $0.blob(1))) }
+        }
+    }
+
     private static func asStoreError<Value>(_ work: () throws -> Value) throws -> Value {
         do { return try work() } catch { throw error.asStoreError }
     }
@@ -80,4 +91,10 @@ enum BackupStatements {
     static let check = "PRAGMA integrity_check /* backup.check */"
     static let alone = "PRAGMA locking_mode = EXCLUSIVE /* backup.alone */"
     static let touch = "BEGIN EXCLUSIVE /* backup.touch */; COMMIT"
+    static let sharedSecrets = "SELECT uuid, shared_secret /* backup.shared_secrets */ FROM application"
+    static let previousSharedSecrets = """
+        SELECT uuid, previous_shared_secret /* backup.previous_shared_secrets */ FROM application
+         WHERE previous_shared_secret IS NOT NULL
+        """
+    static let credentials = "SELECT uuid, credentials /* backup.credentials */ FROM platform"
 }

@@ -6,49 +6,63 @@ struct SQLiteRegistrar {
     let session: SQLiteWriteSession
     let platform: Platform
     let registration: Registration
-    /// The device of the caller's UUID, if this database ever issued it.
-    let named: Key<Device>?
+    /// The device that the caller takes itself for, if this database or another server ever named it so.
+    let named: DeviceName?
     let tokenHash: Int64
+    /// What another server knew; nil when it is the app that registers.
+    var imported: DeviceImport?
 
     func register() throws -> Device {
         guard try session.status(of: platform.key) != nil else {
             throw StoreError.unknown("platform \(platform.key)")
         }
-        let named = try self.named.flatMap { try session.device($0, on: platform.key) }
+        let named = try namedRow()
         let holder = named?.token == registration.token ? named : try tokenHolder()
         switch RegistrationRules(named: named?.key, holder: holder?.key) {
         case .create:
             return try create()
         case .update(let key, let evicted):
             guard let row = named?.key == key ? named : holder else { preconditionFailure("one of the two is updated") }
-            return try update(row, evicting: evicted == nil ? nil : holder)
+            return try update(row, evicting: evicted == nil ? nil : holder).device
         }
     }
 
-    private func tokenHolder() throws -> DeviceRow? {
+    func namedRow() throws -> DeviceRow? {
+        guard let named, let key = try session.db.device(named, on: platform.key) else { return nil }
+        return try session.device(key, on: platform.key)
+    }
+
+    func tokenHolder() throws -> DeviceRow? {
         try TokenIndex(session: session).holder(of: registration.token, tokenHash, on: platform.key)
     }
 
-    private func create() throws -> Device {
+    func create() throws -> Device {
         try session.check(.devices, of: platform.applicationKey)
-        var row = DeviceRow(new: registration, on: platform.key)
+        var row = DeviceRow(
+            key: Key(0), platform: platform.key, reach: .inactive, registeredAt: .zero, token: nil, topics: [],
+            customUserID: nil,
+            about: registration.about, importMark: nil)
         let names = try apply(to: &row)
         try session.prepared(SQLiteDeviceStatements.insert).run(
             platform.key, row.reach.rawValue, row.registeredAt, tokenHash, registration.token.bytes,
             TopicList.encode(row.topics), row.customUserID, row.about.os, row.about.osVersion, row.about.model,
             row.about.manufacturer, row.about.alias)
-        row.key = Key(session.db.lastInsertedRowID)
+        row.key = Key<Device>(session.db.lastInsertedRowID)
+        let key = row.key
+        if row.importMark != nil { try session.mark(row) }
         session.note(1, .devices, of: platform.applicationKey)
-        try SQLiteSubscriptionMerge(session: session).noteNew(row.key)
-        try TokenIndex(session: session).note(tokenHash, of: row.key, on: platform.key)
+        try SQLiteSubscriptionMerge(session: session).noteNew(key)
+        try TokenIndex(session: session).note(tokenHash, of: key, on: platform.key)
         return row.device(naming: session.secrets.naming, topicNames: names)
     }
 
-    private func update(_ old: DeviceRow, evicting evicted: DeviceRow?) throws -> Device {
+    func update(_ old: DeviceRow, evicting evicted: DeviceRow?) throws -> (device: Device, isChanged: Bool) {
         var row = old
         let names = try apply(to: &row)
         if let evicted { try session.evict(evicted, on: platform.key) }
-        if row.isSame(as: old) {
+        let isChanged = !row.isSame(as: old)
+        if row.importMark != old.importMark { try session.mark(row) }
+        if !isChanged {
             try session.prepared(SQLiteDeviceStatements.touch).run(row.registeredAt, row.key)
         } else {
             try session.update(row, tokenHash: tokenHash)
@@ -58,18 +72,26 @@ struct SQLiteRegistrar {
             try session.movePostings(of: row.key, on: platform.key, from: old.postings, to: row.postings)
             try session.noteStaleDevice(row, insteadOf: old)
         }
-        return row.device(naming: session.secrets.naming, topicNames: names)
+        return (row.device(naming: session.secrets.naming, topicNames: names), isChanged)
     }
 
     /// Applies the registration to the row, and returns the names of its topics. A known device may repeat its values,
     /// however full the application is.
     private func apply(to row: inout DeviceRow) throws -> [String] {
-        if case .set(let id) = registration.customUserID, id != row.customUserID {
-            try session.checkDevices(ofUser: id, on: platform.key)
+        row.token = registration.token
+        row.registeredAt = imported?.lastSeenAt ?? session.now
+        row.about = registration.about.filled(from: row.about)
+        row.reach = Reach(kind: platform.kind, osVersion: row.about.osVersion)
+        row.noteRegistration(imported, by: named, at: session.now)
+        switch registration.customUserID {
+        case .keep: break
+        case .clear: row.customUserID = nil
+        case .set(let id):
+            if id != row.customUserID { try session.checkDevices(ofUser: id, on: platform.key) }
+            row.customUserID = id
         }
-        row.apply(registration, kind: platform.kind, at: session.now)
-        let names = try topicNames(after: row.topics, at: row.registeredAt)
-        row.topics = try session.intern(names, in: platform.applicationKey, at: row.registeredAt).sorted()
+        let names = try topicNames(after: row.topics, at: session.now)
+        row.topics = try session.intern(names, in: platform.applicationKey, at: session.now).sorted()
         return names
     }
 

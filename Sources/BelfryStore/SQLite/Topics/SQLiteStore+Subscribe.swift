@@ -1,4 +1,5 @@
 import BelfryCore
+import FoundationEssentials
 import GRDB
 
 extension SQLiteStore {
@@ -29,6 +30,9 @@ extension SQLiteWriteSession {
         switch candidate {
         case .device(let device, let its):
             (row, platform) = (try self.device(device, on: its), its)
+        case .imported(let uuid, let its):
+            let key = try db.device(importedAs: uuid, on: [its])
+            (row, platform) = (try key.flatMap { try self.device($0, on: its) }, its)
         case .token(let token, let its):
             let hash = secrets.hash(of: token)
             (row, platform) = (try TokenIndex(session: self).holder(of: token, hash, on: its), its)

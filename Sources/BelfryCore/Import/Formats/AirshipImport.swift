@@ -1,0 +1,59 @@
+/// A channel of Airship, as `GET /api/channels` lists it.
+///
+/// Source: docs.airship.com, API reference, "Channel listing" and "Channel object".
+struct AirshipImport: ImportRowParser {
+    func row(_ bytes: [UInt8]) throws(InvalidInput) -> ImportRow {
+        let channel = try JSONValue(json: bytes, field: "row")
+        guard case .object = channel else { throw InvalidInput(field: "row", "is no JSON object") }
+        var row = ImportRow()
+        let type = channel["device_type"]?.stringValue ?? ""
+        guard let kinds = Self.kinds[type] else {
+            throw InvalidInput(field: "device_type", "is '\(type)', which no push provider delivers to")
+        }
+        row.kinds = kinds
+        let address = channel["push_address"]?.stringValue ?? ""
+        row.token = address
+        if kinds == [.web] {
+            let keys = channel["web"]?["subscription"]
+            row.token = ImportedSubscription.json(
+                endpoint: address, p256dh: keys?["p256dh"]?.stringValue ?? "", auth: keys?["auth"]?.stringValue ?? "")
+        }
+        row.id = channel["channel_id"]?.stringValue
+        row.about.alias = channel["alias"]?.stringValue
+        row.customUserID = channel["named_user_id"]?.stringValue
+        row.topics = try Self.topics(of: channel)
+        row.lastSeenAt =
+            (channel["last_registration"]?.stringValue ?? channel["created"]?.stringValue).flatMap(ImportTime.read)
+        row.isActive = channel["installed"] != .bool(false) && channel["opt_in"] != .bool(false)
+        return row
+    }
+
+    private static let kinds: [String: [PlatformKind]] = [
+        "ios": [.ios], "android": [.androidFCM, .android], "amazon": [.amazon], "web": [.web],
+    ]
+
+    /// Tags of the device stand alone, those of a group are `group:tag`.
+    private static func topics(of channel: JSONValue) throws(InvalidInput) -> [String] {
+        var topics = try texts(channel["tags"], "tags")
+        guard case .object(let groups)? = channel["tag_groups"] else { return topics }
+        for (group, tags) in groups.sorted(by: { $0.key < $1.key }) where group != "device" {
+            topics += try texts(tags, "tag_groups.\(group)").map { "\(group):\($0)" }
+        }
+        return topics
+    }
+
+    private static func texts(_ value: JSONValue?, _ field: String) throws(InvalidInput) -> [String] {
+        guard let value, !value.isNull else { return [] }
+        guard case .array(let elements) = value else {
+            throw InvalidInput(field: field, "has to be an array, it is \(value.typeName)")
+        }
+        var texts: [String] = []
+        for (index, element) in elements.enumerated() {
+            guard let text = element.stringValue else {
+                throw InvalidInput(field: "\(field)[\(index)]", "has to be a string, it is \(element.typeName)")
+            }
+            texts.append(text)
+        }
+        return texts
+    }
+}

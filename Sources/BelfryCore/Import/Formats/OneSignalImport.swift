@@ -1,0 +1,70 @@
+/// A record of OneSignal's CSV export, with its extra fields where they were asked for.
+///
+/// Source: documentation.onesignal.com, "Export subscriptions CSV" (columns and `extra_fields`), and `device_type` of "View players".
+struct OneSignalImport: ImportRowParser {
+    func row(fields: [String: String]) throws(InvalidInput) -> ImportRow {
+        var row = ImportRow()
+        let type = fields["device_type"] ?? ""
+        guard let kinds = Self.kinds[type] else {
+            throw InvalidInput(field: "device_type", "is '\(type)', which no push provider delivers to")
+        }
+        row.kinds = kinds
+        row.id = fields["id"]
+        row.token = kinds == [.web] ? Self.subscription(fields) : fields["identifier"] ?? ""
+        row.about.osVersion = fields["device_os"].given
+        row.about.model = fields["device_model"].given
+        row.customUserID = fields["external_user_id"].given
+        row.topics = try Self.topics(fields["tags"] ?? "")
+        row.lastSeenAt = fields["last_active"].flatMap(ImportTime.read)
+        let isInvalid = ["t", "true"].contains(fields["invalid_identifier"]?.lowercased() ?? "")
+        let isUnsubscribed = fields["notification_types"].flatMap { Int($0) }.map { $0 <= 0 } ?? false
+        row.isActive = !isInvalid && !isUnsubscribed
+        return row
+    }
+
+    /// By `device_type`. Chrome apps, macOS, Alexa, e-mail and SMS are no platforms here, nor is Safari's own push.
+    private static let kinds: [String: [PlatformKind]] = [
+        "0": [.ios], "1": [.androidFCM, .android], "2": [.amazon], "3": [.windowsPhone], "5": [.web],
+        "6": [.windows8], "8": [.web], "13": [.huawei],
+    ]
+
+    /// For browsers, `identifier` is the endpoint, and the keys are extra fields.
+    private static func subscription(_ fields: [String: String]) -> String {
+        ImportedSubscription.json(
+            endpoint: fields["identifier"] ?? "", p256dh: fields["web_p256"] ?? "", auth: fields["web_auth"] ?? "")
+    }
+
+    /// Tags are pairs of a key and a value; topics are `key:value`.
+    private static func topics(_ text: String) throws(InvalidInput) -> [String] {
+        guard !text.isEmpty else { return [] }
+        guard case .object(let tags) = try JSONValue(json: text.utf8, field: "tags") else {
+            throw InvalidInput(field: "tags", "has to be a JSON object")
+        }
+        return tags.map { "\($0.key):\($0.value.importedText)" }.sorted()
+    }
+}
+
+/// A Web Push subscription, put together from where other services keep its parts.
+enum ImportedSubscription {
+    static func json(endpoint: String, p256dh: String, auth: String) -> String {
+        let keys: [String: JSONValue] = ["p256dh": .string(p256dh), "auth": .string(auth)]
+        var json: [UInt8] = []
+        json.append(json: .object(["endpoint": .string(endpoint), "keys": .object(keys)]), numbers: .short)
+        return String(decoding: json, as: UTF8.self)
+    }
+}
+
+extension String? {
+    /// nil where it is empty.
+    var given: String? { flatMap { $0.isEmpty ? nil : $0 } }
+}
+
+extension JSONValue {
+    /// The value of a tag as a part of a topic's name.
+    var importedText: String {
+        if case .string(let text) = self { return text }
+        var json: [UInt8] = []
+        json.append(json: self, numbers: .short)
+        return String(decoding: json, as: UTF8.self)
+    }
+}

@@ -1,0 +1,43 @@
+/// An object of the class `_Installation` of Parse Server, as its export and its REST API write it.
+///
+/// Source: docs.parseplatform.org, REST API guide, "Push Notifications", "Installations".
+struct ParseImport: ImportRowParser {
+    func row(_ bytes: [UInt8]) throws(InvalidInput) -> ImportRow {
+        var row = ImportRow()
+        var (type, service, object) = ("", "", JSONValue.null)
+        try JSONReader.document(bytes) { reader, name throws(InvalidInput) in
+            switch name {
+            case "deviceType": type = try reader.string(name) ?? ""
+            case "pushType": service = try reader.string(name) ?? ""
+            case "deviceToken": row.token = try reader.string(name) ?? ""
+            case "installationId": row.id = try reader.string(name)
+            case "channels": row.topics = try reader.strings(name)?.filter { !$0.isEmpty } ?? []
+            case "user": object = try reader.value(name)
+            case "updatedAt": row.lastSeenAt = Self.time(try reader.value(name))
+            default: try reader.skip()
+            }
+        }
+        guard let kinds = Self.kinds(of: type, service) else {
+            throw InvalidInput(field: "deviceType", "is '\(type)', which no push provider delivers to")
+        }
+        row.kinds = kinds
+        row.about.os = type
+        row.customUserID = object["objectId"]?.stringValue
+        return row
+    }
+
+    private static func kinds(of type: String, _ service: String) -> [PlatformKind]? {
+        switch type {
+        case "ios": [.ios]
+        case "android": [.androidFCM, .android]
+        case "winrt": [.windows8]
+        case "winphone": [.windowsPhone]
+        default: nil
+        }
+    }
+
+    /// A text, or `{"__type": "Date", "iso": "…"}`.
+    private static func time(_ value: JSONValue) -> Instant? {
+        (value.stringValue ?? value["iso"]?.stringValue).flatMap(ImportTime.read)
+    }
+}

@@ -1,0 +1,38 @@
+package import FoundationEssentials
+
+/// A device of another service, in words that all services share.
+package struct ImportRow: Sendable, Hashable {
+    /// Which platforms it can belong to, the likeliest first; empty where its service does not say.
+    package var kinds: [PlatformKind] = []
+    /// Which of the provider's worlds it belongs to; nil where its service does not say.
+    package var mode: Platform.Mode?
+    package var token = ""
+    /// A text that may be no UUID: then the device has none that it could go on by.
+    package var id: String?
+    package var about = Device.About()
+    package var customUserID: String?
+    package var topics: [String] = []
+    package var isActive = true
+    package var lastSeenAt: Instant?
+
+    package init() {}
+
+    package var uuid: UUID? { id.flatMap { UUID(uuidString: $0) } }
+
+    /// The device as one of a platform; throws on the first field that cannot be taken.
+    package func device(for kind: PlatformKind) throws(InvalidInput) -> DeviceImport {
+        guard !token.isEmpty else { throw InvalidInput(field: "token", "is missing") }
+        if let customUserID, customUserID.utf16.count > Registration.customUserIDCharactersMax {
+            throw InvalidInput(
+                field: "custom_user_id",
+                "is \(customUserID.utf16.count) characters, the limit is \(Registration.customUserIDCharactersMax)")
+        }
+        let user = customUserID.flatMap { $0.isEmpty ? nil : $0 }
+        return DeviceImport(
+            registration: try Registration(
+                token: try DeviceToken(token, for: kind), about: about,
+                customUserID: user.map { .set($0) } ?? .clear,
+                topics: .replace(Set(try Topic.normalized(topics, field: "topics")))),
+            uuid: uuid, isActive: isActive, lastSeenAt: lastSeenAt ?? .zero)
+    }
+}

@@ -1,0 +1,93 @@
+/// A row is a record of comma-separated values: a line, or several where a line end stands between quotes.
+///
+/// Source: RFC 4180 §2.
+struct CSVSplitter: RowSplitter {
+    private var record: [UInt8] = []
+    private var isQuoted = false
+    /// After a record that is too long, what follows is passed over up to the end of its line.
+    private var isSkipping = false
+
+    mutating func feed(_ bytes: some Sequence<UInt8>, into rows: inout [RowPiece]) {
+        for byte in bytes { take(byte, &rows) }
+    }
+
+    private mutating func take(_ byte: UInt8, _ rows: inout [RowPiece]) {
+        if isSkipping {
+            isSkipping = byte != UInt8(ascii: "\n")
+        } else if byte == UInt8(ascii: "\n"), !isQuoted {
+            end(into: &rows)
+        } else {
+            if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+            record.append(byte)
+            guard record.count > RowPiece.bytesMax else { return }
+            rows.append(isQuoted ? .fault("has a quote that is not closed") : .tooLong)
+            reset()
+            isSkipping = true
+        }
+    }
+
+    mutating func finish(into rows: inout [RowPiece]) {
+        if isQuoted {
+            rows.append(.fault("has a quote that is not closed"))
+            reset()
+        } else {
+            end(into: &rows)
+        }
+    }
+
+    private mutating func end(into rows: inout [RowPiece]) {
+        if record.last == UInt8(ascii: "\r") { record.removeLast() }
+        if record.starts(with: [0xEF, 0xBB, 0xBF]) { record.removeFirst(3) }
+        if !record.isEmpty { rows.append(.row(record)) }
+        reset()
+    }
+
+    private mutating func reset() {
+        record.removeAll(keepingCapacity: true)
+        isQuoted = false
+    }
+
+    /// The values of one record.
+    static func fields(of record: [UInt8]) throws(InvalidInput) -> [String] {
+        var fields: [String] = []
+        var field: [UInt8] = []
+        var index = 0
+        let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
+        func text() throws(InvalidInput) -> String {
+            guard let text = String(validating: field, as: UTF8.self) else {
+                throw InvalidInput(field: "column \(fields.count + 1)", "is no UTF-8")
+            }
+            return text
+        }
+        while index < record.count {
+            if record[index] == quote, field.isEmpty {
+                index += 1
+                while index < record.count {
+                    if record[index] != quote {
+                        field.append(record[index])
+                    } else if index + 1 < record.count, record[index + 1] == quote {
+                        field.append(quote)
+                        index += 1
+                    } else {
+                        break
+                    }
+                    index += 1
+                }
+                index += 1
+                guard index >= record.count || record[index] == comma else {
+                    throw InvalidInput(field: "column \(fields.count + 1)", "goes on behind its closing quote")
+                }
+            } else if record[index] == comma {
+                fields.append(try text())
+                field.removeAll(keepingCapacity: true)
+                index += 1
+                if index == record.count { return fields + [""] }
+            } else {
+                field.append(record[index])
+                index += 1
+            }
+        }
+        fields.append(try text())
+        return fields
+    }
+}

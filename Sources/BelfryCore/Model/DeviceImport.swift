@@ -1,0 +1,78 @@
+package import FoundationEssentials
+
+/// A device as another server knew it.
+package struct DeviceImport: Sendable, Hashable {
+    /// All that was known of it, so topics and custom user id are what it has, not what changes.
+    package let registration: Registration
+    /// What the other server called it; nil where that gave no UUIDs.
+    package let uuid: UUID?
+    package let isActive: Bool
+    /// When the other server last heard of it. A provider's verdict that is older does not count; where nothing is known, any does.
+    package let lastSeenAt: Instant
+
+    package init(registration: Registration, uuid: UUID?, isActive: Bool = true, lastSeenAt: Instant = .zero) {
+        self.registration = registration
+        self.uuid = uuid
+        self.isActive = isActive
+        self.lastSeenAt = lastSeenAt
+    }
+
+    /// So many are written in one step.
+    package static let perWrite = 64
+}
+
+/// What came of a device that was to be imported.
+package enum ImportVerdict: Sendable, Hashable {
+    /// It was not there.
+    case new
+    /// It had been imported before, and is now as this import says.
+    case updated
+    /// It is there already: imported as it is, or registered by its app, which knows better.
+    case duplicate
+    /// Nothing was written. The words say why.
+    case refused(String)
+
+    package var name: String {
+        switch self {
+        case .new: "new"
+        case .updated: "updated"
+        case .duplicate: "duplicate"
+        case .refused: "refused"
+        }
+    }
+}
+
+/// That a device was brought over from another server, and what it did here since.
+package struct ImportMark: Sendable, Hashable {
+    /// What the other server called it. It stays found by this for ever, since apps repeat it for ever.
+    package var uuid: UUID?
+    package let importedAt: Instant
+    package var stage: Stage
+
+    package enum Stage: Int64, Sendable, Hashable, CaseIterable {
+        /// Its app has not registered here yet.
+        case unseen = 0
+        /// Its app has registered here, and may go by the UUID of the other server.
+        case seen = 1
+        /// Its app goes by the UUID that this server gave.
+        case renamed = 2
+        /// Its app has not registered here for so long that it was deactivated.
+        case retired = 3
+    }
+
+    package init(uuid: UUID?, importedAt: Instant, stage: Stage = .unseen) {
+        self.uuid = uuid
+        self.importedAt = importedAt
+        self.stage = stage
+    }
+
+    /// To be told of each registration by the app.
+    ///
+    /// - Parameter isByOwnUUID: whether the app named the device by the UUID that this server gave.
+    package mutating func noteRegistration(isByOwnUUID: Bool) {
+        if isByOwnUUID { stage = .renamed } else if stage == .unseen || stage == .retired { stage = .seen }
+    }
+
+    /// The UUID that the device is known by outside: the old one until its app takes the new one.
+    package func name(own: UUID) -> UUID { stage == .renamed ? own : uuid ?? own }
+}

@@ -1,0 +1,33 @@
+/// A registration, or the end of one, that an old server is to hear of too.
+package struct MirrorEntry: Sendable, Hashable {
+    /// In the order of the keys, entries of one device follow one another.
+    package let key: Key<MirrorEntry>
+    package let platformKey: Key<Platform>
+    package let device: Key<Device>
+    package let call: MirrorCall
+
+    package init(key: Key<MirrorEntry>, platformKey: Key<Platform>, device: Key<Device>, call: MirrorCall) {
+        self.key = key
+        self.platformKey = platformKey
+        self.device = device
+        self.call = call
+    }
+}
+
+/// What an app asked.
+package struct MirrorCall: Sendable, Hashable {
+    package enum Method: String, Sendable, Hashable, CaseIterable {
+        case post = "POST"
+        case put = "PUT"
+        case delete = "DELETE"
+    }
+
+    package let method: Method
+    /// As the app sent it.
+    package let body: [UInt8]
+
+    package init(_ method: Method, body: [UInt8] = []) {
+        self.method = method
+        self.body = body
+    }
+}

@@ -1,0 +1,15 @@
+package import FoundationEssentials
+
+/// Whose registrations an old server hears of too.
+package enum MirroredApplications: Sendable, Hashable {
+    case none, all
+    case some(Set<UUID>)
+
+    package func contains(_ application: UUID) -> Bool {
+        switch self {
+        case .none: false
+        case .all: true
+        case .some(let uuids): uuids.contains(application)
+        }
+    }
+}

@@ -1,0 +1,19 @@
+package import FoundationEssentials
+
+/// What an old server has yet to hear of during a dual run.
+package protocol MirrorStore: Sendable {
+    /// Keeps the call; durable when it returns.
+    func mirror(_ call: MirrorCall, of device: Key<Device>, on platform: Key<Platform>) async throws
+    /// The next entries, the oldest first.
+    func mirrorEntries(limit: Int) async throws -> [MirrorEntry]
+    /// Takes entries away that the old server has heard.
+    func settle(_ entries: [Key<MirrorEntry>]) async throws
+    /// How many entries wait.
+    func mirrorBacklog() async throws -> Int
+    /// Whether this node is the one that tells the old server from now until so long after; of several nodes one is.
+    func holdMirror(as node: UUID, for lease: Duration) async throws -> Bool
+    /// What an old server calls the device; nil where it is known to none.
+    func importedUUID(of device: Key<Device>, on platform: Key<Platform>) async throws -> UUID?
+    /// Notes what an old server calls a device that registered here first. It goes on by the UUID of this server.
+    func noteImportedUUID(_ uuid: UUID, of device: Key<Device>, on platform: Platform) async throws
+}

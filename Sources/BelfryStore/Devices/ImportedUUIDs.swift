@@ -1,0 +1,60 @@
+import BelfryCore
+import FoundationEssentials
+
+// Devices that another server named. Where a platform has no imports, nothing is looked up.
+
+extension SQLStore {
+    /// What a UUID may stand for on a platform.
+    func name(_ uuid: UUID, on platform: Key<Platform>) async throws -> DeviceName? {
+        if let key = secrets.naming.device(of: uuid) { return .own(key) }
+        return try await self.platform(platform)?.hasImports == true ? .imported(uuid) : nil
+    }
+}
+
+/// What a UUID may stand for, as far as that is known without the database.
+enum DeviceName: Sendable, Hashable {
+    /// One that this database gave.
+    case own(Key<Device>)
+    /// One that another server may have given.
+    case imported(UUID)
+
+    /// - Parameter hasImports: of the platform where the device is.
+    init?(_ uuid: UUID, naming: DeviceNaming, hasImports: Bool) {
+        if let key = naming.device(of: uuid) {
+            self = .own(key)
+        } else if hasImports {
+            self = .imported(uuid)
+        } else {
+            return nil
+        }
+    }
+}
+
+extension SQLConnection {
+    /// The device behind a name, which may be none of the platform's.
+    func device(_ name: DeviceName, on platform: Key<Platform>) throws -> Key<Device>? {
+        switch name {
+        case .own(let key): key
+        case .imported(let uuid): try device(importedAs: uuid, on: [platform])
+        }
+    }
+
+    /// The device of one of the platforms that another server gave the UUID.
+    func device(importedAs uuid: UUID, on platforms: [Key<Platform>]) throws -> Key<Device>? {
+        try prepared(DeviceStatements.byImportedUUID).first(uuid, SQLKeys(platforms)) { Key<Device>($0.integer(0)) }
+    }
+}
+
+extension WriteSession {
+    /// To be told before devices of another server are written, so that all look for their UUIDs.
+    func noteImports(on platform: Platform) throws {
+        guard !platform.hasImports, try prepared(PlatformStatements.noteImports).run(platform.key) > 0 else { return }
+        registryChanged()
+    }
+}
+
+extension PlatformStatements {
+    static let noteImports: SQLText = """
+        UPDATE platform /* platforms.note_imports */ SET has_imports = true WHERE id = $1 AND NOT has_imports
+        """
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import BelfryCore
+import FoundationEssentials
+
+struct ImportDevicesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "devices",
+        abstract: "Read a list of devices that another service handed out.",
+        discussion: """
+            Begin with --dry-run: each row is judged and nothing is written. The verdict on each row stands in a CSV beside the list. An \
+            import that was stopped or killed goes on where it was when the same command is given again; a whole list may be \
+            imported again too, which updates devices whose apps have not registered here yet.
+            """)
+
+    @OptionGroup var common: CommonOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var run: ImportRunOptions
+    @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
+    @Option(
+        help:
+            "A platform that devices go to; may be given again. Rows are dealt by their types. [default: all of the app]",
+        transform: UUID.parse)
+    var platform: [UUID] = []
+    @Option(help: ArgumentHelp("One of \(ImportFormat.allCases.map(\.rawValue).joined(separator: ", "))."))
+    var format: String
+    @Option(
+        help: ArgumentHelp(
+            "For csv and jsonl: which column is what, such as token=registration_token,uuid=device_uuid,topics=tags.",
+            valueName: "field=column,…"))
+    var map: String?
+    @Argument(help: ArgumentHelp("The list; - is standard input. Files that end in .gz are unpacked.")) var file: String
+
+    func validate() throws {
+        let format = try ImportFormat(format, field: "--format")
+        guard map == nil || format.isMapped else { throw ValidationError("--map is for --format csv and jsonl") }
+        if let map { _ = try ImportMapping(map) }
+    }
+
+    func run() async throws {
+        let format = try ImportFormat(format, field: "--format")
+        let mapping = try map.map { try ImportMapping($0) } ?? .standard
+        try await common.withOperatorService { service in
+            let application = try await service.application(app)
+            let platforms = try await service.platforms(platform, of: application)
+            let importService = try await service.beginImport(
+                of: application, to: platforms, from: format.rawValue, isDryRun: run.dryRun)
+            let input = try ImportInput(file)
+            let journal = try run.journal(of: input.name, for: "\(app.lowercased) \(format.rawValue)")
+            var importRun = ImportRun(
+                service: importService, journal: journal, sample: run.sample(of: service, platforms))
+            var reader = ImportReader(format, mapping: mapping, skipping: journal.state.rows)
+            let tally = try await importRun.all { offer in
+                while let chunk = try input.next() { try await offer(try reader.read(chunk), input.share) }
+                try await offer(try reader.finish(), 1)
+            }
+            try run.report(tally, verdicts: journal.verdictsPath, sample: importRun.sample, json: output.json)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import ArgumentParser
+import BelfryCore
+import Foundation
+
+/// How far an import has come, and the verdict on each row, in two files that outlive a kill.
+///
+/// Rows are in the database before they stand here, so what is done again after a kill is a little, and does no harm.
+final class ImportJournal {
+    struct State: Codable {
+        /// Which list goes to which application.
+        let job: String
+        /// Rows that are done.
+        var rows = 0
+        var tally = ImportTally()
+        /// How far each part of the list has come, where it has parts.
+        var places: [String: Int] = [:]
+        /// How long the file of verdicts is with those of all rows that are done.
+        var verdictBytes: UInt64 = 0
+
+        init(job: String) { self.job = job }
+    }
+
+    private(set) var state: State
+    let verdictsPath: String
+    private let statePath: String
+    private let verdicts: FileHandle
+
+    private static let head = "row,id,platform_uuid,verdict,reason\n"
+
+    /// - Parameters:
+    ///   - path: where the verdicts go.
+    ///   - job: an import of another one begins anew.
+    init(at path: String, job: String) throws {
+        verdictsPath = path
+        statePath = path + ".state"
+        let kept = FileManager.default.contents(atPath: statePath)
+        let known = kept.flatMap { try? JSONDecoder().decode(State.self, from: $0) }
+        state = known.flatMap { $0.job == job ? $0 : nil } ?? State(job: job)
+        if state.rows == 0 || !FileManager.default.fileExists(atPath: path) {
+            state = State(job: job)
+            guard FileManager.default.createFile(atPath: path, contents: Data(Self.head.utf8)) else {
+                throw ValidationError("\(path) cannot be written")
+            }
+            state.verdictBytes = UInt64(Self.head.utf8.count)
+        }
+        verdicts = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try verdicts.truncate(atOffset: state.verdictBytes)
+        try verdicts.seek(toOffset: state.verdictBytes)
+    }
+
+    /// To be told of rows that are in the database.
+    func note(_ done: [ImportService.Verdict], at place: (part: String, Int)? = nil) throws {
+        guard let last = done.last else { return }
+        if let place { state.places[place.part] = place.1 }
+        var lines = Data()
+        for verdict in done {
+            state.tally.note(verdict.outcome)
+            lines.append(contentsOf: verdict.line.utf8)
+        }
+        try verdicts.write(contentsOf: lines)
+        state.verdictBytes += UInt64(lines.count)
+        state.rows = last.row
+        try JSONEncoder().encode(state).write(to: URL(fileURLWithPath: statePath), options: .atomic)
+    }
+
+    /// To be called when all rows are done: the next import of the list begins anew.
+    func close() throws {
+        try verdicts.close()
+        try FileManager.default.removeItem(atPath: statePath)
+    }
+}
+
+extension ImportService.Verdict {
+    fileprivate var line: String {
+        let reason = if case .refused(let words) = outcome { words } else { "" }
+        return "\(row),\((id ?? "").quoted),\(platform?.lowercased ?? ""),\(outcome.name),\(reason.quoted)\n"
+    }
+}
+
+extension String {
+    /// As a value of a CSV. Source: RFC 4180 §2. What a spreadsheet would take for a formula is kept from being one.
+    fileprivate var quoted: String {
+        let text = first.map { "=+-@".contains($0) } ?? false ? "'" + self : self
+        guard text.contains(where: { ",\"\n\r".contains($0) }) else { return text }
+        return "\"" + text.replacing("\"", with: "\"\"") + "\""
+    }
+}

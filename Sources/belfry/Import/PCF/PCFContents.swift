@@ -1,0 +1,247 @@
+import BelfryAPI
+import BelfryCore
+import Foundation
+
+/// Brings over what an application of an old server has besides devices. What is here already, equal in all its parts, is not made
+/// again.
+struct PCFContents {
+    let server: PCFServer
+    let caller: PCFServer.Caller
+    let secrets: [UUID: String]
+    let service: OperatorService
+    let application: Application
+
+    struct Counts {
+        var topics = 0
+        var locations = 0
+        var groups = 0
+        var geofences = 0
+        var schedules = 0
+        /// What could not be taken over, and why.
+        var refused: [String] = []
+
+        var fields: [(String, String)] {
+            [
+                ("topics", topics.grouped), ("locations", locations.grouped), ("location_groups", groups.grouped),
+                ("geofences", geofences.grouped), ("schedules", schedules.grouped),
+            ] + refused.map { ("refused", $0) }
+        }
+    }
+
+    private var store: any Store { service.store }
+
+    func takeMap() async throws -> Counts {
+        var counts = Counts()
+        counts.topics = try await takeTopics(&counts)
+        let locations = try await takeLocations(&counts)
+        try await takeGroups(locations, &counts)
+        try await takeGeofences(locations, &counts)
+        return counts
+    }
+
+    // MARK: Topics
+
+    private func takeTopics(_ counts: inout Counts) async throws -> Int {
+        var count = 0
+        for topic in try await all("/v2/topics", of: "topics") {
+            do {
+                let expiresAt = topic["expireAt"]?.instant
+                let new = try NewTopic(
+                    name: topic["name"]?.stringValue ?? "", expiresAt: expiresAt, now: service.admin.now)
+                if case .created = try await service.admin.create(new, of: application, by: service.author) {
+                    count += 1
+                }
+            } catch let error as InvalidInput {
+                counts.refused.append("topic \(topic["name"]?.stringValue ?? ""): \(error)")
+            }
+        }
+        return count
+    }
+
+    // MARK: Locations and their groups
+
+    /// The locations here by their ids there.
+    private func takeLocations(_ counts: inout Counts) async throws -> [Int64: Key<Location>] {
+        var known: [Place: Key<Location>] = [:]
+        for location in try await existing({ try await store.locations(of: application.key, $0).elements }) {
+            known[location.place] = location.key
+        }
+        var locations: [Int64: Key<Location>] = [:]
+        for found in try await all("/v1/locations", of: "locations") {
+            guard let id = found["id"]?.whole else { continue }
+            do {
+                let place = try Place(
+                    name: found["name"]?.stringValue ?? "", latitude: try found.number("lat"),
+                    longitude: try found.number("long"), radius: try found.number("rad"))
+                if known[place] == nil {
+                    known[place] = try await service.admin.create(place, of: application, by: service.author).key
+                    counts.locations += 1
+                }
+                locations[id] = known[place]
+            } catch let error as InvalidInput {
+                counts.refused.append("location \(id): \(error)")
+            }
+        }
+        return locations
+    }
+
+    private func takeGroups(_ locations: [Int64: Key<Location>], _ counts: inout Counts) async throws {
+        let here = try await existing({ try await store.locationGroups(of: application.key, $0).elements }).map(\.plan)
+        var known = Set(here)
+        for group in try await all("/v1/location_groups", of: "location_groups") {
+            do {
+                let plan = try LocationGroupPlan(
+                    name: group["name"]?.stringValue ?? "", summary: group["description"]?.stringValue ?? "",
+                    locations: group.ids("locations").compactMap { locations[$0] })
+                guard known.insert(plan).inserted else { continue }
+                _ = try await service.admin.create(plan, of: application, by: service.author)
+                counts.groups += 1
+            } catch let error as InvalidInput {
+                counts.refused.append("location group \(group["name"]?.stringValue ?? ""): \(error)")
+            }
+        }
+    }
+
+    /// All that the application has here of one kind.
+    private func existing<Item>(_ page: (MapQuery) async throws -> [Item]) async throws -> [Item] {
+        var items: [Item] = []
+        for number in 1... {
+            let found = try await page(MapQuery(page: number, size: MapQuery.sizeMax))
+            items += found
+            if found.count < MapQuery.sizeMax { break }
+        }
+        return items
+    }
+
+    // MARK: Geofences
+
+    private func takeGeofences(_ locations: [Int64: Key<Location>], _ counts: inout Counts) async throws {
+        var imports: [GeofenceImport] = []
+        for geofence in try await all("/v1/geofence", of: "geofences") {
+            guard let id = geofence["id"]?.whole, id > 0 else { continue }
+            do throws(InvalidInput) {
+                imports.append(
+                    GeofenceImport(
+                        key: Key(id), plan: try plan(of: geofence, locations),
+                        changedAt: geofence["updated_at"]?.instant ?? .zero))
+            } catch {
+                counts.refused.append("geofence \(id): \(error)")
+            }
+        }
+        let last = try await lastModified() ?? imports.map(\.changedAt).max()
+        guard let last else { return }
+        let keys = try await service.admin.importGeofences(
+            imports, lastModified: last, of: application, by: service.author)
+        counts.geofences = keys.count
+        for (geofence, key) in zip(imports, keys) where geofence.key != key {
+            counts.refused.append("geofence \(geofence.key): its id is taken, it is \(key) here")
+        }
+    }
+
+    private func plan(of geofence: JSONValue, _ locations: [Int64: Key<Location>]) throws(InvalidInput) -> GeofencePlan
+    {
+        var keys: [Key<Location>] = []
+        for id in geofence.ids("locations") {
+            guard let key = locations[id] else {
+                throw InvalidInput(field: "locations", "has location \(id), which was not taken over")
+            }
+            keys.append(key)
+        }
+        guard let trigger = GeofencePlan.Trigger(rawValue: geofence["trigger_type"]?.stringValue?.lowercased() ?? "")
+        else { throw InvalidInput(field: "trigger_type", "is neither enter nor exit") }
+        guard case .object(let data)? = geofence["data"] else { throw InvalidInput(field: "data", "is missing") }
+        let platform = geofence["platform"]?.stringValue.flatMap { GeofencePlatform(rawValue: $0.lowercased()) } ?? .all
+        return try GeofencePlan(
+            locations: keys, trigger: trigger, platform: platform,
+            tags: try Topic.normalized(geofence.texts("tags"), field: "tags"), data: try GeofenceData(data),
+            startsAt: geofence["start_time"]?.instant ?? .zero, expiresAt: geofence["expiry_time"]?.instant ?? .zero)
+    }
+
+    /// What devices that are up to date come with; nil where no platform's secret is known.
+    private func lastModified() async throws -> Instant? {
+        var last: Instant?
+        for (uuid, secret) in secrets {
+            let asPlatform = PCFServer.Caller(uuid: uuid, secret: secret)
+            let answer = try await server.json("/v1/geofences?timestamp=0", as: asPlatform)
+            if let stamp = answer["last_modified"]?.instant { last = max(last ?? .zero, stamp) }
+        }
+        return last
+    }
+
+    // MARK: Schedules
+
+    /// Those that are still to come. One that is here already, for the same time and of the same words, is not made again.
+    func takeSchedules() async throws -> Int {
+        guard case .array(let found) = try await server.json("/v1/schedules", as: caller) else {
+            throw PCFFault("/v1/schedules is no list")
+        }
+        var known: [PushRequest] = []
+        var last: Schedule?
+        repeat {
+            let some = try await store.schedules(of: application.key, after: last, limit: 50)
+            known += some.map(\.pushRequest)
+            last = some.last
+        } while last != nil
+        var count = 0
+        for schedule in found {
+            guard let push = schedule["push"], let dueAt = schedule["scheduled_for"]?.instant,
+                dueAt > service.admin.now
+            else { continue }
+            var json: [UInt8] = []
+            json.append(json: push, numbers: .short)
+            let request = try PCFv1.PushBody.parse(json).pushRequest
+            guard !known.contains(request) else { continue }
+            _ = try await service.pushes.schedule(request, at: dueAt, for: application, by: service.author)
+            count += 1
+        }
+        return count
+    }
+
+    /// All items of a list that comes in pages.
+    private func all(_ path: String, of member: String) async throws -> [JSONValue] {
+        var items: [JSONValue] = []
+        for page in 1... {
+            let answer = try await server.json("\(path)?page=\(page)&size=50", as: caller)
+            guard case .array(let found)? = answer[member] else { throw PCFFault("\(path) has no list of \(member)") }
+            items += found
+            guard let pages = answer["totalPages"]?.whole, page < pages, !found.isEmpty else { break }
+        }
+        return items
+    }
+}
+
+extension JSONValue {
+    /// A whole number, or its digits.
+    fileprivate var whole: Int64? {
+        switch self {
+        case .integer(let number): number
+        case .string(let text): Int64(text)
+        default: nil
+        }
+    }
+
+    /// Milliseconds since 1970.
+    fileprivate var instant: Instant? { whole.map(Instant.init(milliseconds:)) }
+
+    fileprivate func number(_ field: String) throws(InvalidInput) -> Double {
+        switch self[field] {
+        case .integer(let number)?: return Double(number)
+        case .number(let number)?: return number
+        case .string(let text)?:
+            if let number = Double(text) { return number }
+            throw InvalidInput(field: field, "is no number")
+        default: throw InvalidInput(field: field, "is no number")
+        }
+    }
+
+    fileprivate func texts(_ field: String) -> [String] {
+        guard case .array(let elements)? = self[field] else { return [] }
+        return elements.compactMap(\.stringValue)
+    }
+
+    /// Ids of a list that has them bare or in objects.
+    fileprivate func ids(_ field: String) -> [Int64] {
+        guard case .array(let elements)? = self[field] else { return [] }
+        return elements.compactMap { $0.whole ?? $0["id"]?.whole }
+    }
+}

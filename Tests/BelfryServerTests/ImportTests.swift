@@ -1,0 +1,234 @@
+import BelfryCore
+import BelfryServer
+import BelfryTesting
+import Foundation
+import Testing
+
+/// Services that move in, by the program itself.
+extension ServerTests {
+    @Suite struct ImportTests {}
+}
+
+extension ServerTests.ImportTests {
+    private struct Report: Decodable {
+        let rows: Int
+        let new: Int
+        let updated: Int
+        let duplicate: Int
+        let refused: Int
+        let verdicts: String
+        let others: [String]?
+    }
+
+    private static let deviceCount =
+        ProcessInfo.processInfo.environment["IMPORT_DEVICES"].flatMap(Int.init) ?? 6_000
+
+    @Test func `a PCF service moves in while it serves, whatever kills the import in between`() async throws {
+        try await OldPCFServer.with(devices: Self.deviceCount) { old in
+            try await TestInstallation.with { installation in
+                let moved = try await MovedIn(to: installation, from: old)
+                for share in [5, 3, 2] {
+                    let program = try Program.start(
+                        moved.arguments + ["--data-directory", installation.data], [:],
+                        log: installation.scratch.file("import-log-\(share)"))
+                    defer { program.endAtOnce() }
+                    try await eventually("a part of the devices is imported", every: .milliseconds(5)) {
+                        if !program.isRunning { throw Overdue(hope: program.logged, deadline: .zero) }
+                        return moved.done >= Self.deviceCount / share
+                    }
+                    try await program.end(SIGKILL)
+                }
+                old.fault = .now(503)
+                let ended = try await Program.run(
+                    moved.arguments + ["--schedules", "--data-directory", installation.data], in: installation.scratch,
+                    within: .seconds(600))
+                old.fault = .none
+                let report: Report = try ended.decoded()
+                #expect(report.rows == Self.deviceCount && report.refused == 0)
+                #expect(report.new + report.duplicate + report.updated == Self.deviceCount)
+                let verdicts = try String(contentsOfFile: report.verdicts, encoding: .utf8).split(separator: "\n")
+                #expect(verdicts.count == Self.deviceCount + 1, "each row has its verdict")
+                #expect(Set(verdicts.dropFirst().map { $0.prefix { $0 != "," } }).count == Self.deviceCount)
+                try await Self.compare(installation, with: old)
+                try await Self.compareContents(installation)
+                try await Self.useOldNames(moved)
+            }
+        }
+    }
+
+    /// Device by device.
+    private static func compare(_ installation: TestInstallation, with old: OldPCFServer) async throws {
+        try await installation.withResources { resources in
+            for platform in old.platforms {
+                let found = try #require(
+                    try await resources.store.platform(try #require(UUID(uuidString: platform.uuid))))
+                var (number, last): (Int, Key<Device>?) = (0, nil)
+                var unlike: Set<Int> = Set(0..<platform.count)
+                while case let some = try await resources.store.unseenDevices(
+                    on: [found.key], after: last, limit: 1_000),
+                    !some.isEmpty
+                {
+                    for device in some {
+                        let uuid = device.uuid.uuidString.lowercased()
+                        guard let place = Int(uuid.suffix(12), radix: 16) else { continue }
+                        let read = OldPCFServer.Device(
+                            uuid: uuid, token: device.token?.text(for: found.kind) ?? "", tags: device.topics.sorted(),
+                            user: device.customUserID, alias: device.about.alias ?? "", isActive: device.isActive)
+                        let there = platform.device(place)
+                        let sorted = OldPCFServer.Device(
+                            uuid: there.uuid, token: there.token, tags: there.tags.sorted(), user: there.user,
+                            alias: there.alias, isActive: there.isActive)
+                        if read == sorted { unlike.remove(place) }
+                        number += 1
+                    }
+                    last = some.last?.key
+                }
+                #expect(number == platform.count && unlike.isEmpty, "\(platform.os): \(unlike.prefix(5))")
+            }
+        }
+    }
+
+    private static func compareContents(_ installation: TestInstallation) async throws {
+        try await installation.withResources { resources in
+            let store = resources.store
+            let uuid = try #require(UUID(uuidString: OldPCFServer.application))
+            let application = try #require(try await store.application(uuid))
+            let locations = try await store.locations(of: application.key, MapQuery(size: 50))
+            #expect(locations.total == 60)
+            #expect(try await store.locationGroups(of: application.key, MapQuery()).elements.map(\.name) == ["Shops"])
+            let geofences = try await store.geofences(of: application.key, MapQuery())
+            #expect(geofences.elements.map(\.key) == [Key(907), Key(911)])
+            let schedules = try await store.schedules(of: application.key, after: nil, limit: 9)
+            #expect(schedules.map(\.dueAt.milliseconds) == [4_000_000_000_000])
+            let platform = try #require(try await store.platforms(of: application.key).first { $0.kind == .ios })
+            let changes = try await store.geofenceUpdates(
+                since: Instant(milliseconds: OldPCFServer.lastModified), on: platform)
+            #expect(changes.geofences.isEmpty && changes.gone.isEmpty)
+            #expect(changes.lastModified.milliseconds == OldPCFServer.lastModified)
+        }
+    }
+
+    /// What apps and back ends hold of the old server goes on working here.
+    private static func useOldNames(_ moved: MovedIn) async throws {
+        let server = try await moved.installation.serve()
+        defer { server.endAtOnce() }
+        let base = try await server.addresses().http
+        let platform = moved.old.platforms[1]
+        let app = moved.caller(platform.uuid, platform.secret, at: base)
+        let back = moved.caller(OldPCFServer.application, OldPCFServer.apiKey, at: base)
+        let device = platform.device(1)
+        struct Shown: Decodable {
+            struct Tag: Decodable { let text: String }
+            let device_uuid: String
+            let custom_user_id: String?
+            let tags: [Tag]
+        }
+        func shown(_ answer: Caller.TestAnswer) throws -> Shown {
+            #expect(answer.status == 200, "\(answer.body)")
+            return try JSONDecoder().decode(Shown.self, from: Data(answer.body.utf8))
+        }
+        let get = try shown(try await app.send("GET", "/v1/registration/\(device.uuid)"))
+        #expect(get.device_uuid == device.uuid && get.tags.map(\.text) == ["all", "tag1"])
+        // The signature of the example, made with the shared secret of the old server.
+        let token =
+            "eyJhbGciOiJIUzI1NiJ9.eyJjdXN0b21fdXNlcl9pZCI6ImJvbmQwMDcifQ.I_ebQ-2NZjzTRWE-nuwgZfGNtz_4m6Bh9TlLFs06GU4"
+        let put = try shown(
+            try await app.send(
+                "PUT", "/v1/registration/\(device.uuid)",
+                """
+                {"registration_token":"\(device.token)","custom_user_id":"\(token)",\
+                "tags":{"subscribe":["new"],"unsubscribe":["all"]}}
+                """))
+        #expect(put.device_uuid == device.uuid && put.custom_user_id == "bond007")
+        #expect(put.tags.map(\.text) == ["new", "tag1"], "the tags of the old server were there to be changed")
+        let push = try await back.send(
+            "POST", "/v1/push", #"{"message":{"body":"Hello"},"target":{"devices":["\#(device.uuid)"]}}"#)
+        struct Receipt: Decodable { let receipt_id: UUID }
+        let id = try JSONDecoder().decode(Receipt.self, from: Data(push.body.utf8)).receipt_id
+        let receipt = try TestInstallation.ReceiptDetails(
+            try await moved.installation.run("receipt", id.uuidString.lowercased(), "--json"))
+        #expect(receipt.devices == 1)
+        let list = try await back.send("GET", "/v2/registrations?q=\(device.uuid)")
+        #expect(list.body.contains(device.uuid) && list.body.contains(#""totalRegistrations":1"#), "\(list.body)")
+        #expect(try await app.send("DELETE", "/v1/registration/\(device.uuid)").status == 204)
+        #expect(try await app.send("GET", "/v1/registration/\(device.uuid)").body.contains(#""active":false"#))
+    }
+
+    @Test func `a list is judged first, then imported, and goes on where a kill stopped it`() async throws {
+        try await TestInstallation.with { installation in
+            let lines = (0..<9_000).map { number in
+                let token = number % 1_000 == 7 ? "no-hex" : String(format: "%064x", number)
+                return #"{"push":"\#(token)","labels":["a","b"],"who":"user \#(number)"}"#
+            }
+            let list = try installation.scratch.write(lines.joined(separator: "\n"), to: "devices.jsonl")
+            let arguments = [
+                "import", "devices", "--app", installation.application, "--platform", installation.platform, "--format",
+                "jsonl", "--map", "token=push,topics=labels,user=who", "--json", list,
+            ]
+            let judged: Report = try await installation.run(arguments + ["--dry-run"]).decoded()
+            #expect(judged.rows == 9_000 && judged.new == 8_991 && judged.refused == 9)
+            let count = try await installation.withResources { resources in
+                let platform = try await resources.operatorService.platform(
+                    try #require(UUID(uuidString: installation.platform)))
+                return try await resources.store.deviceCount(on: platform.key)
+            }
+            #expect(count == 0, "a dry run writes nothing")
+            let program = try Program.start(
+                arguments + ["--data-directory", installation.data], [:], log: installation.scratch.file("import-log"))
+            defer { program.endAtOnce() }
+            try await eventually("some rows are imported", every: .milliseconds(1)) {
+                FileManager.default.fileExists(atPath: list + ".verdicts.csv.state") || !program.isRunning
+            }
+            if program.isRunning { try await program.end(SIGKILL) }
+            let report: Report = try await installation.run(arguments).decoded()
+            #expect(report.rows == 9_000 && report.refused == 9)
+            #expect(report.new + report.duplicate == 8_991 && report.updated == 0)
+            let verdicts = try String(contentsOfFile: report.verdicts, encoding: .utf8).split(separator: "\n")
+            #expect(verdicts.count == 9_001)
+            #expect(verdicts[8].hasPrefix("8,") && verdicts[8].contains("refused") && verdicts[8].contains("hex"))
+            let again: Report = try await installation.run(arguments).decoded()
+            #expect(again.duplicate == 8_991 && again.new == 0)
+        }
+    }
+
+    @Test func `a packed list and one of standard input are read, and what cannot be read says so`() async throws {
+        try await TestInstallation.with { installation in
+            let list = try installation.scratch.write(
+                "registration_token\n\(String(repeating: "0a", count: 32))\n", to: "devices.csv")
+            let packing = Process()
+            packing.executableURL = URL(filePath: "/bin/gzip")
+            packing.arguments = ["-k", list]
+            try packing.run()
+            packing.waitUntilExit()
+            let arguments = [
+                "import", "devices", "--app", installation.application, "--format", "csv", "--json", "--verdicts",
+                installation.scratch.file("v.csv"),
+            ]
+            let report: Report = try await installation.run(arguments + [list + ".gz"]).decoded()
+            #expect(report.rows == 1 && report.new == 1)
+            for (format, text, words) in [
+                ("pcf", "hello", "cannot be read from byte 0"), ("csv", "a,b\n1,2\n", "no column 'registration_token'"),
+            ] {
+                let broken = try installation.scratch.write(text, to: "broken")
+                let ended = try await installation.run(
+                    "import", "devices", "--app", installation.application, "--format", format, broken)
+                #expect(ended.status != 0 && ended.err.contains(words), "\(ended.err)")
+            }
+            let unknown = try await installation.run(
+                "import", "devices", "--app", installation.application, "--format", "xml", list)
+            #expect(unknown.status != 0 && unknown.err.contains("it has to be one of pcf, onesignal"))
+        }
+    }
+
+    @Test func `a UUID that is taken is refused without a word of whose it is`() async throws {
+        try await TestInstallation.with { installation in
+            let tenant: [String: String] = try await installation.run("tenant", "create", "--name", "Dairy", "--json")
+                .decoded()
+            let ended = try await installation.run(
+                "app", "create", "--name", "Mine", "--tenant", try #require(tenant["tenant_uuid"]), "--uuid",
+                installation.application)
+            #expect(
+                ended.status != 0 && ended.err.contains("is taken") && !ended.err.contains("Bakery"), "\(ended.err)")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import BelfryCore
+import BelfryTesting
+import Foundation
+import Testing
+
+/// Dual runs: an old server hears of what devices do here, whatever it suffers meanwhile.
+extension ServerTests {
+    @Suite struct MirrorTests {}
+}
+
+extension ServerTests.MirrorTests {
+    private static func token(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 64 - digits.count) + digits
+    }
+
+    /// What the old server was told of each device, in order: the aliases, or the end.
+    private static func told(_ old: OldPCFServer) -> [String: [String]] {
+        var told: [String: [String]] = [:]
+        for change in old.changes {
+            guard let body = try? JSONSerialization.jsonObject(with: Data(change.body.utf8)) as? [String: Any],
+                let token = body["registration_token"] as? String, let alias = body["device_alias"] as? String
+            else { continue }
+            told[token, default: []].append(alias)
+        }
+        return told
+    }
+
+    private func settings(_ old: OldPCFServer, _ moved: MovedIn) -> [String: String] {
+        ["BELFRY_MIRROR_URL": old.url, "BELFRY_MIRROR_SECRETS_FILE": moved.secretsFile]
+    }
+
+    @Test func `what devices do here the old server hears, in order and whatever it suffers`() async throws {
+        try await OldPCFServer.with(devices: 20) { old in
+            try await TestInstallation.with { installation in
+                let moved = try await MovedIn(to: installation, from: old)
+                let report = try await Program.run(
+                    moved.arguments + ["--data-directory", installation.data], in: installation.scratch)
+                #expect(report.status == 0, "\(report.err)")
+                var server = try await installation.serve(settings(old, moved))
+                defer { server.endAtOnce() }
+                var base = try await server.addresses().http
+                let platform = old.platforms[0]
+                var uuids: [Int: String] = [:]
+                for (round, fault) in [OldPCFServer.Fault.none, .status(500), .hangs, .now(503)].enumerated() {
+                    old.fault = fault
+                    let app = Caller(base: base, user: platform.uuid, secret: platform.secret)
+                    for number in 0..<12 {
+                        let body =
+                            #"{"registration_token":"\#(Self.token(1_000 + number))","device_alias":"round \#(round)","tags":{"subscribe":["r\#(round)"],"unsubscribe":[]}}"#
+                        let answer: Caller.TestAnswer
+                        if let uuid = uuids[number] {
+                            answer = try await app.send("PUT", "/v1/registration/\(uuid)", body)
+                        } else {
+                            answer = try await app.send(
+                                "POST", "/v1/registration",
+                                #"{"registration_token":"\#(Self.token(1_000 + number))","device_alias":"round \#(round)","tags":[]}"#
+                            )
+                        }
+                        #expect(answer.status == 200, "\(answer.body)")
+                        let device = try JSONDecoder().decode(Registered.self, from: Data(answer.body.utf8))
+                        uuids[number] = device.device_uuid
+                    }
+                    if round == 2 {
+                        // What waits survives the process.
+                        try await server.end(SIGKILL)
+                        server = try await installation.serve(settings(old, moved))
+                        base = try await server.addresses().http
+                    }
+                }
+                let app = Caller(base: base, user: platform.uuid, secret: platform.secret)
+                #expect(try await app.send("DELETE", "/v1/registration/\(platform.device(3).uuid)").status == 204)
+                old.fault = .none
+                let all = (0..<4).map { "round \($0)" }
+                try await eventually("the old server has heard all", within: .seconds(120)) {
+                    let told = Self.told(old)
+                    return (0..<12).allSatisfy { number in told[Self.token(1_000 + number)]?.last == all.last }
+                        && old.changes.contains { $0.method == "DELETE" && $0.path.hasSuffix(platform.device(3).uuid) }
+                }
+                for (token, aliases) in Self.told(old) {
+                    var once: [String] = []
+                    for alias in aliases where once.last != alias { once.append(alias) }
+                    #expect(once == all, "\(token)")
+                }
+            }
+        }
+    }
+}
+
+/// What a test needs of a registration.
+private struct Registered: Decodable {
+    let device_uuid: String
+}
