@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct ImportRulesTests {
-    private static func party(_ key: Int64, _ stage: ImportMark.Stage?, uuid: Bool = false) -> ImportRules.Party {
+    private static func party(_ key: Int64, _ stage: ImportMark.State?, uuid: Bool = false) -> ImportRules.Party {
         let mark = stage.map {
             ImportMark(uuid: uuid ? UUID(words: 1, UInt64(key)) : nil, importedAt: .zero, stage: $0)
         }
@@ -22,8 +22,8 @@ import Testing
         #expect(ImportRules(named: unseen, holder: Self.party(2, .unseen)) == .update(Key(1), evicted: Key(2)))
     }
 
-    @Test(arguments: [nil, ImportMark.Stage.seen, .renamed])
-    func `what an app registered is left alone`(stage: ImportMark.Stage?) {
+    @Test(arguments: [nil, ImportMark.State.seen, .renamed])
+    func `what an app registered is left alone`(stage: ImportMark.State?) {
         let seen = Self.party(1, stage, uuid: stage != nil)
         #expect(ImportRules(named: seen, holder: nil) == .keep)
         #expect(ImportRules(named: seen, holder: seen) == .keep)

@@ -47,9 +47,9 @@ package struct ImportMark: Sendable, Hashable {
     /// What the other server called it. It stays found by this for ever, since apps repeat it for ever.
     package var uuid: UUID?
     package let importedAt: Instant
-    package var stage: Stage
+    package var stage: State
 
-    package enum Stage: Int64, Sendable, Hashable, CaseIterable {
+    package enum State: Int64, Sendable, Hashable, CaseIterable {
         /// Its app has not registered here yet.
         case unseen = 0
         /// Its app has registered here, and may go by the UUID of the other server.
@@ -60,7 +60,7 @@ package struct ImportMark: Sendable, Hashable {
         case retired = 3
     }
 
-    package init(uuid: UUID?, importedAt: Instant, stage: Stage = .unseen) {
+    package init(uuid: UUID?, importedAt: Instant, stage: State = .unseen) {
         self.uuid = uuid
         self.importedAt = importedAt
         self.stage = stage

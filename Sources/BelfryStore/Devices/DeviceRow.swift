@@ -101,7 +101,7 @@ extension ImportMark {
     /// From three columns; nil where the device was not imported.
     init?(_ row: some SQLRow, from first: Int32) throws {
         guard let importedAt = row.instantIfAny(first + 1) else { return nil }
-        guard let stage = Stage(rawValue: row.integer(first + 2)) else {
+        guard let stage = State(rawValue: row.integer(first + 2)) else {
             throw StoreError.damaged("device \(row.integer(0))")
         }
         self.init(uuid: row.uuid(first), importedAt: importedAt, stage: stage)

@@ -43,7 +43,7 @@ extension SQLStore {
     package func unseenDevices(
         on platforms: [Key<Platform>], after: Key<Device>?, limit: Int
     ) async throws -> [Device] {
-        let keys = try await glance { db in
+        let keys = try await readCommitted { db in
             let statement = try db.prepared(DeviceStatements.unseen)
             let found = try platforms.flatMap { platform in
                 try statement.all(platform, after?.rawValue ?? 0, limit) { Key<Device>($0.integer(0)) }
@@ -65,7 +65,7 @@ extension SQLStore {
     /// The devices of those that can be read, in the order of the keys.
     private func devices(_ keys: [Key<Device>]) async throws -> [Device] {
         let now = clock.now
-        return try await glance { [secrets, damagedRows] db in
+        return try await readCommitted { [secrets, damagedRows] db in
             try db.prepared(DirectoryStatements.byKeys).all(SQLKeys(keys)) { row in
                 try damagedRows.readable("device \(row.integer(0))") { try DeviceRow(row) }
             }.compactMap(\.self).map { row in

@@ -11,7 +11,7 @@ extension SQLStore {
     }
 
     package func mirrorEntries(limit: Int) async throws -> [MirrorEntry] {
-        try await glance { [damagedRows] db in
+        try await readCommitted { [damagedRows] db in
             try db.prepared(MirrorStatements.next).all(limit) { row in
                 try damagedRows.readable("mirror entry \(row.integer(0))") { try MirrorEntry(row) }
             }.compactMap(\.self)
@@ -23,7 +23,7 @@ extension SQLStore {
     }
 
     package func mirrorBacklog() async throws -> Int {
-        try await glance { try $0.prepared(MirrorStatements.count).first { Int($0.integer(0)) } ?? 0 }
+        try await readCommitted { try $0.prepared(MirrorStatements.count).first { Int($0.integer(0)) } ?? 0 }
     }
 
     package func holdMirror(as node: UUID, for lease: Duration) async throws -> Bool {
@@ -34,7 +34,7 @@ extension SQLStore {
     }
 
     package func importedUUID(of device: Key<Device>, on platform: Key<Platform>) async throws -> UUID? {
-        try await glance { db in
+        try await readCommitted { db in
             try db.prepared(DeviceStatements.byKey).first(device, platform, as: DeviceRow.init)?.importMark?.uuid
         }
     }
@@ -46,7 +46,7 @@ extension SQLStore {
             let other = try session.db.device(importedAs: uuid, on: [platform.key])
             guard other == nil else { return }
             try session.prepared(MirrorStatements.noteUUID).send(
-                uuid, session.now, ImportMark.Stage.renamed.rawValue, device, platform.key)
+                uuid, session.now, ImportMark.State.renamed.rawValue, device, platform.key)
         }
     }
 }

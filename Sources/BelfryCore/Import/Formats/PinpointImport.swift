@@ -1,6 +1,6 @@
 /// An endpoint of Amazon Pinpoint, a line of its export.
 ///
-/// Source: Amazon Pinpoint developer guide, "Exporting endpoints from Amazon Pinpoint", and `EndpointResponse` of the API
+/// Source: Amazon Pinpoint developer guide, "Exporting endpoints from Amazon Pinpoint", and the EndpointResponse of the API
 /// reference.
 struct PinpointImport: ImportRowParser {
     func row(_ bytes: [UInt8]) throws(InvalidInput) -> ImportRow {

@@ -1,6 +1,6 @@
 /// An endpoint of Amazon SNS, as `aws sns list-endpoints-by-platform-application` lists it.
 ///
-/// Source: Amazon SNS API reference, `ListEndpointsByPlatformApplication`, and "Mobile push API actions" for the parts of an ARN:
+/// Source: Amazon SNS API reference, ListEndpointsByPlatformApplication, and "Mobile push API actions" for the parts of an ARN:
 /// `arn:aws:sns:REGION:ACCOUNT:endpoint/SERVICE/APPLICATION/UUID`.
 struct SNSImport: ImportRowParser {
     func row(_ bytes: [UInt8]) throws(InvalidInput) -> ImportRow {

@@ -234,7 +234,7 @@ struct PostgresRegistrar {
 
     private mutating func decideImport(
         _ index: Int, named: Key<Device>?, holder: Key<Device>?
-    ) throws -> Fate {
+    ) throws -> RegistrationResult {
         let entry = entries[index]
         let named = named.flatMap { rows[$0]?.row.importParty }
         let holder = holder.flatMap { rows[$0]?.row.importParty }
@@ -249,7 +249,7 @@ struct PostgresRegistrar {
         }
     }
 
-    private mutating func create(_ index: Int) throws -> Fate {
+    private mutating func create(_ index: Int) throws -> RegistrationResult {
         let entry = entries[index]
         let application = entry.platform.applicationKey
         try session.check(.devices, of: application)
@@ -263,7 +263,7 @@ struct PostgresRegistrar {
 
     private mutating func update(
         _ key: Key<Device>, by entry: RegistrationEntry, evicting evicted: Key<Device>?
-    ) throws -> Fate {
+    ) throws -> RegistrationResult {
         guard let old = rows[key] else { preconditionFailure("one of those that were read is updated") }
         let draft = try applied(entry, to: old)
         if let evicted { evict(evicted) }

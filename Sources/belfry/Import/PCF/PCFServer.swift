@@ -71,7 +71,7 @@ struct PCFServer: Sendable {
         return try JSONValue(json: data, field: path)
     }
 
-    private enum Reply {
+    private enum Answer {
         case answer(Data)
         case absent
         /// Asking again is of no use.
@@ -79,7 +79,7 @@ struct PCFServer: Sendable {
         case failed(String)
     }
 
-    private func ask(_ path: String, as caller: Caller) async throws -> Reply {
+    private func ask(_ path: String, as caller: Caller) async throws -> Answer {
         var request = HTTPClientRequest(url: base + path)
         request.headers = ["Authorization": caller.authorization, "Accept": "application/json"]
         do {
