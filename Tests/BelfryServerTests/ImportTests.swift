@@ -60,8 +60,8 @@ extension ServerTests.ImportTests {
     private static func compare(_ installation: TestInstallation, with old: OldPCFServer) async throws {
         try await installation.withResources { resources in
             for platform in old.platforms {
-                let found = try #require(
-                    try await resources.store.platform(try #require(UUID(uuidString: platform.uuid))))
+                let uuid = try #require(UUID(uuidString: platform.uuid))
+                let found = try #require(try await resources.store.platform(uuid))
                 var (number, last): (Int, Key<Device>?) = (0, nil)
                 var unlike: Set<Int> = Set(0..<platform.count)
                 while case let some = try await resources.store.unseenDevices(

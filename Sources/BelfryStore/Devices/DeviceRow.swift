@@ -36,26 +36,6 @@ extension DeviceRow {
             importMark: try ImportMark(row, from: 12))
     }
 
-    /// A device that registers for the first time, with what is known of it before `apply`.
-    init(new registration: Registration, on platform: Key<Platform>) {
-        self.init(
-            key: Key(0), platform: platform, reach: .inactive, registeredAt: .zero, token: nil, topics: [],
-            customUserID: nil, about: registration.about)
-    }
-
-    /// Applies a registration, except its topics.
-    mutating func apply(_ registration: Registration, kind: PlatformKind, at now: Instant) {
-        token = registration.token
-        registeredAt = now
-        about = registration.about.filled(from: about)
-        reach = Reach(kind: kind, osVersion: about.osVersion)
-        switch registration.customUserID {
-        case .keep: break
-        case .clear: customUserID = nil
-        case .set(let id): customUserID = id
-        }
-    }
-
     func device(naming: DeviceNaming, topicNames: [String]) -> Device {
         let own = naming.uuid(of: key)
         return Device(
@@ -70,13 +50,17 @@ extension DeviceRow {
         reach == other.reach && token == other.token && topics == other.topics && customUserID == other.customUserID
             && about == other.about && importMark == other.importMark
     }
+}
 
+extension DeviceRow {
     /// Whether both are found by the same texts.
     func hasTexts(of other: DeviceRow) -> Bool {
         token == other.token && customUserID == other.customUserID && about.alias == other.about.alias
             && importMark?.uuid == other.importMark?.uuid
     }
+}
 
+extension DeviceRow {
     var party: TokenMove.Holder {
         TokenMove.Holder(key: key, token: token, isActive: reach != .inactive, registeredAt: registeredAt)
     }

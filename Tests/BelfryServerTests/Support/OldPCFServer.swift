@@ -1,3 +1,4 @@
+import BelfryServer
 import BelfryTesting
 import Foundation
 import NIOCore

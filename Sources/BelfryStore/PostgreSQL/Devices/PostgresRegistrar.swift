@@ -14,7 +14,7 @@ struct RegistrationEntry: Sendable {
 }
 
 /// What came of a registration, or of a device that another server knew.
-struct RegistrationResult: Sendable {
+struct RegisteredDevice: Sendable {
     /// nil where a device that was to be imported stayed as it was.
     let device: Device?
     let verdict: ImportVerdict
@@ -78,7 +78,7 @@ struct PostgresRegistrar {
     }
 
     /// The results, in order.
-    mutating func register() throws -> [Result<RegistrationResult, any Error>] {
+    mutating func register() throws -> [Result<RegisteredDevice, any Error>] {
         try read()
         try checkUsers()
         try checkTopics()
@@ -89,13 +89,13 @@ struct PostgresRegistrar {
         return fates.enumerated().map { index, fate in
             switch fate {
             case .refused(let error): .failure(error)
-            case .created: Result { RegistrationResult(device: try device(created[index]), verdict: .new) }
+            case .created: Result { RegisteredDevice(device: try device(created[index]), verdict: .new) }
             case .updated(let key):
                 Result {
                     let isSame = before[key].flatMap { old in rows[key].map { $0.row.isSame(as: old) } } ?? false
-                    return RegistrationResult(device: try device(rows[key]), verdict: isSame ? .duplicate : .updated)
+                    return RegisteredDevice(device: try device(rows[key]), verdict: isSame ? .duplicate : .updated)
                 }
-            case .kept: .success(RegistrationResult(device: nil, verdict: .duplicate))
+            case .kept: .success(RegisteredDevice(device: nil, verdict: .duplicate))
             }
         }
     }
@@ -286,8 +286,14 @@ struct PostgresRegistrar {
     }
 
     private func applied(_ entry: RegistrationEntry, to old: Draft) throws -> Draft {
+        let registration = entry.registration
         var draft = old
-        draft.topics = try entry.registration.topicNames(over: old.topics)
+        draft.topics = registration.topics.applied(to: old.topics)
+        guard draft.topics.count <= Registration.topicsMax else {
+            throw InvalidInput(
+                field: "tags",
+                "has \(draft.topics.count) topics with those before, the limit is \(Registration.topicsMax)")
+        }
         draft.hash = entry.tokenHash
         draft.row.token = registration.token
         draft.row.registeredAt = entry.imported?.lastSeenAt ?? session.now

@@ -9,7 +9,7 @@ import Synchronization
 final class RegistrationQueue: Sendable {
     fileprivate struct Waiting: Sendable {
         let entry: RegistrationEntry
-        let answer: @Sendable (Result<RegistrationResult, any Error>) -> Void
+        let answer: @Sendable (Result<RegisteredDevice, any Error>) -> Void
     }
 
     fileprivate struct State {
@@ -26,7 +26,7 @@ final class RegistrationQueue: Sendable {
     private static let entriesMax = 256
     private static let waitingMax = 10_000
 
-    func register(_ entry: RegistrationEntry, in store: PostgresStore) async throws -> RegistrationResult {
+    func register(_ entry: RegistrationEntry, in store: PostgresStore) async throws -> RegisteredDevice {
         try await withCheckedThrowingContinuation { continuation in
             let isIn = state.withLock { state in
                 guard state.waiting.count < Self.waitingMax else { return false }

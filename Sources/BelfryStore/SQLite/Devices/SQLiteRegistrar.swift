@@ -65,7 +65,10 @@ struct SQLiteRegistrar {
         if !isChanged {
             try session.prepared(SQLiteDeviceStatements.touch).run(row.registeredAt, row.key)
         } else {
-            try session.update(row, tokenHash: tokenHash)
+            try session.prepared(DeviceStatements.update).run(
+                row.reach.rawValue, row.registeredAt, tokenHash, registration.token.bytes,
+                TopicList.encode(row.topics), row.customUserID, row.about.os, row.about.osVersion, row.about.model,
+                row.about.manufacturer, row.about.alias, row.key)
             if row.token != old.token {
                 try TokenIndex(session: session).note(tokenHash, of: row.key, on: platform.key)
             }
@@ -103,7 +106,12 @@ struct SQLiteRegistrar {
                 if let name { old.insert(name) }
             }
         }
-        return try registration.topicNames(over: old).sorted()
+        let names = registration.topics.applied(to: old)
+        guard names.count <= Registration.topicsMax else {
+            throw InvalidInput(
+                field: "tags", "has \(names.count) topics with those before, the limit is \(Registration.topicsMax)")
+        }
+        return names.sorted()
     }
 }
 
