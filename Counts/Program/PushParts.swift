@@ -47,8 +47,9 @@ struct PushParts {
                 precondition(!areSettled.contains(false), "a claimed batch is settled")
             }
         }
-        try await part("\(name), receipt", of: pushes.count) {
-            for push in pushes { _ = try await store.receipt(push.receiptID) }
+        let asked = Array(repeating: pushes, count: 5).joined()
+        try await part("\(name), receipt", of: asked.count) {
+            for push in asked { _ = try await store.receipt(push.receiptID) }
         }
     }
 
@@ -67,17 +68,19 @@ struct PushParts {
     /// The number of devices that were fanned out; nil when each push has its batch already.
     private func fanOut() async throws -> Int? {
         let store = installation.store
-        let fanOuts = try await store.claimFanOuts(atMost: 4, lanes: Lane.allCases, for: .seconds(60))
-        guard let fanOut = fanOuts.first else { return nil }
-        let devices = try await store.devices(in: fanOut, after: nil, limit: 1_000_000)
+        let fanOuts = try await store.claimFanOuts(atMost: targets.count, lanes: Lane.allCases, for: .seconds(60))
+        guard let first = fanOuts.first else { return nil }
+        let devices = try await store.devices(in: first, after: nil, limit: .max)
         let batches = stride(from: 0, to: devices.count, by: Batch.devicesMax).map { start in
             Array(devices[start..<min(start + Batch.devicesMax, devices.count)])
         }
-        return try await part("\(name), fan-out", of: devices.count) {
-            _ = try await store.devices(in: fanOut, after: nil, limit: 1_000_000)
-            let isWritten = try await store.advance(FanOutStep(fanOut: fanOut, batches: batches, isLast: true))
-            precondition(isWritten, "a claimed fan-out is written")
-            return devices.count
+        return try await part("\(name), fan-out", of: devices.count * fanOuts.count) {
+            for fanOut in fanOuts {
+                _ = try await store.devices(in: fanOut, after: nil, limit: .max)
+                let isWritten = try await store.advance(FanOutStep(fanOut: fanOut, batches: batches, isLast: true))
+                precondition(isWritten, "a claimed fan-out is written")
+            }
+            return devices.count * fanOuts.count
         }
     }
 
