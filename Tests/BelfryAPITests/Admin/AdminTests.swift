@@ -82,7 +82,8 @@ import Testing
         let server = try await TestAdminServer()
         let body = try await server.send(.post, "apps", #"{"name":"a","nmae":"b"}"#)
         #expect(body.status == 400)
-        #expect(body.message == "'nmae' is not a field of this request, which takes name, tenant_uuid")
+        let words = "'nmae' is not a field of this request, which takes name, description, tenant_uuid"
+        #expect(body.message?.hasPrefix(words) == true, "\(body)")
         let query = try await server.send(.get, "apps?limt=3")
         #expect(query.status == 400 && query.message?.contains("'limt'") == true)
         #expect(try await server.send(.get, "apps?limit=201").status == 400)

@@ -118,6 +118,7 @@ import Testing
             if route.method == .delete, ["apps/:app_uuid", "platforms/:platform_uuid"].contains(route.path) {
                 path += "?force=true"
             }
+            if route.path.hasSuffix("imports") { path += "?format=csv" }
             let reply = try await server.send(route.method, path, body)
             // A location in use, a geofence of none, the first tenant: refused for what they are, not for who asks.
             let refused = ["DELETE tenants/:tenant_uuid", "DELETE apps/:app_uuid/locations/:location_id"]
