@@ -250,7 +250,7 @@ private final class AuditedCommandRunner {
     /// The newest first.
     func lines(in directory: String) async throws -> [AuditedChange] {
         try await ServerResources.with(["data.directory": directory]) { resources in
-            try await resources.store.auditLog(AuditQuery(bounds: .everything, limit: 200)).map(\.change)
+            try await resources.store.auditLog(AuditQuery(bounds: .everything, limit: 2_000)).map(\.change)
         }
     }
 }

@@ -66,7 +66,8 @@ final class ImportJournal {
     /// To be called when all rows are done: the next import of the list begins anew.
     func close() throws {
         try verdicts.close()
-        try FileManager.default.removeItem(atPath: statePath)
+        // A list without rows has left none.
+        if FileManager.default.fileExists(atPath: statePath) { try FileManager.default.removeItem(atPath: statePath) }
     }
 }
 

@@ -31,7 +31,7 @@ final class OldPCFServer: Sendable {
             let digits = String(number, radix: 16)
             let tail = String(repeating: "0", count: 12 - digits.count) + digits
             return Device(
-                uuid: "4f7b1c1e-9a0f-4a6e-8e35-\(tail)",
+                uuid: "4f7b1c1e-9a0f-4a6e-8e\(os == "ios" ? 35 : 36)-\(tail)",
                 token: os == "ios" ? String(repeating: "0", count: 64 - digits.count) + digits : "token-\(number)",
                 tags: number.isMultiple(of: 3) ? [] : ["tag\(number % 10)", "all"],
                 user: number.isMultiple(of: 2) ? "user \(number)" : nil, alias: "Phone \(number)",
