@@ -52,6 +52,10 @@ final class OldPCFServer: Sendable {
 
     final class State: Sendable {
         let fault = Mutex<Fault>(.none)
+        private let faulty = Mutex(Set<String>())
+
+        /// Whether a path has not failed yet, so that what is asked again is answered in the end.
+        func isFirstFault(of path: String) -> Bool { faulty.withLock { $0.insert(path).inserted } }
         /// How often it was asked.
         let asked = Mutex(0)
         /// What devices asked it to change: method, path and body.
@@ -144,7 +148,8 @@ private final class OldPCFHandler: ChannelInboundHandler {
             switch state.fault.withLock({ $0 }) {
             case .hangs: return
             case .status(let status): reply((status, "broken"), context)
-            case .now(let status) where number.isMultiple(of: 3): reply((status, "broken"), context)
+            case .now(let status) where number.isMultiple(of: 3) && state.isFirstFault(of: head.uri):
+                reply((status, "broken"), context)
             case .now, .none: reply(answers.answer(head, body), context)
             }
         }
