@@ -56,6 +56,7 @@ final class OldPCFServer: Sendable {
 
         /// Whether a path has not failed yet, so that what is asked again is answered in the end.
         func isFirstFault(of path: String) -> Bool { faulty.withLock { $0.insert(path).inserted } }
+
         /// How often it was asked.
         let asked = Mutex(0)
         /// What devices asked it to change: method, path and body.
@@ -72,7 +73,7 @@ final class OldPCFServer: Sendable {
         case none
         /// Each request is answered so.
         case status(Int)
-        /// Every third request is answered so.
+        /// Every third request is answered so, no path twice.
         case now(Int)
         case hangs
     }
