@@ -34,7 +34,8 @@ extension SQLStore {
         guard names.contains(where: { if case .imported = $0 { true } else { false } }) else {
             return names.map { if case .own(let key) = $0 { key } else { nil } }
         }
-        return try await readCommitted { db in try names.map { try $0.flatMap { try db.device($0, on: platform.key) } } }
+        return try await readCommitted { db in try names.map { try $0.flatMap { try db.device($0, on: platform.key) } }
+        }
     }
 
     /// A long batch must not delay other writes.

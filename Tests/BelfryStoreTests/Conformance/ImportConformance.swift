@@ -176,7 +176,9 @@ import Testing
             _ = try await store.importDevices([late], on: platform)
             let before = fixture.clock.now + .seconds(-500)
             var count = 0
-            while case let step = try await store.deleteExpired(.unseen, before: before), step.rows > 0 { count += step.rows }
+            while case let step = try await store.deleteExpired(.unseen, before: before), step.rows > 0 {
+                count += step.rows
+            }
             #expect(count == 69)
             #expect(try await store.unseenDeviceCount(on: [platform.key]) == 1)
             #expect(try await fixture.devices(.active).count == 2)

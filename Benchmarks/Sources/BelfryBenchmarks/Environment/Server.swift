@@ -145,6 +145,7 @@ struct Server: Sendable {
             return identity
         }
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        _ = try await Child.run([belfry, "migrate"] + data, log: "\(directory)/command")
         let app: CreatedApplication = try await json(["app", "create", "--json", "--name", "Benchmarks"])
         let platform: CreatedPlatform = try await json(
             ["platform", "create", "--json", "--app", app.app_uuid, "--type", "ios", "--mode", "development"]
