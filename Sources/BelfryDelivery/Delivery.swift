@@ -26,7 +26,7 @@ package struct Delivery: Service {
         random: @escaping @Sendable () -> Double, logger: Logger
     ) {
         let worker = DeliveryWorker(
-            store: store, providers: providers, policy: policy, clock: clock, random: random,
+            store: store, providers: providers, policy: policy, clock: clock, lease: options.lease, random: random,
             deadTokenBreakers: DeadTokenBreakers(prototype: options.deadTokenBreaker),
             faults: ConnectionFaultReporter(store: store, clock: clock, logger: logger), pushObserver: pushObserver,
             logger: logger)
@@ -47,8 +47,10 @@ package struct Delivery: Service {
         self.logger = logger
     }
 
-    private var wakeSignals: [WakeSignal] {
-        fanOutWorkers.map(\.wakeSignal) + pools.map(\.wakeSignal) + [scheduler.wakeSignal]
+    private var wakers: [Waker] {
+        fanOutWorkers.map { Waker(work: .fanOuts, wakeSignal: $0.wakeSignal) }
+            + pools.map { Waker(work: .batches, wakeSignal: $0.wakeSignal) }
+            + [Waker(work: .schedules, wakeSignal: scheduler.wakeSignal)]
     }
 
     /// The number of batches that are being sent.
@@ -56,22 +58,21 @@ package struct Delivery: Service {
 
     /// Stops claiming; work already claimed is finished.
     package func stopClaiming() {
-        for wakeSignal in wakeSignals { wakeSignal.close() }
+        for waker in wakers { waker.wakeSignal.close() }
     }
 
     /// Works until cancelled or asked to shut down gracefully; then finishes the batches in flight and returns. When
     /// cancelled, it hands back what is not sent yet.
     package func run() async throws {
-        let wakeSignals = wakeSignals
+        let wakers = wakers
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for fanOutWorker in fanOutWorkers { group.addTask { try await fanOutWorker.run() } }
                 for pool in pools { group.addTask { try await pool.run() } }
                 group.addTask { try await scheduler.run() }
-                let wakeSources = WakeSources(store: store, clock: clock, poll: poll, wakeSignals: wakeSignals)
-                group.addTask { await wakeSources.passHintsOn() }
-                group.addTask { try await wakeSources.signalAtIntervals() }
-                for _ in wakeSignals { try await group.next() }
+                for waker in wakers { group.addTask { await waker.passHintsOn(from: store) } }
+                group.addTask { try await signalAtIntervals(wakers) }
+                for _ in wakers { try await group.next() }
                 group.cancelAll()
             }
             // A service that ends before it is told to would end the others.
@@ -81,27 +82,24 @@ package struct Delivery: Service {
             end.close()
         }
     }
-}
 
-/// The sources of wake signals: the store's hints, and a slow poll as well, since hints may be missing.
-private struct WakeSources: Sendable {
-    let store: any DeliveryStore
-    let clock: any WallClock
-    let poll: Duration
-    let wakeSignals: [WakeSignal]
-
-    func passHintsOn() async {
-        for await _ in store.hints() {
-            for wakeSignal in wakeSignals { wakeSignal.raise() }
-        }
-        // The stream ends with the task or the store; the workers decide when the delivery is over.
-        await WakeSignal().wait()
-    }
-
-    func signalAtIntervals() async throws {
+    /// Hints may be missing.
+    private func signalAtIntervals(_ wakers: [Waker]) async throws {
         while true {
             try await clock.sleep(for: poll)
-            for wakeSignal in wakeSignals { wakeSignal.raise() }
+            for waker in wakers { waker.wakeSignal.raise() }
         }
+    }
+}
+
+/// Wakes a worker when its work may have fallen due.
+private struct Waker: Sendable {
+    let work: DueWork
+    let wakeSignal: WakeSignal
+
+    func passHintsOn(from store: any DeliveryStore) async {
+        for await _ in store.hints(of: work) { wakeSignal.raise() }
+        // The stream ends with the task or the store; the workers decide when the delivery is over.
+        await WakeSignal().wait()
     }
 }

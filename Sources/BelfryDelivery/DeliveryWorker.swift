@@ -10,6 +10,8 @@ struct DeliveryWorker: Sendable {
     let providers: any ProviderDirectory
     let policy: RetryPolicy
     let clock: any WallClock
+    /// How long a claim holds. A worker that gets through half of it with a burst hands back what it has not sent.
+    let lease: Duration
     let random: @Sendable () -> Double
     let deadTokenBreakers: DeadTokenBreakers
     let faults: ConnectionFaultReporter
@@ -19,8 +21,11 @@ struct DeliveryWorker: Sendable {
     /// Never throws: a batch whose settlement cannot be written lapses and is sent again.
     func deliver(_ burst: [Batch]) async {
         var open = burst[...]
+        let end = clock.now + lease / 2
         do {
             while !open.isEmpty {
+                // The rest would lapse while it is sent, and be sent twice.
+                guard clock.now < end else { return try await handBack(Array(open)) }
                 let loads = try await load(Array(open))
                 try await deliver(
                     zip(open, loads).compactMap { batch, load in load.map { Part(batch: batch, load: $0) } })
@@ -58,12 +63,15 @@ struct DeliveryWorker: Sendable {
         do {
             return try await store.load(batches)
         } catch let error as CancellationError {
-            let fresh = batches.filter { !$0.isLapsed }
-            if !fresh.isEmpty {
-                _ = try await store.settle(fresh.map { Settlement(handingBack: $0, at: clock.now) })
-            }
+            try await handBack(batches)
             throw error
         }
+    }
+
+    private func handBack(_ batches: [Batch]) async throws {
+        let fresh = batches.filter { !$0.isLapsed }
+        guard !fresh.isEmpty else { return }
+        _ = try await store.settle(fresh.map { Settlement(handingBack: $0, at: clock.now) })
     }
 
     private func deliver(_ parts: [Part]) async throws {

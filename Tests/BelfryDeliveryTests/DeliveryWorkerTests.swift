@@ -34,7 +34,7 @@ import Testing
     private var worker: DeliveryWorker {
         DeliveryWorker(
             store: CalledOffStore(base: store), providers: FakeProviders { [clock] _ in FakeProvider(clock: clock) },
-            policy: RetryPolicy(), clock: clock, random: { 0.5 },
+            policy: RetryPolicy(), clock: clock, lease: .seconds(60), random: { 0.5 },
             deadTokenBreakers: DeadTokenBreakers(prototype: DeadTokenBreaker()),
             faults: ConnectionFaultReporter(store: store, clock: clock, logger: CapturedLog().logger),
             pushObserver: NoPushObserver(),

@@ -7,6 +7,7 @@ struct Measure: AsyncParsableCommand {
     enum Name: String, CaseIterable, ExpressibleByArgument {
         case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations, schedules
         case audience, search, imports
+        case smallPushes = "small-pushes"
         case fcm, webPush = "web-push", posting, mixed, isolation
         case postgres
     }
@@ -54,6 +55,7 @@ struct Measure: AsyncParsableCommand {
         case .urgent: try await LatencyRows(environment: environment, isBusy: true).measure()
         case .audience: try await AudienceRow(environment: environment).measure()
         case .imports: try await ImportRows(environment: environment).measure()
+        case .smallPushes: try await SmallPushRows(environment: environment).measure()
         case .search: try await SearchRow(environment: environment).measure()
         case .registrations: try await RegistrationRow(environment: environment).measure()
         case .fcm: try await FCMClientRows(environment: environment).measure()

@@ -45,8 +45,7 @@ package struct IdempotencyMiddleware: Sendable {
             middleware: self, request: request.with(body),
             reservation: Reservation(
                 name: Self.name(key, principal), caller: principal, request: Self.digest(request, body),
-                idempotentID: UUID(),
-                hold: hold),
+                idempotentID: .timeOrdered(), hold: hold),
             logger: context.logger)
         switch try await store.reserve(run.reservation) {
         case .first(let idempotentID): return try await run.perform(under: idempotentID, handler)

@@ -7,5 +7,5 @@ package import FoundationEssentials
 package enum IdempotentID {
     @TaskLocal package static var given: UUID?
 
-    package static func make() -> UUID { given ?? UUID() }
+    package static func make() -> UUID { given ?? .timeOrdered() }
 }

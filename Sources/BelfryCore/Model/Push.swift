@@ -107,11 +107,13 @@ package struct NewPush: Sendable, Hashable {
     package let lane: Lane
     package let guarantee: Push.Guarantee
     package let expiresAt: Instant?
+    /// The devices of the audience, where few were named and they were looked up already; nil leaves them to be found.
+    package let devices: PlacedDevices?
 
     package init(
         receiptID: UUID, applicationKey: Key<Application>, content: Push.Content, audience: Audience,
         platformKeys: [Key<Platform>], platforms: [PlatformKind]? = nil, lane: Lane,
-        guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil
+        guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil, devices: PlacedDevices? = nil
     ) {
         self.receiptID = receiptID
         self.applicationKey = applicationKey
@@ -122,5 +124,14 @@ package struct NewPush: Sendable, Hashable {
         self.lane = lane
         self.guarantee = guarantee
         self.expiresAt = expiresAt
+        self.devices = devices
     }
+}
+
+/// Devices by their platform, ascending on each.
+package typealias PlacedDevices = [Key<Platform>: [Key<Device>]]
+
+extension PlacedDevices {
+    /// Whether those of each platform are one batch at most.
+    package var isShort: Bool { values.allSatisfy { $0.count <= Batch.devicesMax } }
 }

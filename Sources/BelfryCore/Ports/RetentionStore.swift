@@ -19,5 +19,5 @@ package struct DeletedRows: Sendable, Hashable {
     /// The most rows of a step. A batch of answers is about a kilobyte.
     package static let rowsMax = 200
     /// The most pushes of a step.
-    package static let pushesMax = 50
+    package static let pushesMax = 250
 }

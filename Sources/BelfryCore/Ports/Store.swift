@@ -113,16 +113,25 @@ package protocol DeviceStore: Sendable {
     func unseenDevices(on platforms: [Key<Platform>], after: Key<Device>?, limit: Int) async throws -> [Device]
     /// How many devices were imported and not seen since.
     func unseenDeviceCount(on platforms: [Key<Platform>]) async throws -> Int
+    /// The devices that a push names one by one, on each of the platforms: those with one of the UUIDs, inactive ones too, and
+    /// the active ones of the custom user ids, of which there may be one more for each than a batch takes.
+    func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices
     /// All devices ever registered on the platform, inactive ones too.
     func deviceCount(on platform: Key<Platform>) async throws -> Int
 }
 
+/// Those to whom a push goes one by one.
+package enum NamedTargets: Sendable, Hashable {
+    case devices([UUID])
+    case users([String])
+}
+
 /// Pushes, for callers.
 package protocol PushStore: Sendable {
-    /// Stores the push, with one fan-out for each platform. Durable when it returns.
+    /// Stores the push. Durable when it returns.
     ///
-    /// A store may fan out a short audience at once; then there is a batch, or nothing, in place of the fan-out. A
-    /// receipt id that a push has already returns that push and stores nothing: a caller that does not know whether a
+    /// A push whose devices are known gets all its batches at once, and so may one with a short audience; any other gets a
+    /// fan-out for each platform. A receipt id that a push has already returns that push and stores nothing: a caller that does not know whether a
     /// push was accepted may send it again.
     func accept(_ push: NewPush) async throws -> Push
     func receipt(_ receiptID: UUID) async throws -> Receipt?
@@ -158,8 +167,8 @@ package protocol DeliveryStore: Sendable {
 
     /// The earliest time at which a fan-out or batch is due, parked platforms aside; nil if none is open.
     func nextDue() async throws -> Instant?
-    /// Signals that something may be due, from this process or another. Only a hint: some are false, some are missing.
-    func hints() -> AsyncStream<Void>
+    /// Signals that some of the work may be due, from this process or another. Only a hint: some are false, some are missing.
+    func hints(of work: DueWork) -> AsyncStream<Void>
 }
 
 extension DeliveryStore {

@@ -10,6 +10,13 @@ extension Target {
         return all.filter { kinds.contains($0.kind) }
     }
 
+    /// Those it names one by one, where it names devices, or a few users and nobody else.
+    package var named: NamedTargets? {
+        if let devices { return .devices(devices) }
+        guard topics.isEmpty, 1...Lane.urgentTargetsMax ~= customUserIDs.count else { return nil }
+        return .users(customUserIDs)
+    }
+
     /// The selected devices, on each of the platforms.
     ///
     /// - Parameter named: the devices of the target's UUIDs, as far as the platforms have them.

@@ -89,14 +89,15 @@ package struct PushService: Sendable {
         let platforms = try await check(
             pushRequest.content, for: pushRequest.target, of: application, receiptID: receiptID)
         let keys = platforms.map(\.key)
-        let devices = pushRequest.target.devices ?? []
-        let named = devices.isEmpty ? [] : try await store.deviceKeys(devices, on: keys)
-        let audience = pushRequest.target.audience(named: named)
+        let target = pushRequest.target
+        let named: PlacedDevices? =
+            if let names = target.named { try await store.devices(named: names, on: keys) } else { nil }
+        let audience = target.audience(named: target.devices == nil ? [] : named?.values.flatMap(\.self) ?? [])
         return NewPush(
             receiptID: receiptID, applicationKey: application, content: pushRequest.content, audience: audience,
-            platformKeys: keys, platforms: pushRequest.target.platforms, lane: pushRequest.lane ?? Lane(for: audience),
-            guarantee: pushRequest.guarantee,
-            expiresAt: pushRequest.expiresAt)
+            platformKeys: keys, platforms: target.platforms, lane: pushRequest.lane ?? Lane(for: audience),
+            guarantee: pushRequest.guarantee, expiresAt: pushRequest.expiresAt,
+            devices: target.isInteractiveOnly ? nil : named.flatMap { $0.isShort ? $0 : nil })
     }
 
     /// Stores the push request until it is due. Throws `InvalidInput` when a platform that is selected at present

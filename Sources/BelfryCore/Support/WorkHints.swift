@@ -1,26 +1,43 @@
 import Synchronization
 
-/// Signals all listeners, in the order they subscribed, that something may be due. Signals not yet consumed count as
-/// one. The order makes simulations repeatable. For stores.
+/// What falls due.
+package struct DueWork: OptionSet, Sendable, Hashable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let fanOuts = DueWork(rawValue: 1)
+    package static let batches = DueWork(rawValue: 2)
+    package static let schedules = DueWork(rawValue: 4)
+    package static let all: DueWork = [.fanOuts, .batches, .schedules]
+}
+
+/// Tells everybody who listens for it that something may have fallen due, in the order they came, so that a simulation can
+/// be repeated. Signals that were not taken yet count as one. For stores.
 package final class WorkHints: Sendable {
     private struct State {
-        var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
+        var listeners: [Int: Listener] = [:]
         var nextID = 0
         var isClosed = false
 
-        var inOrder: [AsyncStream<Void>.Continuation] { listeners.sorted { $0.key < $1.key }.map(\.value) }
+        var inOrder: [Listener] { listeners.sorted { $0.key < $1.key }.map(\.value) }
+    }
+
+    private struct Listener {
+        let work: DueWork
+        let stream: AsyncStream<Void>.Continuation
     }
 
     private let state = Mutex(State())
 
     package init() {}
 
-    package func stream() -> AsyncStream<Void> {
+    package func stream(of work: DueWork) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let id = state.withLock { state -> Int? in
             guard !state.isClosed else { return nil }
             state.nextID += 1
-            state.listeners[state.nextID] = continuation
+            state.listeners[state.nextID] = Listener(work: work, stream: continuation)
             return state.nextID
         }
         guard let id else {
@@ -33,8 +50,10 @@ package final class WorkHints: Sendable {
         return stream
     }
 
-    package func fire() {
-        for listener in state.withLock({ $0.inOrder }) { listener.yield() }
+    package func fire(_ work: DueWork) {
+        for listener in state.withLock({ $0.inOrder }) where !listener.work.isDisjoint(with: work) {
+            listener.stream.yield()
+        }
     }
 
     package func close() {
@@ -42,6 +61,6 @@ package final class WorkHints: Sendable {
             state.isClosed = true
             return state.inOrder
         }
-        for listener in listeners { listener.finish() }
+        for listener in listeners { listener.stream.finish() }
     }
 }

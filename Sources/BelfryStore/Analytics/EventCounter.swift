@@ -113,12 +113,38 @@ struct EventCounter<Session: WriteSession> {
     }
 }
 
-extension WriteSession {
-    /// Counts the devices of a batch whose message the provider accepted.
-    func countSent(_ devices: Int, of batch: Batch) throws {
+/// Counts the devices whose message the provider took.
+struct SentCounts {
+    private struct OfPush: Hashable {
+        let push: Key<Push>
+        let platform: Key<Platform>
+    }
+
+    private var ofPushes: [OfPush: Int] = [:]
+    private var onPlatforms: [Key<Platform>: Int] = [:]
+
+    /// - Parameter isOfPush: whether it is counted for the push too, and not read from the push's batches.
+    mutating func add(_ devices: Int, of batch: Batch, isOfPush: Bool) {
         guard devices > 0 else { return }
+        if isOfPush { ofPushes[OfPush(push: batch.pushKey, platform: batch.platformKey), default: 0] += devices }
+        onPlatforms[batch.platformKey, default: 0] += devices
+    }
+
+    /// Counts them for a push alone.
+    mutating func add(_ devices: Int, of push: Key<Push>, on platform: Key<Platform>) {
+        if devices > 0 { ofPushes[OfPush(push: push, platform: platform), default: 0] += devices }
+    }
+
+    func write(in session: some WriteSession) throws {
         let sent = AnalyticsKind.sent.rawValue
-        try prepared(CountStatements.addToPush).send(batch.pushKey, batch.platformKey, sent, devices)
-        try prepared(CountStatements.addToPlatform).send(batch.platformKey, now.bucket(of: .hour), sent, devices)
+        let addToPush = try session.prepared(CountStatements.addToPush)
+        for (count, devices) in ofPushes.sorted(by: { ($0.key.push, $0.key.platform) < ($1.key.push, $1.key.platform) })
+        {
+            try addToPush.send(count.push, count.platform, sent, devices)
+        }
+        let addToPlatform = try session.prepared(CountStatements.addToPlatform)
+        for (platform, devices) in onPlatforms.sorted(by: { $0.key < $1.key }) {
+            try addToPlatform.send(platform, session.now.bucket(of: .hour), sent, devices)
+        }
     }
 }

@@ -47,6 +47,13 @@ extension SQLStore {
             try db.prepared(CountStatements.ofPush).each(push) { row in
                 counts[Key(row.integer(0)), default: [:]][try AnalyticsKind(row, at: 1)] = row.integer(2)
             }
+            // A push that was accepted with all its batches is counted by them.
+            try db.prepared(CountStatements.sentOfWhole).each(push) { row in
+                var tally = AnswerTally()
+                row.withBlob(1) { tally.add($0) }
+                guard let sent = tally.final[.accepted] else { return }
+                counts[Key(row.integer(0)), default: [:]][.sent, default: 0] += Int64(sent)
+            }
             return counts
         }
     }
@@ -184,6 +191,12 @@ enum CountStatements {
 
     static let ofPush: SQLText = """
         SELECT platform_id, kind, event_count /* counts.of_push */ FROM push_count WHERE push_id = $1
+        """
+
+    /// Scans `batch_device`, for a push without counters of its own.
+    static let sentOfWhole: SQLText = """
+        SELECT platform_id, answers /* counts.sent_of_whole */ FROM batch
+         WHERE push_id = $1 AND NOT EXISTS (SELECT 1 FROM push_progress WHERE push_id = $1)
         """
 
     /// Scans the primary key.

@@ -138,7 +138,10 @@ enum DeviceStatements {
         SELECT count(*) /* devices.unseen_count */ FROM device WHERE platform_id = $1 AND import_stage = 0
         """
 
-    static let onPlatforms: SQLText = """
-        SELECT id /* devices.on_platforms */ FROM device WHERE id \(among: "$1") AND platform_id + 0 \(among: "$2")
+    /// Reads a column that `device_reach` has not, so that PostgreSQL looks each up in the primary key.
+    static let places: SQLText = """
+        SELECT id, platform_id, registered_at_ms /* devices.places */ FROM device
+         WHERE id \(among: "$1") AND platform_id + 0 \(among: "$2")
+         ORDER BY id
         """
 }

@@ -23,6 +23,23 @@ extension SQLStore {
     }
 
     package func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>] {
+        try await places(of: uuids, on: platforms).map(\.device)
+    }
+
+    package func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices {
+        switch names {
+        case .users(let ids):
+            try await readCommitted { try $0.devices(ofUsers: ids, on: platforms, atMost: Batch.devicesMax + 1) }
+        case .devices(let uuids):
+            Dictionary(grouping: try await places(of: uuids, on: platforms), by: \.platform)
+                .mapValues { Set($0.map(\.device)).sorted() }
+        }
+    }
+
+    /// The devices behind the UUIDs that are on one of the platforms, in the order of the UUIDs.
+    private func places(
+        of uuids: [UUID], on platforms: [Key<Platform>]
+    ) async throws -> [(device: Key<Device>, platform: Key<Platform>)] {
         var importers: [Key<Platform>] = []
         for key in platforms where try await platform(key)?.hasImports == true { importers.append(key) }
         let names = uuids.compactMap { DeviceName($0, naming: secrets.naming, hasImports: !importers.isEmpty) }
@@ -34,9 +51,11 @@ extension SQLStore {
                 case .imported(let uuid): try db.device(importedAs: uuid, on: importers)
                 }
             }
-            let onPlatforms = try db.prepared(DeviceStatements.onPlatforms)
-            let known = Set(try onPlatforms.all(SQLKeys(keys), SQLKeys(platforms)) { Key<Device>($0.integer(0)) })
-            return keys.filter(known.contains)
+            var platformOf: [Key<Device>: Key<Platform>] = [:]
+            try db.prepared(DeviceStatements.places).each(SQLKeys(keys), SQLKeys(platforms)) { row in
+                platformOf[Key(row.integer(0))] = Key(row.integer(1))
+            }
+            return keys.compactMap { key in platformOf[key].map { (key, $0) } }
         }
     }
 

@@ -7,8 +7,8 @@ import Synchronization
 /// The store in PostgreSQL, for any number of nodes that share it.
 ///
 /// Nodes share PostgreSQL and are equal: none leads, and none depends on another. Rows are claimed with locks that
-/// others skip, and settled by the number of the claim. Each write is a transaction of its own, except registrations,
-/// which share one (`RegistrationQueue`).
+/// others skip, and settled by the number of the claim. Each write is a transaction of its own, except registrations and
+/// pushes, which share one (`TransactionQueue`).
 package final class PostgresStore: SQLStore {
     let pool: ConnectionPool
     /// Searches have a connection of their own, so that none takes one from deliveries.
@@ -25,7 +25,13 @@ package final class PostgresStore: SQLStore {
     let observer: any StoreObserver
     let signals = WorkHints()
     let damagedRows: DamagedRows
-    let registrations = RegistrationQueue()
+    let registrations = TransactionQueue(exclusive: \.exclusive) { (session, entries: [RegistrationEntry]) in
+        var registrar = PostgresRegistrar(session: session, entries: entries)
+        return try registrar.register()
+    }
+    let acceptances = TransactionQueue(exclusive: { [$0.push.receiptID] }) { (session, drafts: [PushDraft]) in
+        try Acceptance(session: session).accept(drafts)
+    }
     private let claims = Atomic(0)
     /// The name of this node for other nodes.
     let node = UUID()
@@ -177,8 +183,8 @@ package final class PostgresStore: SQLStore {
             registryCache.forget()
             changeNotifier.notify(.registryCache)
         }
-        if effects.fallsDue {
-            signals.fire()
+        if !effects.due.isEmpty {
+            signals.fire(effects.due)
             changeNotifier.notify(.due)
         }
     }

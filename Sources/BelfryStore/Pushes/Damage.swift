@@ -69,7 +69,7 @@ extension WriteSession {
         let close = try prepared(DamageStatements.close)
         for (key, batch) in lost {
             let answers = batch.writtenOff
-            try close.send(answers.map(\.code), key)
+            try close.send(answers.map(\.code), now, key)
             skipped += answers.count { $0 == .skipped(.damaged) }
         }
         try prepared(PushStatements.settle).run(lost.count, now, now, push)
@@ -93,12 +93,12 @@ extension WriteSession {
         }
     }
 
-    /// The previous counts of damaged rows are not known. A settlement of another batch meanwhile waits for the push's
-    /// row, and adds to what is counted here without that batch.
+    /// What damage had been counted for is not known, unless a push is counted by its batches. A settlement of another batch meanwhile waits for the push's row,
+    /// and adds to what is counted here without that batch.
     private func countAnew(_ push: Key<Push>) throws {
         var tally = AnswerTally()
         try prepared(ReceiptStatements.allAnswers).each(push) { row in row.withBlob(1) { tally.add($0) } }
-        try prepared(DamageStatements.countDevices).send(tally.devices, push)
+        guard try prepared(DamageStatements.countDevices).run(tally.devices, push) > 0 else { return }
         try prepared(DamageStatements.clearTally).send(push)
         for (answer, count) in tally.final {
             try prepared(TallyStatements.add).send(push, Int(answer.code), count)
@@ -152,8 +152,10 @@ enum DamageStatements {
 
     /// A delivery worker that still has it settles too late.
     static let close: SQLText = """
-        UPDATE batch /* damage.close */ SET answers = $1, is_open = false, attempt = attempt + 1, claim_count = 0
-         WHERE id = $2
+        UPDATE batch /* damage.close */
+           SET answers = $1, is_open = false, attempt = attempt + 1, claim_count = 0, due_at_ms = $2,
+               answered_at_ms = coalesce(answered_at_ms, $2)
+         WHERE id = $3
         """
 
     static let countDevices: SQLText =

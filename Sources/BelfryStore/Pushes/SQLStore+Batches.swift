@@ -46,18 +46,19 @@ extension SQLStore {
         }
     }
 
-    package func hints() -> AsyncStream<Void> { signals.stream() }
+    package func hints(of work: DueWork) -> AsyncStream<Void> { signals.stream(of: work) }
 }
 
 enum BatchStatements {
     static let insert: SQLText = """
         INSERT INTO batch /* batches.insert */ (
-            push_id, platform_id, lane, first_device_id, last_device_id, due_at_ms, devices, answers)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            push_id, platform_id, lane, first_device_id, last_device_id, devices, answers, due_at_ms, is_whole)
+        \(sqlite: "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            postgres: "SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9)")
         """
 
     static let forSettling: SQLText = """
-        SELECT id, attempt, claim_count, answers /* batches.for_settling */ FROM batch
+        SELECT id, attempt, claim_count, answers, is_whole /* batches.for_settling */ FROM batch
          WHERE id \(among: "$1")
          ORDER BY id
            \(SQLText.forUpdate)
@@ -66,13 +67,16 @@ enum BatchStatements {
     static let settle: SQLText = """
         UPDATE batch /* batches.settle */
            SET \(sqlite: """
-                answers = $1, due_at_ms = coalesce($2, due_at_ms), retry_at_ms = $2, is_open = $3, claim_count = 0
-                WHERE id = $4
+                answers = $1, retry_at_ms = $2, due_at_ms = $3, is_open = $4,
+                answered_at_ms = coalesce(answered_at_ms, $5), claim_count = 0
+                WHERE id = $6
                 """,
                 postgres: """
-                answers = settled.answers, due_at_ms = coalesce(settled.retry_at_ms, due_at_ms),
-                retry_at_ms = settled.retry_at_ms, is_open = settled.is_open, claim_count = 0
-                  FROM unnest($1, $2, $3, $4) AS settled (answers, retry_at_ms, is_open, id)
+                answers = settled.answers, retry_at_ms = settled.retry_at_ms, due_at_ms = settled.due_at_ms,
+                is_open = settled.is_open, answered_at_ms = coalesce(batch.answered_at_ms, settled.answered_at_ms),
+                claim_count = 0
+                  FROM unnest($1, $2, $3, $4, $5, $6)
+                    AS settled (answers, retry_at_ms, due_at_ms, is_open, answered_at_ms, id)
                  WHERE batch.id = settled.id
                 """)
         """

@@ -56,14 +56,12 @@ extension WriteSession {
     func write(
         _ batches: [BatchDraft], of push: Key<Push>, on platform: Key<Platform>, in lane: Lane, isLast: Bool
     ) throws {
-        let insert = try prepared(BatchStatements.insert)
-        for batch in batches {
-            try insert.send(
-                push, platform, lane.rawValue, batch.first, batch.last, now, batch.devices, batch.answers)
-        }
+        var rows = BatchRows()
+        for batch in batches { rows.append(batch, of: push, on: platform, in: lane) }
+        try rows.write(in: self, areWhole: false)
         let devices = batches.reduce(0) { $0 + $1.answers.count }
         try prepared(PushStatements.advance).send(isLast ? 1 : 0, batches.count, devices, now, push)
-        effects.fallsDue = true
+        if !isLast { effects.due.insert(.fanOuts) }
     }
 
     /// Moves the fan-out's cursor and hands it back, or ends it; false when it was claimed by another since.

@@ -2,21 +2,6 @@ import BelfryCore
 import FoundationEssentials
 
 extension SQLStore {
-    package func accept(_ push: NewPush) async throws -> Push {
-        let content = push.content.storedText
-        let audience = push.audience.storedText
-        return try await write { session in
-            do {
-                try session.check(.content, of: push.applicationKey, adding: content.utf8.count + audience.utf8.count)
-            } catch let excess as StoreError {
-                // A push that is accepted already adds no content.
-                guard try session.prepared(PushStatements.headByReceipt).first(push.receiptID, as: { _ in true }) != nil
-                else { throw excess }
-            }
-            return try session.accept(push, content: content, audience: audience)
-        }
-    }
-
     package func receipt(_ receiptID: UUID) async throws -> Receipt? {
         let now = clock.now
         return try await readCommitted { db in
@@ -40,152 +25,26 @@ extension SQLStore {
     }
 }
 
-extension WriteSession {
-    /// Stores the push, with its parts in their stored form.
-    func accept(_ push: NewPush, content: String, audience: String) throws -> Push {
-        guard try exists(push.applicationKey) else { throw StoreError.unknown("application \(push.applicationKey)") }
-        let platforms = Set(push.platformKeys).sorted()
-        let held = try hold(platforms)
-        for platform in platforms where !held.contains(platform) {
-            throw StoreError.unknown("platform \(platform)")
-        }
-        let now = now
-        let key = try prepared(PushStatements.insert).first(
-            push.receiptID, push.applicationKey, push.lane.rawValue, push.guarantee.rawValue, now, push.expiresAt,
-            content, audience, push.platforms?.storedText, as: { Key<Push>($0.integer(0)) })
-        guard let key else { return try acceptedBefore(push) }
-        note(content.utf8.count + audience.utf8.count, .content, of: push.applicationKey)
-        try prepared(PushStatements.insertProgress).send(key, platforms.count, platforms.isEmpty ? now : nil)
-        for platform in platforms { try begin(push, as: key, on: platform) }
-        effects.fallsDue = true
-        let accepted = Push(
-            key: key, receiptID: push.receiptID, applicationKey: push.applicationKey, content: push.content,
-            audience: push.audience, platforms: push.platforms, lane: push.lane, guarantee: push.guarantee,
-            acceptedAt: now,
-            expiresAt: push.expiresAt)
-        pushes.keep(accepted, bytes: content.utf8.count + audience.utf8.count)
-        return accepted
-    }
-
-    /// The push that has the receipt id already.
-    fileprivate func acceptedBefore(_ push: NewPush) throws -> Push {
-        let old = try prepared(PushStatements.byReceipt).first(push.receiptID, as: Push.init)
-        guard let old, old.applicationKey == push.applicationKey else {
-            throw StoreError.unknown("push \(push.receiptID.lowercased) of this application")
-        }
-        return old
-    }
-
-    /// Writes the one batch of a short urgent audience at once; any other audience is left to a fan-out.
-    ///
-    /// Saves two transactions between the acceptance of an urgent push and its first message.
-    private func begin(_ push: NewPush, as key: Key<Push>, on platform: Key<Platform>) throws {
-        if push.lane == .urgent {
-            let postings = db.postings(of: platform, application: push.applicationKey, now: now)
-            let devices = try AudienceScan(push.audience, reader: postings)
-                .devices(after: nil, limit: Batch.devicesMax + 1)
-            if devices.count <= Batch.devicesMax {
-                let batches = devices.isEmpty ? [] : [BatchDraft(devices)]
-                return try write(batches, of: key, on: platform, in: push.lane, isLast: true)
-            }
-        }
-        try prepared(FanOutStatements.insert).send(key, platform, push.lane.rawValue, now)
-    }
-}
-
-extension SQLConnection {
-    func receipt(of push: PushHead, at now: Instant) throws -> Receipt? {
-        try receipts(of: [push], at: now, nil).first
-    }
-
-    /// In the order of the pushes, without those that were deleted, or whose counts cannot be read. Three round trips,
-    /// however many there are.
-    ///
-    /// The progress is read first: a push that settles meanwhile must not be reported as settled with its earlier
-    /// counts.
-    ///
-    /// - Parameter damaged: receives reports of unreadable counts; nil throws instead.
-    func receipts(of pushes: [PushHead], at now: Instant, _ damaged: DamagedRows?) throws -> [Receipt] {
-        guard !pushes.isEmpty else { return [] }
-        let keys = SQLKeys(pushes.map(\.key))
-        let progress = try prepared(PushStatements.progress).all(keys, now, as: PushProgress.init)
-        let (tallies, unreadable) = try tallies(of: keys)
-        for push in unreadable {
-            let error = StoreError.damaged("the tally of push \(push)")
-            guard let damaged else { throw error }
-            damaged.note("the tally of push \(push)", error)
-        }
-        var parkings: [Key<Push>: [Parking]] = [:]
-        try prepared(PushStatements.parkings).each(keys) { row in
-            if let parking = Parking(row, from: 1) { parkings[Key(row.integer(0)), default: []].append(parking) }
-        }
-        let byPush = Dictionary(uniqueKeysWithValues: progress.map { ($0.push, $0) })
-        return pushes.filter { !unreadable.contains($0.key) }.compactMap { push in
-            byPush[push.key]?.receipt(of: push, counts: tallies[push.key] ?? [:], parked: parkings[push.key] ?? [])
-        }
-    }
-
-    private func tallies(
-        of pushes: SQLKeys
-    ) throws -> (counts: [Key<Push>: [Answer: Int]], unreadable: Set<Key<Push>>) {
-        var tallies: [Key<Push>: [Answer: Int]] = [:]
-        var unreadable: Set<Key<Push>> = []
-        try prepared(TallyStatements.all).each(pushes) { row in
-            let push = Key<Push>(row.integer(0))
-            if let answer = UInt8(exactly: row.integer(1)).flatMap(Answer.init(code:)) {
-                tallies[push, default: [:]][answer] = Int(row.integer(2))
-            } else {
-                unreadable.insert(push)
-            }
-        }
-        return (tallies, unreadable)
-    }
-}
-
-/// The progress of a push, from the columns of `PushStatements.progress`.
-private struct PushProgress {
-    let push: Key<Push>
-    let isFannedOut: Bool
-    let devices: Int
-    let firstAnswerAt: Instant?
-    let settledAt: Instant?
-    let damagedBatches: Int
-    let damagedFanOuts: Int
-
-    init(_ row: some SQLRow) {
-        push = Key(row.integer(0))
-        isFannedOut = row.integer(1) == 0
-        devices = Int(row.integer(2))
-        firstAnswerAt = row.integerIfAny(3).map(Instant.init(milliseconds:))
-        settledAt = row.integerIfAny(4).map(Instant.init(milliseconds:))
-        damagedBatches = Int(row.integer(5))
-        damagedFanOuts = Int(row.integer(6))
-    }
-
-    /// - Parameter counts: of the devices that have their answer.
-    func receipt(of push: PushHead, counts: [Answer: Int], parked: [Parking]) -> Receipt {
-        var counts = counts
-        let pending = devices - counts.values.reduce(0, +)
-        if pending > 0 { counts[.pending] = pending }
-        return Receipt(
-            push: push, isFannedOut: isFannedOut, counts: counts, settledAt: settledAt, firstAnswerAt: firstAnswerAt,
-            parked: parked, damagedBatches: damagedBatches, damagedFanOuts: damagedFanOuts)
-    }
-}
-
 enum PushStatements {
     static let insert: SQLText = """
         INSERT INTO push /* pushes.insert */ (
-            receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience,
-            platforms)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            receipt_id, application_id, lane, guarantee, expires_at_ms, content, audience, platforms, accepted_at_ms)
+        \(sqlite: "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            postgres: "SELECT *, $9 FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)")
             ON CONFLICT (receipt_id) DO NOTHING
-        RETURNING id
+        RETURNING id, receipt_id
         """
 
     static let insertProgress: SQLText = """
         INSERT INTO push_progress /* pushes.insert_progress */ (push_id, open_fan_out_count, settled_at_ms)
         VALUES ($1, $2, $3)
+        """
+
+    /// Of a push that was accepted with all its batches, once those go.
+    static let insertSettled: SQLText = """
+        INSERT INTO push_progress /* pushes.insert_settled */ (
+            push_id, open_fan_out_count, device_count, first_answer_at_ms, settled_at_ms, has_answers)
+        VALUES ($1, 0, $2, $3, $4, false)
         """
 
     static let exists: SQLText = "SELECT 1 /* pushes.exists */ FROM push WHERE id = $1"
@@ -223,6 +82,14 @@ enum PushStatements {
                          ORDER BY platform_id \(sqlite: "LIMIT -1 ")OFFSET 0) AS own
                  WHERE NOT is_claimed AND due_at_ms > $2) /* pushes.progress */
           FROM push_progress
+         WHERE push_id \(among: "$1")
+        """
+
+    /// All batches of pushes that have no progress. Scans `batch_device`.
+    static let whole: SQLText = """
+        SELECT push_id, answers, is_open, due_at_ms, answered_at_ms,
+               (SELECT count(*) FROM damaged_batch WHERE batch_id = batch.id), platform_id /* pushes.whole */
+          FROM batch
          WHERE push_id \(among: "$1")
         """
 

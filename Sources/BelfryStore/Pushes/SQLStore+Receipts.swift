@@ -14,10 +14,10 @@ extension SQLStore {
     package func openReceipts(of application: Key<Application>, limit: Int) async throws -> [Receipt] {
         let now = clock.now
         return try await read { [damagedRows] db in
-            let pushes = try db.prepared(ReceiptStatements.open).all(application, limit) {
-                try damagedRows.pushHead($0)
-            }
-            return try db.receipts(of: pushes.compactMap(\.self), at: now, damagedRows)
+            let pushes = try [ReceiptStatements.open, ReceiptStatements.openWhole].flatMap { sql in
+                try db.prepared(sql).all(application, limit) { try damagedRows.pushHead($0) }
+            }.compactMap(\.self).sorted { $0.key > $1.key }.prefix(limit)
+            return try db.receipts(of: Array(pushes), at: now, damagedRows)
         }
     }
 
@@ -110,6 +110,17 @@ enum ReceiptStatements {
           FROM push_progress \(sqlite: "INDEXED BY push_progress_open CROSS ")JOIN push ON push.id = push_progress.push_id
          WHERE settled_at_ms IS NULL AND application_id = $1
          ORDER BY push_progress.push_id DESC
+         LIMIT $2
+        """
+
+    /// Scans `batch_open` backwards, past the open pushes of other applications.
+    static let openWhole: SQLText = """
+        SELECT push.id, receipt_id, application_id, push.lane, guarantee, accepted_at_ms, expires_at_ms
+               /* receipts.open_whole */
+          FROM batch \(sqlite: "INDEXED BY batch_open CROSS ")JOIN push ON push.id = batch.push_id
+         WHERE is_whole = true AND is_open = true AND application_id = $1
+         GROUP BY \(sqlite: "batch.push_id", postgres: "push.id")
+         ORDER BY \(sqlite: "batch.push_id", postgres: "push.id") DESC
          LIMIT $2
         """
 

@@ -27,8 +27,8 @@ struct Settling<Session: WriteSession> {
             try session.deactivate(settlements.flatMap(\.deadTokens), on: platform)
             try session.relocate(settlements.flatMap(\.moves), on: platform)
         }
-        try write(held.map { ($0.answers, $1) })
-        if held.contains(where: { $1.retryAt != nil }) { session.effects.fallsDue = true }
+        try write(held)
+        if held.contains(where: { $1.retryAt != nil }) { session.effects.due.insert(.batches) }
         // A caller that did not get the answer may repeat a settlement.
         return settlements.map { leases[$0.batch.key] != nil }
     }
@@ -36,6 +36,8 @@ struct Settling<Session: WriteSession> {
     private struct Lease {
         let isHeld: Bool
         let answers: [Answer]
+        /// Whether what is counted of its push is read from its batches.
+        let isWhole: Bool
     }
 
     /// The leases of batches that were not claimed again since.
@@ -47,7 +49,7 @@ struct Settling<Session: WriteSession> {
             let key = Key<Batch>(row.integer(0))
             guard let batch = batches[key], row.integer(1) == batch.attempt else { return }
             let answers = try row.withBlob(3) { try [Answer](codes: $0, count: batch.devices.count) }
-            leases[key] = Lease(isHeld: row.integer(2) > 0, answers: answers)
+            leases[key] = Lease(isHeld: row.integer(2) > 0, answers: answers, isWhole: row.bool(4))
         }
         return leases
     }
@@ -55,24 +57,27 @@ struct Settling<Session: WriteSession> {
     /// Waits for no answer: all statements are sent with the commit.
     ///
     /// - Parameter settlements: each with what its batch's row says.
-    private func write(_ settlements: [(before: [Answer], settlement: Settlement)]) throws {
+    private func write(_ settlements: [(lease: Lease, settlement: Settlement)]) throws {
+        let now = session.now
         var rows = SettledRows()
         var pushes: [Key<Push>: SettledPush] = [:]
-        for (before, settlement) in settlements {
-            let (codes, counts) = settlement.codes(over: before)
-            let isOpen = counts[Int(Answer.pending.code)] > 0
-            rows.append(settlement, codes, isOpen)
-            pushes[settlement.batch.pushKey, default: SettledPush()].add(counts, closing: !isOpen)
-            try session.countSent(counts[Int(Answer.accepted.code)], of: settlement.batch)
+        var sent = SentCounts()
+        for (lease, settlement) in settlements {
+            let (codes, counts) = settlement.codes(over: lease.answers)
+            let settled = SettledPush(counts)
+            rows.append(settlement, codes, settled, at: now)
+            sent.add(counts[Int(Answer.accepted.code)], of: settlement.batch, isOfPush: !lease.isWhole)
+            if !lease.isWhole { pushes[settlement.batch.pushKey, default: SettledPush()].add(settled) }
         }
         try rows.write(in: session)
-        let now = session.now
         for (push, settled) in pushes.sorted(by: { $0.key < $1.key }) where settled.changes {
             try session.prepared(PushStatements.settle).send(
                 settled.batchesClosed, settled.hasAnswers ? now : nil, now, push)
             let add = try session.prepared(TallyStatements.add)
-            for (code, count) in settled.counts.enumerated() where count > 0 { try add.send(push, code, count) }
+            for (code, count) in settled.counts.sorted(by: { $0.code < $1.code }) { try add.send(push, code, count) }
         }
+        // Last, since all settlements of a platform write the same row.
+        try sent.write(in: session)
     }
 
     private func park(_ settlements: [Settlement]) throws {
@@ -91,32 +96,52 @@ struct Settling<Session: WriteSession> {
 private struct SettledRows {
     private var answers: [[UInt8]] = []
     private var retries: [Instant?] = []
+    private var dues: [Instant] = []
     private var areOpen: [Bool] = []
+    private var answeredAt: [Instant?] = []
     private var keys: [Key<Batch>] = []
 
-    mutating func append(_ settlement: Settlement, _ codes: [UInt8], _ isOpen: Bool) {
+    mutating func append(_ settlement: Settlement, _ codes: [UInt8], _ settled: SettledPush, at now: Instant) {
         answers.append(codes)
         retries.append(settlement.retryAt)
-        areOpen.append(isOpen)
+        dues.append(settlement.retryAt ?? now)
+        areOpen.append(settled.batchesClosed == 0)
+        answeredAt.append(settled.hasAnswers ? now : nil)
         keys.append(settlement.batch.key)
     }
 
     func write(in session: some WriteSession) throws {
-        try session.prepared(BatchStatements.settle).sendEach(answers, retries, areOpen, keys)
+        try session.prepared(BatchStatements.settle).sendEach(answers, retries, dues, areOpen, answeredAt, keys)
     }
 }
 
 /// What settlements mean for the counters of a push.
 private struct SettledPush {
-    var batchesClosed = 0
+    private(set) var batchesClosed = 0
     /// By the code of the answer, without those that wait.
-    var counts = [Int](repeating: 0, count: 256)
+    private(set) var counts: [(code: Int, count: Int)] = []
 
-    var hasAnswers: Bool { counts.contains { $0 > 0 } }
+    var hasAnswers: Bool { !counts.isEmpty }
     var changes: Bool { batchesClosed > 0 || hasAnswers }
 
-    mutating func add(_ counts: [Int], closing: Bool) {
-        for (code, count) in counts.enumerated() where code != Answer.pending.code { self.counts[code] += count }
-        if closing { batchesClosed += 1 }
+    init() {}
+
+    /// - Parameter counts: of a batch, by the code of the answer.
+    init(_ counts: [Int]) {
+        batchesClosed = counts[Int(Answer.pending.code)] == 0 ? 1 : 0
+        for (code, count) in counts.enumerated() where count > 0 && code != Answer.pending.code {
+            self.counts.append((code, count))
+        }
+    }
+
+    mutating func add(_ other: SettledPush) {
+        batchesClosed += other.batchesClosed
+        for (code, count) in other.counts {
+            if let place = counts.firstIndex(where: { $0.code == code }) {
+                counts[place].count += count
+            } else {
+                counts.append((code, count))
+            }
+        }
     }
 }

@@ -105,7 +105,7 @@ extension WriteSession {
         let release = try prepared(PlatformStatements.releaseBatches)
         for lane in Lane.allCases { try release.send(lane.rawValue, platform, now) }
         registryChanged()
-        effects.fallsDue = true
+        effects.due.formUnion([.batches, .fanOuts])
     }
 }
 

@@ -29,7 +29,40 @@ extension WriteSession {
             guard rows < DeletedRows.rowsMax else { return DeletedRows(rows: rows, isMore: true) }
             try prepared(RetentionStatements.noteNoAnswers).send(push)
         }
-        return DeletedRows(rows: rows, isMore: pushes.count == DeletedRows.pushesMax)
+        let whole = try deleteExpiredWhole(before: before)
+        return DeletedRows(rows: rows + whole.rows, isMore: whole.isMore || pushes.count == DeletedRows.pushesMax)
+    }
+
+    /// Writes down what pushes count that are counted by their batches, and forgets the batches.
+    private func deleteExpiredWhole(before: Instant) throws -> DeletedRows {
+        let found = try prepared(RetentionStatements.whole).all(before, DeletedRows.pushesMax) {
+            Key<Push>($0.integer(0))
+        }
+        let pushes = Set(found)
+        guard !pushes.isEmpty else { return DeletedRows() }
+        let keys = SQLKeys(pushes.sorted())
+        var progress: [Key<Push>: PushProgress] = [:]
+        var sent = SentCounts()
+        var rows = 0
+        try prepared(PushStatements.whole).each(keys) { row in
+            let push = Key<Push>(row.integer(0))
+            progress[push, default: PushProgress()].add(wholeBatch: row)
+            var tally = AnswerTally()
+            row.withBlob(1) { tally.add($0) }
+            sent.add(tally.final[.accepted] ?? 0, of: push, on: Key(row.integer(6)))
+            rows += 1
+        }
+        let add = try prepared(TallyStatements.add)
+        for (push, progress) in progress.sorted(by: { $0.key < $1.key }) {
+            try prepared(PushStatements.insertSettled).send(
+                push, progress.devices, progress.firstAnswerAt, progress.settledAt)
+            for (answer, count) in (progress.counts ?? [:]).sorted(by: { $0.key.code < $1.key.code }) {
+                try add.send(push, Int(answer.code), count)
+            }
+        }
+        try sent.write(in: self)
+        try prepared(RetentionStatements.deleteExpiredWhole).send(keys)
+        return DeletedRows(rows: rows, isMore: found.count == DeletedRows.pushesMax)
     }
 
     fileprivate func deleteExpiredPushes(before: Instant) throws -> DeletedRows {
@@ -110,6 +143,22 @@ enum RetentionStatements {
     /// Scans `batch_device`.
     static let deleteExpiredBatches = SQLText.deleteSome(
         "retention.forget_batches", from: "batch", key: "id", where: "push_id = $1")
+
+    /// Scans `batch_settled`, past pushes another of whose batches is open, or was settled later.
+    static let whole: SQLText = """
+        SELECT push_id /* retention.whole */ FROM batch
+         WHERE is_whole = true AND is_open = false AND due_at_ms < $1
+           AND NOT EXISTS (
+            SELECT 1 FROM batch AS other
+             WHERE other.push_id = batch.push_id AND (other.is_open = true OR other.due_at_ms >= $1))
+         ORDER BY due_at_ms
+         LIMIT $2
+        """
+
+    /// Scans `batch_device`.
+    static let deleteExpiredWhole: SQLText = """
+        DELETE FROM batch /* retention.delete_expired_whole */ WHERE push_id \(among: "$1")
+        """
 
     static let noteNoAnswers: SQLText = """
         UPDATE push_progress /* retention.note_no_answers */ SET has_answers = false WHERE push_id = $1

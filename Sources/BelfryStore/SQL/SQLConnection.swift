@@ -31,6 +31,9 @@ protocol SQLConnection: SendableMetatype {
     /// the list has to be counted from its beginning.
     func device(of platforms: [Key<Platform>], skipping count: Int) throws -> (device: Key<Device>, skipped: Int)?
 
+    /// The active devices of custom user ids on each platform, up to a limit for each user.
+    func devices(ofUsers ids: [String], on platforms: [Key<Platform>], atMost limit: Int) throws -> PlacedDevices
+
     /// The pushes of these keys, in order; known ones are only checked for existence. It stops, after at least one,
     /// when those that it read exceed `Burst.contentBytesMax`.
     ///

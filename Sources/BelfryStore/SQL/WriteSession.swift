@@ -56,6 +56,8 @@ protocol WriteSession: AnyObject, SendableMetatype {
 
     // MARK: Delivery
 
+    /// The keys of pushes that are written down, in order; nil for one whose receipt id a push has already.
+    func insert(_ drafts: [PushDraft]) throws -> [Key<Push>?]
     /// The platforms with due work, lane by lane.
     func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid]
     /// Leases due fan-outs, the longest due first, and sets aside those whose push cannot be read.
@@ -77,8 +79,8 @@ protocol WriteSession: AnyObject, SendableMetatype {
 
 /// The effects of a transaction that others have to learn of after its commit.
 struct Effects {
-    /// Something may be due.
-    var fallsDue = false
+    /// What may have fallen due.
+    var due: DueWork = []
     /// Applications or platforms have changed.
     var registryChanged = false
     /// Unreadable rows that were set aside.

@@ -86,7 +86,7 @@ package final class SQLiteStore: SQLStore {
         ) { effects, session, writer in
             checkpoints.note()
             if effects.registryChanged { registryCache.forget() }
-            if effects.fallsDue { signals.fire() }
+            signals.fire(effects.due)
             for row in effects.damaged {
                 logger.error("a damaged row was set aside for an hour", metadata: ["row": "\(row)"])
             }

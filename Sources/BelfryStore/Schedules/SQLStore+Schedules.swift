@@ -115,11 +115,10 @@ extension SQLStore {
     }
 
     package func release(_ schedule: Schedule, as push: NewPush) async throws -> Push? {
-        let content = push.content.storedText
-        let audience = push.audience.storedText
+        let draft = PushDraft(push)
         return try await write { session in
             guard try session.end(schedule, .sent(receiptID: push.receiptID)) else { return nil }
-            return try session.accept(push, content: content, audience: audience)
+            return try Acceptance(session: session, arePromised: true).accept([draft])[0].get()
         }
     }
 
@@ -152,7 +151,7 @@ extension WriteSession {
     private static var clearedByEach: Int { 2 }
 
     fileprivate func noteSchedule(at dueAt: Instant, now: Instant) {
-        if dueAt < now + Schedule.soon { effects.fallsDue = true }
+        if dueAt < now + Schedule.soon { effects.due.insert(.schedules) }
     }
 
     /// Ends the schedule as it was read; false when it was changed or has ended since.

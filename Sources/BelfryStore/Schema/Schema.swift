@@ -194,8 +194,9 @@ enum Schema {
         ) \(.byID);
         CREATE INDEX push_application ON push (application_id\(postgres: ", id"));
 
-        -- The parts of a push that change, without its content, which may be long. `has_answers`: whether it still has
-        -- its batches, which are deleted before it.
+        -- What changes of a push, apart from its content, which may be long. A push that was accepted with all its batches has
+        -- no row here, and none in `tally`, before its answers are forgotten: its batches say as much. `has_answers`: whether it still has its batches, which
+        -- go before it.
         CREATE TABLE push_progress (
             push_id \(.bigint) PRIMARY KEY REFERENCES push (id),
             open_fan_out_count \(.bigint) NOT NULL CHECK (open_fan_out_count >= 0),
@@ -234,9 +235,10 @@ enum Schema {
             """);
         CREATE INDEX fan_out_due ON fan_out (lane, platform_id, due_at_ms, push_id);
 
-        -- See `Batch`. `claim_count` counts the claims since the batch was last settled; above one, a lease lapsed.
-        -- `retry_at_ms`: when the first pending devices are due for another attempt (`RetryTimes`); NULL when no device
-        -- is pending.
+        -- See `Batch`. `due_at_ms` of one that is closed is when it was settled. `claim_count` counts the claims since a delivery
+        -- worker last settled: above one, a lease lapsed. `retry_at_ms`: when the last settlement wanted the first of the pending
+        -- devices tried again (`RetryTimes`); NULL once no device waits. `answered_at_ms`: when the first device got its answer.
+        -- `is_whole`: its push was accepted with all its batches, so they are all that is counted of it.
         CREATE TABLE batch (
             id \(.key),
             push_id \(.bigint) NOT NULL REFERENCES push (id),
@@ -251,15 +253,20 @@ enum Schema {
             devices \(.bytes) NOT NULL CHECK (length(devices) > 0),
             answers \(.bytes) NOT NULL CHECK (length(answers) > 0),
             retry_at_ms \(.bigint),
+            answered_at_ms \(.bigint),
+            \(flag: "is_whole", false),
             CHECK (is_open = true OR claim_count = 0)
         ) \(.byID)\(postgres: " WITH (autovacuum_vacuum_scale_factor = 0.02)");
         CREATE UNIQUE INDEX batch_device ON batch (push_id, platform_id, first_device_id);
         CREATE INDEX batch_due ON batch (
             \(sqlite: "is_open, lane, platform_id, due_at_ms", postgres: "lane, platform_id, due_at_ms, id")
         ) WHERE is_open = true;
+        -- Of pushes that were accepted with all their batches: those that are open, and those that age out, the oldest first.
+        CREATE INDEX batch_open ON batch (push_id) WHERE is_whole = true AND is_open = true;
+        CREATE INDEX batch_settled ON batch (due_at_ms) WHERE is_whole = true AND is_open = false;
 
-        -- Batches that a claim could not read. A note about a closed batch has no meaning; it is deleted with the
-        -- batch.
+        -- Batches that a claim could not read. Of those that were mended or written off, whose batch is closed, the note says
+        -- nothing any more; it goes with the batch.
         CREATE TABLE damaged_batch (
             batch_id \(.bigint) PRIMARY KEY REFERENCES batch (id) ON DELETE CASCADE,
             push_id \(.bigint) NOT NULL,

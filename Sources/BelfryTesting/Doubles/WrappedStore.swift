@@ -40,6 +40,9 @@ extension WrappedStore {
     package func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>] {
         try await base.deviceKeys(uuids, on: platforms)
     }
+    package func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices {
+        try await base.devices(named: names, on: platforms)
+    }
     package func importDevices(_ devices: [DeviceImport], on platform: Platform) async throws -> [ImportVerdict] {
         try await base.importDevices(devices, on: platform)
     }
@@ -88,7 +91,7 @@ extension WrappedStore {
     package func load(_ batches: [Batch]) async throws -> [BatchLoad?] { try await base.load(batches) }
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] { try await base.settle(settlements) }
     package func nextDue() async throws -> Instant? { try await base.nextDue() }
-    package func hints() -> AsyncStream<Void> { base.hints() }
+    package func hints(of work: DueWork) -> AsyncStream<Void> { base.hints(of: work) }
 
     package func schedule(
         _ pushRequest: PushRequest, at dueAt: Instant, for application: Key<Application>

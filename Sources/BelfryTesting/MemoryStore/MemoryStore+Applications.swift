@@ -77,7 +77,7 @@ extension MemoryStore {
                 try contents.resume(platform)
             }
         }
-        signals.fire()
+        signals.fire(.all)
     }
 
     package func park(_ platform: Key<Platform>, _ parking: Parking) async throws {
@@ -86,7 +86,7 @@ extension MemoryStore {
 
     package func resume(_ platform: Key<Platform>) async throws {
         try transaction { try $0.resume(platform) }
-        signals.fire()
+        signals.fire(.all)
     }
 }
 

@@ -20,7 +20,7 @@ extension MemoryStore {
     package func advance(_ step: FanOutStep) async throws -> Bool {
         let now = clock.now
         let isDone = transaction { $0.advance(step, now: now) }
-        if isDone { signals.fire() }
+        if isDone { signals.fire(.all) }
         return isDone
     }
 
@@ -38,7 +38,7 @@ extension MemoryStore {
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] {
         let now = clock.now
         let areDone = transaction { contents in settlements.map { contents.settle($0, now: now) } }
-        if areDone.contains(true) { signals.fire() }
+        if areDone.contains(true) { signals.fire(.all) }
         return areDone
     }
 
@@ -83,7 +83,7 @@ extension Contents {
         return true
     }
 
-    private mutating func write(_ devices: [Key<Device>], of fanOut: FanOut, now: Instant) {
+    mutating func write(_ devices: [Key<Device>], of fanOut: FanOut, now: Instant) {
         let batch = Batch(
             key: nextKey(), pushKey: fanOut.pushKey, platformKey: fanOut.platformKey, lane: fanOut.lane,
             devices: devices,

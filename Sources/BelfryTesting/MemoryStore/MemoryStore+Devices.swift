@@ -75,6 +75,19 @@ extension MemoryStore {
         return Set(uuids.flatMap { uuid in platforms.compactMap { contents.device(uuid, on: $0)?.key } }).sorted()
     }
 
+    package func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices {
+        transaction { contents in
+            let found = platforms.map { platform -> (Key<Platform>, Set<Key<Device>>) in
+                switch names {
+                case .devices(let uuids): (platform, Set(uuids.compactMap { contents.device($0, on: platform)?.key }))
+                case .users(let ids):
+                    (platform, contents.members(of: .any(ids.map { .list(.customUser($0)) }), on: platform))
+                }
+            }
+            return Dictionary(uniqueKeysWithValues: found.filter { !$0.1.isEmpty }.map { ($0, $1.sorted()) })
+        }
+    }
+
     package func deviceCount(on platform: Key<Platform>) async throws -> Int {
         transaction { contents in contents.devices.values.count { $0.platformKey == platform } }
     }

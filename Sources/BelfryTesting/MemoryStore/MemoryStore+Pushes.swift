@@ -12,7 +12,7 @@ extension MemoryStore {
             }
             return try contents.keep(new, now: now)
         }
-        signals.fire()
+        signals.fire(.all)
         return push
     }
 
@@ -46,6 +46,10 @@ extension Contents {
             let fanOut = FanOut(
                 pushKey: push.key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: nil,
                 attempt: 0)
+            if let placed = new.devices {
+                if let devices = placed[platform] { write(devices, of: fanOut, now: now) }
+                continue
+            }
             fanOuts[FanOutKey(push: push.key, platform: platform)] = FanOutRow(fanOut: fanOut, lease: Lease(dueAt: now))
         }
         settleIfDone(push.key, now: now)

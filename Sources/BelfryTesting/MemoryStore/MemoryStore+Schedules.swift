@@ -18,7 +18,7 @@ extension MemoryStore {
             contents.schedules[schedule.key] = schedule
             return schedule
         }
-        if dueAt < now + Schedule.soon { signals.fire() }
+        if dueAt < now + Schedule.soon { signals.fire(.all) }
         return schedule
     }
 
@@ -63,7 +63,7 @@ extension MemoryStore {
             contents.schedules[key] = changed
             return changed
         }
-        if let changed, changed.dueAt < now + Schedule.soon { signals.fire() }
+        if let changed, changed.dueAt < now + Schedule.soon { signals.fire(.all) }
         return changed
     }
 
@@ -91,7 +91,7 @@ extension MemoryStore {
             contents = changed
             return accepted
         }
-        if accepted != nil { signals.fire() }
+        if accepted != nil { signals.fire(.all) }
         return accepted
     }
 

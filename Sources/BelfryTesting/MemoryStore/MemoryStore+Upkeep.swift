@@ -31,7 +31,7 @@ extension MemoryStore {
                 try contents.resume(platform)
             }
         }
-        signals.fire()
+        signals.fire(.all)
     }
 
     package func delete(_ platform: Key<Platform>, force: Bool) async throws {
@@ -44,7 +44,7 @@ extension MemoryStore {
             }
             contents.remove(platform, now: now)
         }
-        signals.fire()
+        signals.fire(.all)
     }
 
     private func change(_ application: Key<Application>, _ change: (Application) -> Application) throws {

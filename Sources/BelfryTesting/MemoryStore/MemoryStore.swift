@@ -30,7 +30,7 @@ package final class MemoryStore: Store {
         guard violations.isEmpty else { throw Violations(found: violations) }
     }
 
-    package func hints() -> AsyncStream<Void> { signals.stream() }
+    package func hints(of work: DueWork) -> AsyncStream<Void> { signals.stream(of: work) }
 
     func transaction<Result: Sendable>(_ body: (inout sending Contents) throws -> sending Result) rethrows -> Result {
         let now = clock.now

@@ -120,8 +120,8 @@ package final class CrashingStore: WrappedStore {
     package func nextDue() async throws -> Instant? { try await call { try await base.nextDue() } }
 
     /// Hints may be missing.
-    package func hints() -> AsyncStream<Void> {
-        trouble.isDeaf ? AsyncStream { _ in } : base.hints()
+    package func hints(of work: DueWork) -> AsyncStream<Void> {
+        trouble.isDeaf ? AsyncStream { _ in } : base.hints(of: work)
     }
 
     /// A call may fail before it has an effect, or have its effect and not return.

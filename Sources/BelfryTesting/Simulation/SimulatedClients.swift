@@ -60,6 +60,7 @@ struct SimulatedClients: Sendable {
     private func act(_ action: World.Action, _ platforms: [Platform], _ random: inout SplitMix64) async throws {
         switch action {
         case .push(let planned): try await push(planned, platforms, &random)
+        case .smallPush(let planned): try await push(planned, platforms, &random)
         case .schedule(let planned): try await schedule(planned, platforms)
         case .reschedule(let dueIn): try await reschedule(dueIn, &random)
         case .cancel: try await cancel(&random)
@@ -80,6 +81,22 @@ struct SimulatedClients: Sendable {
                 content: Push.Content(body: "hello"), audience: planned.audience, platformKeys: targets,
                 lane: planned.lane, guarantee: planned.guarantee,
                 expiresAt: planned.expiresIn.map { clock.now + $0 }))
+        history.note { $0.accept(push, on: targets, contents: memory.contents) }
+    }
+
+    private func push(_ planned: World.SmallPush, _ platforms: [Platform], _ random: inout SplitMix64) async throws {
+        let owner = Set(platforms.map(\.applicationKey)).sorted()[planned.application]
+        let targets = platforms.filter { $0.applicationKey == owner }.map(\.key)
+        let all = memory.contents.devices.values.filter { targets.contains($0.platformKey) }.map(\.key).sorted()
+        guard !all.isEmpty else { return }
+        let named = Set((0..<planned.devices).map { _ in random.pick(all) }).sorted()
+        let placed = Dictionary(grouping: named) { memory.contents.devices[$0]?.platformKey ?? targets[0] }
+        let push = try await store.accept(
+            NewPush(
+                receiptID: UUID(words: random.next(), random.next()), applicationKey: owner,
+                content: Push.Content(body: "hello"), audience: .all([.list(.devices(named)), .list(.registered)]),
+                platformKeys: targets, lane: .urgent, guarantee: planned.guarantee,
+                expiresAt: planned.expiresIn.map { clock.now + $0 }, devices: placed))
         history.note { $0.accept(push, on: targets, contents: memory.contents) }
     }
 

@@ -25,6 +25,8 @@ package struct World: Sendable {
 
     package enum Action: Sendable {
         case push(PlannedPush)
+        /// A push to a few devices, which it names.
+        case smallPush(SmallPush)
         case schedule(PlannedSchedule)
         /// Moves a schedule to this long from now.
         case reschedule(Duration)
@@ -45,6 +47,13 @@ package struct World: Sendable {
         package let application: Int
         package let audience: Audience
         package let lane: Lane
+        package let guarantee: Push.Guarantee
+        package let expiresIn: Duration?
+    }
+
+    package struct SmallPush: Sendable {
+        package let application: Int
+        package let devices: Int
         package let guarantee: Push.Guarantee
         package let expiresIn: Duration?
     }
@@ -101,8 +110,27 @@ extension World {
         policy = RetryPolicy(
             firstDelay: .seconds(random.draw(1...4)), longestDelay: .seconds(random.draw(10...60)),
             window: .seconds(random.draw(60...1_200)))
-        events = Self.events(
-            &random, applications: (platforms.map(\.application).max() ?? 0) + 1, platforms: platforms.count)
+        let applications = (platforms.map(\.application).max() ?? 0) + 1
+        events = Self.events(&random, applications: applications, platforms: platforms.count)
+        addSmallPushes(applications: applications)
+    }
+
+    /// In half of the worlds, small pushes by the dozen in a few places. They are drawn apart, so that the rest of a world does
+    /// not depend on them.
+    private mutating func addSmallPushes(applications: Int) {
+        var random = SplitMix64(seeds: seed, 6)
+        guard random.chance(0.5) else { return }
+        for _ in 0..<random.draw(1...3) {
+            let place = random.draw(0...events.count)
+            let wait = random.chance(0.5) ? Duration.zero : random.duration(0...0.1)
+            let pushes = (0..<random.draw(1...60)).map { _ in
+                SmallPush(
+                    application: random.below(applications), devices: random.draw(1...3),
+                    guarantee: random.chance(0.3) ? .atMostOnce : .atLeastOnce,
+                    expiresIn: random.chance(0.1) ? random.duration(0...300) : nil)
+            }
+            events.insert(contentsOf: pushes.map { Event(wait: wait, action: .smallPush($0)) }, at: place)
+        }
     }
 
     /// This world without faults.

@@ -6,7 +6,9 @@ import Testing
     @Test(.timeLimit(.minutes(1)), arguments: Engine.allCases)
     func `everybody who listens hears that something may have fallen due`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
-            var receivers = [fixture.store.hints().makeAsyncIterator(), fixture.store.hints().makeAsyncIterator()]
+            var receivers = [
+                fixture.store.hints(of: .all).makeAsyncIterator(), fixture.store.hints(of: .all).makeAsyncIterator(),
+            ]
             _ = try await fixture.registerMany(1)
             _ = try await fixture.push()
             for index in receivers.indices { #expect(await receivers[index].next(isolation: nil) != nil) }

@@ -198,7 +198,7 @@ import Testing
     @Test(.timeLimit(.minutes(1)), arguments: Engine.allCases)
     func `one that falls due soon is announced`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
-            var receiver = fixture.store.hints().makeAsyncIterator()
+            var receiver = fixture.store.hints(of: .all).makeAsyncIterator()
             _ = try await fixture.schedule(in: .seconds(5))
             #expect(await receiver.next(isolation: nil) != nil)
             let far = try await fixture.schedule(in: Schedule.soon + .seconds(1))

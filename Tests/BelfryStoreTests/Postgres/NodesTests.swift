@@ -104,7 +104,7 @@ import Testing
     @Test func `a node hears what falls due through another`() async throws {
         try await withNodes(2) { nodes, fixture in
             while try await nodes[0].listenerCount() < 2 {}
-            var receiver = nodes[1].hints().makeAsyncIterator()
+            var receiver = nodes[1].hints(of: .all).makeAsyncIterator()
             _ = try await fixture.push()
             #expect(await receiver.next(isolation: nil) != nil)
         }

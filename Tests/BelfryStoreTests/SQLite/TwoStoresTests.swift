@@ -14,7 +14,7 @@ import Testing
             #expect(try await command.platform(fixture.platform.key) == fixture.platform)
             #expect(try await server.applications().count == 1)
 
-            var receiver = server.hints().makeAsyncIterator()
+            var receiver = server.hints(of: .all).makeAsyncIterator()
             let parking = Parking(cause: .deadTokens, detail: "many", since: clock.now)
             try await command.park(fixture.platform.key, parking)
             while try await server.platform(fixture.platform.key)?.parked == nil {

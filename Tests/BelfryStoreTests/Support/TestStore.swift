@@ -68,6 +68,16 @@ struct TestStore {
                 platformKeys: (platforms ?? [platform]).map(\.key), lane: lane, guarantee: guarantee))
     }
 
+    /// A push whose devices are known.
+    func push(naming devices: PlacedDevices, lane: Lane = .urgent) async throws -> Push {
+        let keys = devices.values.flatMap(\.self).sorted()
+        return try await store.accept(
+            NewPush(
+                receiptID: UUID(), applicationKey: application.key, content: .init(body: "hello"),
+                audience: .all([.list(.devices(keys)), .list(.registered)]),
+                platformKeys: Set(devices.keys).union([platform.key]).sorted(), lane: lane, devices: devices))
+    }
+
     /// Runs all due fan-outs to their ends, with batches of `size` devices.
     func fanOut(batchesOf size: Int = Batch.devicesMax) async throws {
         while true {

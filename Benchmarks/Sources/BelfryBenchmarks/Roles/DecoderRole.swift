@@ -3,7 +3,7 @@ import Foundation
 import Hummingbird
 import Logging
 
-/// A Hummingbird server with one route, which decodes the body of a registration and answers.
+/// A Hummingbird server with a route that decodes the body of a registration and answers, and one that does so with a push.
 struct DecoderRole: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "decoder", shouldDisplay: false)
 
@@ -19,8 +19,22 @@ struct DecoderRole: AsyncParsableCommand {
         let tags: [String]
     }
 
+    private struct Push: Decodable {
+        struct Message: Decodable { let body: String }
+        struct Target: Decodable { let devices: [String] }
+
+        let message: Message
+        let target: Target
+    }
+
     func run() async throws {
         let router = Router()
+        router.post("decode-push") { request, _ -> Response in
+            let bytes = try await request.body.collect(upTo: 1 << 20)
+            let push = try JSONDecoder().decode(Push.self, from: Data(bytes.readableBytesView))
+            let answer = ByteBuffer(string: #"{"devices":\#(push.target.devices.count)}"#)
+            return Response(status: .ok, headers: [.contentType: "application/json"], body: .init(byteBuffer: answer))
+        }
         router.post("decode") { request, _ -> Response in
             let bytes = try await request.body.collect(upTo: 1 << 20)
             let body = try JSONDecoder().decode(Body.self, from: Data(bytes.readableBytesView))

@@ -38,12 +38,12 @@ final class ChangeNotifier: Sendable {
             switch event {
             case .listening:
                 registryCache.forget()
-                signals.fire()
+                signals.fire(.all)
             case .heard(_, let payload):
                 let parts = payload.split(separator: " ")
                 guard parts.count == 2, parts[1] != name else { return }
                 switch Change(rawValue: String(parts[0])) {
-                case .due?: signals.fire()
+                case .due?: signals.fire(.all)
                 case .registryCache?: registryCache.forget()
                 case nil: break
                 }

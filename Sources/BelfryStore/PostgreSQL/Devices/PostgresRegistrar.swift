@@ -11,6 +11,9 @@ struct RegistrationEntry: Sendable {
     let tokenHash: UUID
     /// What another server knew; nil when it is the app that registers.
     var imported: DeviceImport?
+
+    /// Registrations of one device, or of one token, come one after the other.
+    var exclusive: [AnyHashable] { [tokenHash] + (named.map { [$0] } ?? []) }
 }
 
 /// What came of a registration, or of a device that another server knew.
@@ -71,7 +74,7 @@ struct PostgresRegistrar {
         case refused(any Error)
     }
 
-    /// - Parameter entries: no two of one device or one token; see `RegistrationQueue`.
+    /// - Parameter entries: no two of one device or one token; see `TransactionQueue`.
     init(session: PostgresWriteSession, entries: [RegistrationEntry]) {
         self.session = session
         self.entries = entries

@@ -7,7 +7,7 @@ extension PostgresStore {
             registration: registration, platform: platform,
             named: uuid.flatMap { DeviceName($0, naming: secrets.naming, hasImports: platform.hasImports) },
             tokenHash: secrets.hash(registration.token))
-        guard let device = try await registrations.register(entry, in: self).device else {
+        guard let device = try await registrations.submit(entry, in: self).device else {
             throw StoreError.unavailable("a device was registered and is missing")
         }
         return device
@@ -31,7 +31,7 @@ extension PostgresStore {
             named: device.uuid.flatMap { DeviceName($0, naming: secrets.naming, hasImports: true) },
             tokenHash: secrets.hash(device.registration.token), imported: device)
         do {
-            return try await registrations.register(entry, in: self).verdict
+            return try await registrations.submit(entry, in: self).verdict
         } catch StoreError.quotaExceeded(let excess) {
             return .refused(excess.description)
         } catch let error as InvalidInput {

@@ -4,6 +4,14 @@ import PostgreSQL
 // What a burst needs, in a statement each.
 
 extension Connection {
+    func devices(ofUsers ids: [String], on platforms: [Key<Platform>], atMost limit: Int) throws -> PlacedDevices {
+        var found: [Key<Platform>: Set<Key<Device>>] = [:]
+        try prepared(PostgresBurstStatements.ofUsers).each(PostgresArray(platforms), PostgresArray(ids), limit) { row in
+            found[Key(row.integer(0)), default: []].insert(Key(row.integer(1)))
+        }
+        return found.mapValues { $0.sorted() }
+    }
+
     func pushes(_ keys: [Key<Push>], known: [Push?], keep: (Push, Int) -> Void) throws -> [PushLoading] {
         let unread = zip(keys, known).filter { $0.1 == nil }.map(\.0)
         var found: [PushLoading] = []
@@ -36,6 +44,17 @@ extension Connection {
 }
 
 enum PostgresBurstStatements {
+    /// Scans `device_custom_user` for each user on each platform.
+    static let ofUsers = """
+        SELECT platform.id, device.id /* devices.of_users */
+          FROM unnest($1) AS platform (id) CROSS JOIN unnest($2) AS wanted (custom_user_id)
+         CROSS JOIN LATERAL (
+            SELECT id FROM device
+             WHERE platform_id = platform.id AND device.custom_user_id = wanted.custom_user_id AND reach > 0
+             ORDER BY id
+             LIMIT $3) AS device
+        """
+
     /// A row for each key, of NULLs where there is no such push. Of a push that is not among `$2` the content is left out;
     /// no more rows come once so many bytes have.
     static let pushes = """

@@ -1,7 +1,23 @@
 import BelfryCore
+import FoundationEssentials
 import PostgreSQL
 
 extension PostgresWriteSession {
+    func insert(_ drafts: [PushDraft]) throws -> [Key<Push>?] {
+        let pushes = drafts.map(\.push)
+        var keys: [UUID: Key<Push>] = [:]
+        guard !pushes.isEmpty else { return [] }
+        try prepared(PushStatements.insert).each(
+            PostgresArray(pushes.map(\.receiptID)), PostgresArray(pushes.map(\.applicationKey)),
+            PostgresArray(pushes.map(\.lane.rawValue)), PostgresArray(pushes.map(\.guarantee.rawValue)),
+            PostgresArray(pushes.map(\.expiresAt)), PostgresArray(drafts.map(\.content)),
+            PostgresArray(drafts.map(\.audience)), PostgresArray(pushes.map { $0.platforms?.storedText }), now
+        ) { row in
+            if let receiptID = row.uuid(1) { keys[receiptID] = Key(row.integer(0)) }
+        }
+        return pushes.map { keys[$0.receiptID] }
+    }
+
     func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid] {
         let sql = work == .batches ? PostgresClaimStatements.batchBids : PostgresClaimStatements.fanOutBids
         let bids = try prepared(sql).all(now, PostgresArray(lanes.map(\.rawValue))) { row in

@@ -151,7 +151,7 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
         forget()
         quotaCounts.forgetAll()
         effects.registryChanged = true
-        effects.fallsDue = true
+        effects.due = .all
     }
 
     private func forget() {

@@ -5,6 +5,19 @@ extension Database {
     /// Finding a device costs about as much as skipping ten.
     private static let gapMax: Int64 = 8
 
+    func devices(ofUsers ids: [String], on platforms: [Key<Platform>], atMost limit: Int) throws -> PlacedDevices {
+        let ofUser = try prepared(PostingStatements.customUser)
+        var found: PlacedDevices = [:]
+        for platform in platforms {
+            var devices: Set<Key<Device>> = []
+            for id in ids where devices.count < limit {
+                try ofUser.each(platform, id, 0, limit) { devices.insert(Key($0.integer(0))) }
+            }
+            if !devices.isEmpty { found[platform] = devices.sorted() }
+        }
+        return found
+    }
+
     func pushes(_ keys: [Key<Push>], known: [Push?], keep: (Push, Int) -> Void) throws -> [PushLoading] {
         let exists = try prepared(PushStatements.exists)
         let read = try prepared(PushStatements.byKey)

@@ -2,6 +2,16 @@ import BelfryCore
 import GRDB
 
 extension SQLiteWriteSession {
+    func insert(_ drafts: [PushDraft]) throws -> [Key<Push>?] {
+        let insert = try prepared(PushStatements.insert)
+        return try drafts.map { draft in
+            let push = draft.push
+            return try insert.first(
+                push.receiptID, push.applicationKey, push.lane.rawValue, push.guarantee.rawValue, push.expiresAt,
+                draft.content, draft.audience, push.platforms?.storedText, now, as: { Key($0.integer(0)) })
+        }
+    }
+
     /// A loose index scan finds the platforms with due work in a lane, one step for each.
     func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid] {
         let next = try prepared(

@@ -1,0 +1,114 @@
+import BelfryCore
+import PostgreSQL
+import Synchronization
+
+/// Writes of one kind that wait together share a transaction, and so its trips and its wait for the disk.
+///
+/// While some are on their way, the next gather. One that finds the queue idle leaves at once.
+final class TransactionQueue<Entry: Sendable, Answer: Sendable>: Sendable {
+    private struct Waiting: Sendable {
+        let entry: Entry
+        let answer: @Sendable (Result<Answer, any Error>) -> Void
+    }
+
+    private struct State {
+        var waiting: [Waiting] = []
+        var running = 0
+    }
+
+    private let state = Mutex(State())
+    private let exclusive: @Sendable (Entry) -> [AnyHashable]
+    private let write: @Sendable (PostgresWriteSession, [Entry]) throws -> [Result<Answer, any Error>]
+
+    /// While one transaction waits for the disk another is worked on.
+    private let runningMax = 2
+    /// So many that wait are worth a second transaction: its trips cost the same for one.
+    private let handful = 16
+    private let entriesMax = 256
+    private let waitingMax = 10_000
+
+    /// - Parameters:
+    ///   - exclusive: what no two entries of one transaction may have in common.
+    ///   - write: writes entries down, and says what came of each, in order.
+    init(
+        exclusive: @escaping @Sendable (Entry) -> [AnyHashable],
+        write: @escaping @Sendable (PostgresWriteSession, [Entry]) throws -> [Result<Answer, any Error>]
+    ) {
+        self.exclusive = exclusive
+        self.write = write
+    }
+
+    /// Returns when the entry is written down, and durable.
+    func submit(_ entry: Entry, in store: PostgresStore) async throws -> Answer {
+        try await withCheckedThrowingContinuation { continuation in
+            let isIn = state.withLock { state in
+                guard state.waiting.count < waitingMax else { return false }
+                state.waiting.append(Waiting(entry: entry) { continuation.resume(with: $0) })
+                return true
+            }
+            guard isIn else {
+                return continuation.resume(throwing: StoreError.overloaded(retryAfter: .seconds(1)))
+            }
+            runNext(in: store)
+        }
+    }
+
+    private func runNext(in store: PostgresStore) {
+        while let next = state.withLock({ next(of: &$0) }) { run(next, in: store) }
+    }
+
+    /// Those that are to share the next transaction; nil when there are none, or enough are under way.
+    private func next(of state: inout State) -> [Waiting]? {
+        guard state.running < runningMax, state.waiting.count >= (state.running == 0 ? 1 : handful) else { return nil }
+        var taken: Set<AnyHashable> = []
+        var next: [Waiting] = []
+        var left: [Waiting] = []
+        for waiting in state.waiting {
+            let names = exclusive(waiting.entry)
+            guard next.count < entriesMax, taken.isDisjoint(with: names) else {
+                left.append(waiting)
+                continue
+            }
+            next.append(waiting)
+            taken.formUnion(names)
+        }
+        state.waiting = left
+        state.running += 1
+        return next
+    }
+
+    private func run(_ entries: [Waiting], in store: PostgresStore) {
+        let write = write
+        store.enqueueWrite { session in
+            try write(session, entries.map(\.entry))
+        } then: { [self] outcome in
+            switch outcome {
+            case .success(let results):
+                for (waiting, result) in zip(entries, results) { waiting.answer(result.mapError(\.asStoreError)) }
+            case .failure(let error) where entries.count == 1 || !error.mayBeOfOne:
+                for waiting in entries { waiting.answer(.failure(error.asStoreError)) }
+            // One of them cannot be written, and the others need not suffer for it.
+            case .failure: for waiting in entries { runAlone(waiting, in: store) }
+            }
+            state.withLock { $0.running -= 1 }
+            runNext(in: store)
+        }
+    }
+
+    private func runAlone(_ waiting: Waiting, in store: PostgresStore) {
+        let write = write
+        store.enqueueWrite { session in
+            try write(session, [waiting.entry])
+        } then: { outcome in
+            waiting.answer(outcome.flatMap { $0[0] }.mapError(\.asStoreError))
+        }
+    }
+}
+
+extension Error {
+    /// Whether it may be about one of many writes, and not about the database.
+    fileprivate var mayBeOfOne: Bool {
+        guard let error = self as? PostgresError else { return true }
+        return error.isOfValues
+    }
+}

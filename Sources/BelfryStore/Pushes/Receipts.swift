@@ -1,0 +1,114 @@
+import BelfryCore
+
+extension SQLConnection {
+    func receipt(of push: PushHead, at now: Instant) throws -> Receipt? {
+        try receipts(of: [push], at: now, nil).first
+    }
+
+    /// In the order of the pushes, without those that are gone, or whose counts cannot be read. Four trips, however many
+    /// there are.
+    ///
+    /// - Parameter damaged: where it is reported that counts cannot be read; nil throws instead.
+    func receipts(of pushes: [PushHead], at now: Instant, _ damaged: DamagedRows?) throws -> [Receipt] {
+        guard !pushes.isEmpty else { return [] }
+        let keys = pushes.map(\.key)
+        var progress = try progress(of: keys, at: now)
+        let whole = keys.filter { progress[$0] == nil }
+        if !whole.isEmpty {
+            try readWhole(whole, into: &progress)
+            // Those whose answers were forgotten meanwhile.
+            let rest = whole.filter { progress[$0] == nil }
+            if !rest.isEmpty { progress.merge(try self.progress(of: rest, at: now)) { old, _ in old } }
+        }
+        for (push, progress) in progress where progress.counts == nil {
+            let error = StoreError.damaged("the tally of push \(push)")
+            guard let damaged else { throw error }
+            damaged.note("the tally of push \(push)", error)
+        }
+        var parkings: [Key<Push>: [Parking]] = [:]
+        try prepared(PushStatements.parkings).each(SQLKeys(keys)) { row in
+            if let parking = Parking(row, from: 1) { parkings[Key(row.integer(0)), default: []].append(parking) }
+        }
+        return pushes.compactMap { progress[$0.key]?.receipt(of: $0, parked: parkings[$0.key] ?? []) }
+    }
+
+    /// Of pushes that have counters of their own.
+    ///
+    /// The progress is read before the tallies: what settles meanwhile must not be told as settled with the counts of before.
+    private func progress(of keys: [Key<Push>], at now: Instant) throws -> [Key<Push>: PushProgress] {
+        var found: [Key<Push>: PushProgress] = [:]
+        try prepared(PushStatements.progress).each(SQLKeys(keys), now) { found[Key($0.integer(0))] = PushProgress($0) }
+        guard !found.isEmpty else { return [:] }
+        try prepared(TallyStatements.all).each(SQLKeys(found.keys)) { row in
+            let push = Key<Push>(row.integer(0))
+            if let answer = UInt8(exactly: row.integer(1)).flatMap(Answer.init(code:)) {
+                found[push]?.counts?[answer] = Int(row.integer(2))
+            } else {
+                found[push]?.counts = nil
+            }
+        }
+        return found
+    }
+
+    /// Of pushes that were accepted with all their batches.
+    private func readWhole(_ keys: [Key<Push>], into found: inout [Key<Push>: PushProgress]) throws {
+        try prepared(PushStatements.whole).each(SQLKeys(keys)) { row in
+            found[Key(row.integer(0)), default: PushProgress()].add(wholeBatch: row)
+        }
+    }
+}
+
+/// How far a push has come.
+struct PushProgress {
+    private var isFannedOut = true
+    private(set) var devices = 0
+    private(set) var firstAnswerAt: Instant?
+    /// nil while a batch is open, or the audience is not known.
+    private(set) var settledAt: Instant?
+    private var damagedBatches = 0
+    private var damagedFanOuts = 0
+    private var openBatches = 0
+    /// Of the devices that have their answer; nil where they cannot be read.
+    var counts: [Answer: Int]? = [:]
+
+    init() {}
+
+    /// From the columns of `PushStatements.progress`.
+    fileprivate init(_ row: some SQLRow) {
+        isFannedOut = row.integer(1) == 0
+        devices = Int(row.integer(2))
+        firstAnswerAt = row.instantIfAny(3)
+        settledAt = row.instantIfAny(4)
+        damagedBatches = Int(row.integer(5))
+        damagedFanOuts = Int(row.integer(6))
+    }
+
+    /// From the columns of `PushStatements.whole`.
+    mutating func add(wholeBatch row: some SQLRow) {
+        var tally = AnswerTally()
+        row.withBlob(1) { tally.add($0) }
+        devices += tally.devices
+        firstAnswerAt = [firstAnswerAt, row.instantIfAny(4)].compactMap(\.self).min()
+        if row.bool(2) {
+            openBatches += 1
+            damagedBatches += Int(row.integer(5))
+        } else {
+            settledAt = max(settledAt ?? .zero, Instant(milliseconds: row.integer(3)))
+        }
+        let final = tally.final
+        // Only what is closed has an answer for each device.
+        if !row.bool(2), final.values.reduce(0, +) != tally.devices { counts = nil }
+        counts?.merge(final, uniquingKeysWith: +)
+    }
+
+    /// nil when its counts cannot be read.
+    fileprivate func receipt(of push: PushHead, parked: [Parking]) -> Receipt? {
+        guard var counts else { return nil }
+        let pending = devices - counts.values.reduce(0, +)
+        if pending > 0 { counts[.pending] = pending }
+        return Receipt(
+            push: push, isFannedOut: isFannedOut, counts: counts, settledAt: openBatches > 0 ? nil : settledAt,
+            firstAnswerAt: firstAnswerAt, parked: parked, damagedBatches: damagedBatches,
+            damagedFanOuts: damagedFanOuts)
+    }
+}

@@ -1,0 +1,138 @@
+import BelfryCore
+import BelfryTesting
+import Foundation
+import Testing
+
+/// Pushes that are accepted with all their batches.
+@Suite struct WholePushConformance {
+    @Test(arguments: Engine.allCases)
+    func `a push that names its devices has its batches when it is accepted`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let other = try await store.create(.of(fixture.application, kind: .androidFCM))
+            let here = try await fixture.registerMany(2)
+            let there = try await fixture.registerMany(1, on: other)
+            let placed = [fixture.platform.key: here, other.key: there]
+            let push = try await fixture.push(naming: placed)
+            #expect(try await store.claimFanOuts(atMost: 4, lanes: Lane.allCases, for: .seconds(60)).isEmpty)
+            var receipt = try #require(try await store.receipt(push.receiptID))
+            #expect(receipt.state == .delivering && receipt.counts == [.pending: 3] && receipt.firstAnswerAt == nil)
+            #expect(try await store.openReceipts(of: fixture.application.key, limit: 9) == [receipt])
+
+            let batches = try await fixture.claim(9)
+            #expect(Dictionary(uniqueKeysWithValues: batches.map { ($0.platformKey, $0.devices) }) == placed)
+            let apple = try #require(batches.first { $0.platformKey == fixture.platform.key })
+            let android = try #require(batches.first { $0.platformKey == other.key })
+            fixture.clock.advance(by: .seconds(1))
+            let firstAt = fixture.clock.now
+            let half = Settlement(batch: apple, answers: [.gone, .pending], retryAt: firstAt + .seconds(5))
+            #expect(try await store.settle([half, Settlement(android, all: .accepted)]) == [true, true])
+            receipt = try #require(try await store.receipt(push.receiptID))
+            #expect(receipt.counts == [.gone: 1, .accepted: 1, .pending: 1] && receipt.settledAt == nil)
+            #expect(receipt.firstAnswerAt == firstAt)
+
+            fixture.clock.advance(by: .seconds(5))
+            let again = try await fixture.claimOne()
+            #expect(try await store.settle(Settlement(batch: again, answers: [.gone, .accepted], retryAt: nil)))
+            receipt = try #require(try await store.receipt(push.receiptID))
+            #expect(receipt.counts == [.gone: 1, .accepted: 2] && receipt.state == .settled)
+            #expect(receipt.firstAnswerAt == firstAt && receipt.settledAt == fixture.clock.now)
+            #expect(try await store.openReceipts(of: fixture.application.key, limit: 9).isEmpty)
+            #expect(try await store.receipts(of: fixture.application.key, before: nil, limit: 9) == [receipt])
+            #expect(try await store.answer(of: here[1], in: push.key) == .accepted)
+            #expect(
+                try await store.counts(of: push.key) == [
+                    fixture.platform.key: [.sent: 1], other.key: [.sent: 1],
+                ])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `its counters stay when its answers are deleted`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let devices = try await fixture.registerMany(3)
+            let push = try await fixture.push(naming: [fixture.platform.key: devices])
+            let open = try await fixture.push(naming: [fixture.platform.key: [devices[0]]])
+            let batch = try #require(try await fixture.claim(9).first { $0.pushKey == push.key })
+            #expect(
+                try await store.settle(Settlement(batch: batch, answers: [.accepted, .gone, .accepted], retryAt: nil)))
+            let before = try #require(try await store.receipt(push.receiptID))
+            #expect(try await store.deleteExpired(.answers, before: fixture.clock.now) == DeletedRows())
+            fixture.clock.advance(by: .seconds(1))
+            #expect(try await store.deleteExpired(.answers, before: fixture.clock.now).rows == 1)
+            #expect(try await store.receipt(push.receiptID) == before)
+            #expect(try await store.answerCounts(of: push.key).isEmpty)
+            #expect(try await store.counts(of: push.key) == [fixture.platform.key: [.sent: 2]])
+            #expect(try await fixture.counts(of: open) == [.pending: 1])
+            #expect(try await store.deleteExpired(.pushes, before: fixture.clock.now).rows == 1)
+            #expect(try await store.receipt(push.receiptID) == nil)
+            #expect(try await fixture.counts(of: open) == [.pending: 1])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `one whose devices are unknown to its platforms is settled at once`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let push = try await fixture.push(naming: [:])
+            let receipt = try #require(try await fixture.store.receipt(push.receiptID))
+            #expect(receipt.state == .settled && receipt.counts.isEmpty)
+        }
+    }
+
+    @Test(arguments: Engine.allCases.filter { $0 != .memory })
+    func `pushes that arrive together are each accepted once, and one that is refused takes none along`(
+        engine: Engine
+    ) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let devices = try await fixture.registerMany(5)
+            let store = fixture.store
+            let ids = (0..<60).map { _ in UUID() }
+            let pushes = try await withThrowingTaskGroup(of: Push?.self) { group in
+                for (number, id) in (ids + ids).enumerated() {
+                    let isRefused = number % 20 == 7
+                    let push = NewPush(
+                        receiptID: isRefused ? UUID() : id, applicationKey: fixture.application.key,
+                        content: .init(body: "hello"), audience: .list(.devices([devices[number % 5]])),
+                        platformKeys: isRefused ? [Key(999)] : [fixture.platform.key], lane: .urgent,
+                        devices: [fixture.platform.key: [devices[number % 5]]])
+                    group.addTask {
+                        do { return try await store.accept(push) } catch StoreError.unknown { return nil }
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let accepted = pushes.compactMap(\.self)
+            #expect(pushes.count - accepted.count == 6)
+            let byReceipt = Dictionary(grouping: accepted, by: \.receiptID)
+            #expect(byReceipt.values.allSatisfy { Set($0.map(\.key)).count == 1 })
+            let batches = try await fixture.claim(200)
+            #expect(Set(batches.map(\.pushKey)) == Set(accepted.map(\.key)) && batches.count == byReceipt.count)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `devices are found by the names that a push has for them`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let other = try await store.create(.of(fixture.application, kind: .androidFCM))
+            let mine = try await fixture.register("a", user: .set("ada"))
+            let also = try await fixture.register("b", user: .set("ada"), on: other)
+            let dead = try await fixture.register("c", user: .set("ada"))
+            _ = try await fixture.register("d", user: .set("bert"))
+            try await store.unregister(dead.uuid, on: fixture.platform.key)
+            let both = [fixture.platform.key, other.key]
+            #expect(
+                try await store.devices(named: .users(["ada", "nobody"]), on: both) == [
+                    fixture.platform.key: [mine.key], other.key: [also.key],
+                ])
+            let uuids = [also.uuid, dead.uuid, mine.uuid, UUID()]
+            #expect(
+                try await store.devices(named: .devices(uuids), on: both) == [
+                    fixture.platform.key: [mine.key, dead.key].sorted(), other.key: [also.key],
+                ])
+            #expect(try await store.devices(named: .devices(uuids), on: [other.key]) == [other.key: [also.key]])
+            #expect(try await store.devices(named: .users(["ada"]), on: []).isEmpty)
+        }
+    }
+}
