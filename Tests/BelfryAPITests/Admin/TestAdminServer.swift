@@ -50,8 +50,9 @@ struct TestAdminServer {
         }
         guard let push else { return }
         store.tamper { contents in
+            let own = contents.batches.values.first { $0.batch.pushKey == push }?.batch.key
             let batch = BelfryCore.Batch(
-                key: Key(900), pushKey: push, platformKey: device.platformKey, lane: .urgent, devices: [device.key],
+                key: own ?? Key(900), pushKey: push, platformKey: device.platformKey, lane: .urgent, devices: [device.key],
                 answers: [answer], attempt: 1, isLapsed: false)
             contents.batches[batch.key] = Contents.BatchRow(batch: batch, lease: Contents.Lease(dueAt: nil))
         }
