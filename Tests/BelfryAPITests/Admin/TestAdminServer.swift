@@ -52,7 +52,8 @@ struct TestAdminServer {
         store.tamper { contents in
             let own = contents.batches.values.first { $0.batch.pushKey == push }?.batch.key
             let batch = BelfryCore.Batch(
-                key: own ?? Key(900), pushKey: push, platformKey: device.platformKey, lane: .urgent, devices: [device.key],
+                key: own ?? Key(900), pushKey: push, platformKey: device.platformKey, lane: .urgent,
+                devices: [device.key],
                 answers: [answer], attempt: 1, isLapsed: false)
             contents.batches[batch.key] = Contents.BatchRow(batch: batch, lease: Contents.Lease(dueAt: nil))
         }
