@@ -5,7 +5,7 @@
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
 # An index is for editors, which keep one of their own; without it modules compile in three quarters of the time.
-DEBUG := --scratch-path .build --disable-index-store
+DEBUG := --scratch-path .build
 LIBRARIES := HTTP2Client Tunnel Outbound PostgreSQL APNs FCM GCM HMS WebPush WNS MPNS ADM PAP Webhook
 SEEDS ?= 10000
 PREFIX ?= /usr/local

@@ -2,7 +2,7 @@ package import BelfryCore
 import FoundationEssentials
 package import Logging
 import Metrics
-package import ServiceLifecycle
+import ServiceLifecycle
 
 /// Sends heartbeat pushes to the devices that subscribe to their topic, and watches that they come back: the canary of an
 /// installation, which finds what no answer of a provider tells.
