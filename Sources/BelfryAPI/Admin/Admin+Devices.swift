@@ -23,7 +23,7 @@ extension Admin {
         private func search(_ call: Call, _ application: Application) async throws -> Response {
             let query = try Query(call, Query.paging + ["q", "topic", "platform_uuid", "unseen"])
             let limit = try query.limit()
-            let platforms = try await platforms(query.text("platform_uuid"), of: application)
+            let platforms = try await factory.platforms(query.text("platform_uuid"), of: application)
             let topic = try query.text("topic").map { try Topic.normalized($0, field: "topic") }
             let search = DeviceSearch(platforms: platforms.map(\.key), text: query.text("q"), topic: topic)
             let after = try query.cursor().map { Key<Device>($0[0]) }
@@ -77,15 +77,6 @@ extension Admin {
                 let platform = try await factory.store.platforms(of: application.key).first(where: { $0.uuid == uuid })
             else { throw APIError.missing("platform") }
             return platform
-        }
-
-        private func platforms(_ named: String?, of application: Application) async throws -> [Platform] {
-            let all = try await factory.store.platforms(of: application.key)
-            guard let named else { return all }
-            guard let platform = all.first(where: { $0.uuid == UUID(uuidString: named) }) else {
-                throw APIError.missing("platform")
-            }
-            return [platform]
         }
 
         private func show(

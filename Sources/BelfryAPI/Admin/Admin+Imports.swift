@@ -22,7 +22,7 @@ extension Admin {
             let format = try ImportFormat(name, field: "format")
             let mapping = try mapping(query, format)
             let service = try await factory.admin.beginImport(
-                of: application, to: try await platforms(query.text("platform_uuid"), of: application),
+                of: application, to: try await factory.platforms(query.text("platform_uuid"), of: application),
                 from: format.rawValue, isDryRun: try query.bool("dry_run"), by: call.author)
             var reader = ImportReader(format, mapping: mapping, skipping: try skip(query))
             let reply = try await factory.shares.holding(.batches, for: ShareHolder(call.key, application)) {
@@ -61,16 +61,6 @@ extension Admin {
             guard let text = query.text("skip") else { return 0 }
             guard let rows = Int(text), rows >= 0 else { throw InvalidInput(field: "skip", "has to be 0 or more") }
             return rows
-        }
-
-        /// The one that is named, or all of the application.
-        private func platforms(_ named: String?, of application: Application) async throws -> [Platform] {
-            let all = try await factory.store.platforms(of: application.key)
-            guard let named else { return all }
-            guard let platform = all.first(where: { $0.uuid == UUID(uuidString: named) }) else {
-                throw APIError.missing("platform")
-            }
-            return [platform]
         }
     }
 

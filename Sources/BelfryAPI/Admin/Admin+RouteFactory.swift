@@ -176,3 +176,15 @@ extension Admin {
         }
     }
 }
+
+extension Admin.RouteFactory {
+    /// The platform of the application with this UUID; all of its platforms where none is named.
+    func platforms(_ named: String?, of application: Application) async throws -> [Platform] {
+        let all = try await store.platforms(of: application.key)
+        guard let named else { return all }
+        guard let platform = all.first(where: { $0.uuid == UUID(uuidString: named) }) else {
+            throw APIError.missing("platform")
+        }
+        return [platform]
+    }
+}
