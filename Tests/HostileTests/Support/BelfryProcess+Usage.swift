@@ -33,14 +33,16 @@ extension BelfryProcess {
         return try cpu - before
     }
 
-    /// Waits until it does no more work: its CPU time stands nearly still.
+    /// Waits until it does no more work: it uses less than a twentieth of a core, however slowly the looks come on a busy
+    /// machine.
     func waitUntilIdle() throws {
-        var last = try cpu
+        let clock = ContinuousClock()
+        var last = (cpu: try cpu, at: clock.now)
         var quietLooks = 0
         _ = try waitUntil("the server is idle") {
             usleep(40_000)
-            let now = try cpu
-            quietLooks = now - last < .milliseconds(2) ? quietLooks + 1 : 0
+            let now = (cpu: try cpu, at: clock.now)
+            quietLooks = now.cpu - last.cpu < (now.at - last.at) / 20 ? quietLooks + 1 : 0
             last = now
             return quietLooks == 3 ? true : nil
         }
