@@ -1,10 +1,9 @@
 # One entry to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run install uninstall deb docs quick test check format lint bench count soak simulate fuzz contract tsan clean
+.PHONY: help run release install uninstall deb docs quick test check format lint bench count soak simulate fuzz contract tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
-# An index is for editors, which keep one of their own; without it modules compile in three quarters of the time.
 DEBUG := --scratch-path .build
 LIBRARIES := HTTP2Client Tunnel Outbound PostgreSQL APNs FCM GCM HMS WebPush WNS MPNS ADM PAP Webhook
 SEEDS ?= 10000
@@ -17,6 +16,10 @@ run: ## Set up, build, and show the main job: belfry demo
 	@Scripts/setup run
 	swift build $(RELEASE) --product belfry
 	.build-release/release/belfry demo $(ARGS)
+
+release: ## Build belfry as users run it: .build-release/release/belfry
+	@Scripts/setup run
+	swift build $(RELEASE) --product belfry
 
 install: ## Build and put belfry into PREFIX/bin, /usr/local by default; its debug symbols into /usr/lib/debug
 	@Scripts/setup run
@@ -93,4 +96,4 @@ tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 		--experimental-maximum-parallelization-width 6
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-check .build-counts .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-deb .build-docs
+	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-deb .build-docs

@@ -39,14 +39,11 @@ extension Admin {
 
         private func create(_ call: Call) async throws -> Response {
             let body = try await call.body(as: NewApp.self)
-            let name = try body.required()
+            let (name, identity) = try body.required(by: call)
             let tenant = try await tenant(body.tenant, call)
             try call.require(.change, on: .tenant(tenant), called: "tenant")
-            let identity = try body.identity()
-            if !identity.isEmpty { try call.requireOperator(for: "app_uuid, api_key and shared_secret") }
             let created = try await factory.admin.createApplication(
-                name: name, description: try body.description.map { try Description($0) }, identity: identity,
-                of: tenant, by: call.author)
+                name: name, description: body.description, identity: identity, of: tenant, by: call.author)
             return try .created(
                 try await reply(created.application, apiKey: created.apiKey, sharedSecret: created.sharedSecret))
         }
@@ -113,8 +110,8 @@ extension Admin {
 
     private struct NewApp: Body {
         static let fields = ["name", "description", "tenant_uuid", "app_uuid", "api_key", "shared_secret"]
-        private var name: String?
-        private(set) var description: String?
+        private var name: Name?
+        private(set) var description: Description?
         private(set) var tenant: UUID?
         private var uuid: UUID?
         private var apiKey: String?
@@ -122,8 +119,8 @@ extension Admin {
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
-            case "name": name = try reader.string(field)
-            case "description": description = try reader.string(field)
+            case "name": name = try reader.name(field)
+            case "description": description = try reader.description(field)
             case "app_uuid": uuid = try reader.uuid(field)
             case "api_key": apiKey = try reader.string(field)
             case "shared_secret": sharedSecret = try reader.string(field)
@@ -131,32 +128,30 @@ extension Admin {
             }
         }
 
-        func required() throws(InvalidInput) -> Name {
+        /// The name, and the identity that it had on another server, which only operators may give.
+        func required(by call: Call) throws -> (Name, ApplicationIdentity) {
             guard let name else { throw InvalidInput.missing("name") }
-            return try Name(name)
-        }
-
-        func identity() throws(InvalidInput) -> ApplicationIdentity {
-            try ApplicationIdentity(uuid: uuid, apiKey: apiKey, sharedSecret: sharedSecret)
+            let identity = try ApplicationIdentity(uuid: uuid, apiKey: apiKey, sharedSecret: sharedSecret)
+            if !identity.isEmpty { try call.requireOperator(for: "app_uuid, api_key and shared_secret") }
+            return (name, identity)
         }
     }
 
     private struct EditedApp: Body {
         static let fields = ["name", "description"]
-        private var name: String?
-        private var description: String?
+        private var name: Name?
+        private var description: Description?
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
-            case "name": name = try reader.string(field)
-            default: description = try reader.string(field)
+            case "name": name = try reader.name(field)
+            default: description = try reader.description(field)
             }
         }
 
         func required() throws(InvalidInput) -> ApplicationEdit {
             let edit = ApplicationEdit(
-                name: try name.map { (text) throws(InvalidInput) in try Name(text) },
-                description: try description.map { (text) throws(InvalidInput) in try Description(text) })
+                name: name, description: description)
             guard !edit.isEmpty else { throw InvalidInput.missing("name or description") }
             return edit
         }

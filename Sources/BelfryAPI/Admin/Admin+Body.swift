@@ -24,11 +24,14 @@ extension Admin.Body {
 
 extension Admin.Call {
     /// Reads the request's body.
+    // The optimizer of Swift 6.3.1 crashes on some callers that it inlines this into.
+    @inline(never)
     func body<Body: Admin.Body>(as type: Body.Type = Body.self) async throws -> Body {
         try Body(json: try await request.bytes(atMost: bodyBytesMax))
     }
 
     /// Reads the request's body, which may be missing.
+    @inline(never)
     func bodyIfAny<Body: Admin.Body>(as type: Body.Type = Body.self) async throws -> Body {
         let bytes = try await request.bytes(atMost: bodyBytesMax)
         return bytes.isEmpty ? Body() : try Body(json: bytes)

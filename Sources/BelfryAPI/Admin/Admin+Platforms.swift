@@ -38,7 +38,7 @@ extension Admin {
             if !identity.isEmpty { try call.requireOperator(for: "platform_uuid and platform_secret") }
             let created = try await factory.admin.createPlatform(
                 of: application, kind: kind, mode: mode, name: name,
-                description: try body.description.map { try Description($0) }, identity: identity,
+                description: body.description, identity: identity,
                 credentials: body.credentials, by: call.author)
             return try .created(reply(created, application))
         }
@@ -111,8 +111,8 @@ extension Admin {
         static let fields = ["type", "mode", "name", "description", "credentials", "platform_uuid", "platform_secret"]
         private var kind: PlatformKind?
         private var mode: Platform.Mode?
-        private var name: String?
-        private(set) var description: String?
+        private var name: Name?
+        private(set) var description: Description?
         private var uuid: UUID?
         private var secret: String?
         private(set) var credentials: [String: JSONValue] = [:]
@@ -121,8 +121,8 @@ extension Admin {
             switch field {
             case "type": kind = try reader.choice(field)
             case "mode": mode = try reader.choice(field)
-            case "name": name = try reader.string(field)
-            case "description": description = try reader.string(field)
+            case "name": name = try reader.name(field)
+            case "description": description = try reader.description(field)
             case "platform_uuid": uuid = try reader.uuid(field)
             case "platform_secret": secret = try reader.string(field)
             default: credentials = try reader.members(field) ?? [:]
@@ -134,28 +134,27 @@ extension Admin {
         func required() throws(InvalidInput) -> (PlatformKind, Platform.Mode?, Name) {
             guard let kind else { throw InvalidInput.missing("type") }
             guard let name else { throw InvalidInput.missing("name") }
-            return (kind, mode, try Name(name))
+            return (kind, mode, name)
         }
     }
 
     private struct EditedPlatform: Body {
         static let fields = ["name", "description", "mode"]
-        private var name: String?
-        private var description: String?
+        private var name: Name?
+        private var description: Description?
         private var mode: Platform.Mode?
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
-            case "name": name = try reader.string(field)
-            case "description": description = try reader.string(field)
+            case "name": name = try reader.name(field)
+            case "description": description = try reader.description(field)
             default: mode = try reader.choice(field)
             }
         }
 
         func required() throws(InvalidInput) -> PlatformEdit {
             let edit = PlatformEdit(
-                name: try name.map { (text) throws(InvalidInput) in try Name(text) },
-                description: try description.map { (text) throws(InvalidInput) in try Description(text) }, mode: mode)
+                name: name, description: description, mode: mode)
             guard !edit.isEmpty else { throw InvalidInput.missing("name, description or mode") }
             return edit
         }
