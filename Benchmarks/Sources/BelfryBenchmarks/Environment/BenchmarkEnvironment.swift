@@ -28,7 +28,9 @@ final class BenchmarkEnvironment {
     func serverWithCrowd() async throws -> (Server, Crowd) {
         if let known { return known }
         let directory = "\(directory)/server-\(options.devices)"
-        let server = try await Server.start(belfry: options.belfry, directory: directory, simulator: simulator)
+        let server = try await Server.start(
+            belfry: options.belfry, directory: directory, simulator: simulator,
+            settings: ["BELFRY_PCF_VERIFY_CUSTOM_USER_ID": "false"])
         note("registering \(options.devices.grouped) devices")
         let (crowd, rate) = try await Crowd.register(count: options.devices, at: server, in: directory)
         if let rate { note("registered at \(rate.perSecond)") }

@@ -68,9 +68,14 @@ struct Server: Sendable {
     /// How many devices stand in a batch, over all pushes.
     func fanOut() async throws -> Int { try await total("belfry_devices_fanned_out_total") }
 
-    private func total(_ metric: String) async throws -> Int {
+    /// How many batches of the urgent lane have all their answers: one for each push to one device.
+    func urgentBatches() async throws -> Int {
+        try await total("belfry_push_delivery_seconds_count", labelled: #"lane="urgent""#)
+    }
+
+    private func total(_ metric: String, labelled label: String = "") async throws -> Int {
         let lines = try await metrics.get("/metrics").text.split(separator: "\n")
-        let counts = lines.filter { $0.hasPrefix(metric) }
+        let counts = lines.filter { $0.hasPrefix(metric) && (label.isEmpty || $0.contains(label)) }
         return counts.reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
     }
 
@@ -94,6 +99,33 @@ struct Server: Sendable {
         let ended = try await Child.run(
             [belfry, "receipt", "--json"] + Self.storage(directory, database) + [id], log: "\(directory)/receipt")
         return try JSONDecoder().decode(Receipt.self, from: Data(ended.output.utf8))
+    }
+
+    /// Registers users with two devices on the platform of everybody and one on another, and returns their ids.
+    func registerUsers(_ count: Int, by simulator: Simulator) async throws -> [String] {
+        let ended = try await Child.run(
+            [
+                belfry, "platform", "create", "--json", "--app", identity.app_uuid, "--type", "ios", "--mode",
+                "production",
+            ]
+                + ["--name", "Second"] + Self.credentials(simulator) + Self.storage(directory, database),
+            log: "\(directory)/platform")
+        let second = try JSONDecoder().decode(CreatedPlatform.self, from: Data(ended.output.utf8))
+        let caller = HTTPCaller(port: port)
+        let platforms = [
+            identity.app, identity.app, Identity.basic(second.platform_uuid, second.platform_secret),
+        ]
+        let run = Int(WallClock.now) / 1_000
+        for user in 0..<count {
+            for (place, credentials) in platforms.enumerated() {
+                let token = Devices.hex(1_300_000_000 + run % 100_000 * 4_000 + user * 3 + place)
+                _ = try await caller.post(
+                    "/v1/registration", credentials: credentials,
+                    #"{"registration_token":"\#(token)","os":"ios","custom_user_id":"bench-\#(run)-\#(user)"}"#)
+            }
+        }
+        try await caller.close()
+        return (0..<count).map { "bench-\(run)-\($0)" }
     }
 
     /// Imports a list beside the running server, by the command.
@@ -122,17 +154,21 @@ struct Server: Sendable {
         let platform_secret: String
     }
 
+    private static func credentials(_ simulator: Simulator) -> [String] {
+        let keys = simulator.keys
+        return [
+            "--apns-key", keys.keyFile, "--key-id", keys.keyID, "--team-id", keys.teamID, "--topic", Workload.topic,
+            "--endpoint", "https://localhost:\(simulator.port)", "--trust-root", keys.authorityFile,
+        ]
+    }
+
     /// Who calls the server of this directory; made before its first start.
     static func identity(
         _ belfry: String, _ directory: String, _ simulator: Simulator, database: String? = nil
     ) async throws -> Identity {
         let file = "\(directory)/identity.json"
         let data = storage(directory, database)
-        let keys = simulator.keys
-        let credentials = [
-            "--apns-key", keys.keyFile, "--key-id", keys.keyID, "--team-id", keys.teamID, "--topic", Workload.topic,
-            "--endpoint", "https://localhost:\(simulator.port)", "--trust-root", keys.authorityFile,
-        ]
+        let credentials = credentials(simulator)
         func json<Created: Decodable>(_ command: [String]) async throws -> Created {
             let ended = try await Child.run([belfry] + command + data, log: "\(directory)/command")
             return try JSONDecoder().decode(Created.self, from: Data(ended.output.utf8))

@@ -7,6 +7,8 @@ struct HTTPLoad: Sendable {
     let connections: Int
     /// Writes the whole request of a number.
     let write: @Sendable (Int, inout ByteBuffer) -> Void
+    /// Requests a second at most; nil for as many as are answered.
+    var rateMax: Double?
     /// Told of each answer, on the one thread.
     var onReply: @Sendable (Int, LoadResponse) -> Void = { _, _ in }
 
@@ -41,6 +43,8 @@ struct HTTPLoad: Sendable {
 /// What is left to do, on the event loop of all connections.
 private final class Shift {
     private var left: Range<Int>
+    private let first: Int
+    private let started = NIODeadline.now()
     private var open = 0
     private let load: HTTPLoad
     private let done: EventLoopPromise<Void>
@@ -48,6 +52,7 @@ private final class Shift {
 
     init(numbers: Range<Int>, load: HTTPLoad, done: EventLoopPromise<Void>) {
         left = numbers
+        first = numbers.lowerBound
         self.load = load
         self.done = done
     }
@@ -78,7 +83,14 @@ private final class Shift {
         open += 1
         var request = channel.allocator.buffer(capacity: 1_024)
         load.write(number, &request)
-        channel.writeAndFlush(request, promise: nil)
+        let due = load.rateMax.map { started + .nanoseconds(Int64(Double(number - first) / $0 * 1e9)) }
+        if let due, due > .now() {
+            channel.eventLoop.assumeIsolated().scheduleTask(deadline: due) {
+                channel.writeAndFlush(request, promise: nil)
+            }
+        } else {
+            channel.writeAndFlush(request, promise: nil)
+        }
         return number
     }
 

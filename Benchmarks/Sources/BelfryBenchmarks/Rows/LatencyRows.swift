@@ -13,7 +13,8 @@ struct LatencyRows {
     private func idle(_ sender: Sender, _ crowd: Crowd) async throws -> Row {
         try await environment.simulator.forget()
         let cpu = sender.server.child.meter.cpuMilliseconds
-        let samples = try await tell(crowd.singles.indices.prefix(250), pace: .milliseconds(40), sender, crowd)
+        let probes = LatencyProbes(simulator: environment.simulator, sender: sender, crowd: crowd)
+        let samples = try await probes.tell(crowd.singles.indices.prefix(250), pace: .milliseconds(40))
         let used = (sender.server.child.meter.cpuMilliseconds - cpu) / Double(samples.count) * 1_000
         let waits = samples.map { $0.toldAt - $0.posted.answeredAt }
         return row("one device, idle server: 200 → told, \(waits.count) pushes", waits, limit: 10, cpu: used.fixed(0))
@@ -29,44 +30,17 @@ struct LatencyRows {
             while try await environment.simulator.toldCount() < crowd.count / 50 {
                 try await Task.sleep(for: .milliseconds(5))
             }
-            var samples: [Single] = []
-            for place in crowd.singles.indices {
-                // Those of the tail, when the push to everybody is all but over, do not count.
-                guard try await environment.simulator.toldCount() < crowd.count * 49 / 50 else { break }
-                samples += try await tell(
-                    [place], pace: .milliseconds(environment.options.quick ? 10 : 40), sender, crowd)
+            let probes = LatencyProbes(simulator: environment.simulator, sender: sender, crowd: crowd)
+            let pace = Duration.milliseconds(environment.options.quick ? 10 : 40)
+            // Those of the tail, when the push to everybody is all but over, do not count.
+            let samples = try await probes.tell(crowd.singles.indices, pace: pace) {
+                try await environment.simulator.toldCount() < crowd.count * 49 / 50
             }
             waits += samples.map { $0.toldAt - $0.posted.sentAt }
             while try await server.answered() < end + samples.count { try await Task.sleep(for: .milliseconds(20)) }
         }
         let what = "one device while \(crowd.count.grouped) are told: POST → told, \(waits.count) pushes"
         return row(what, waits, limit: 50, cpu: "–")
-    }
-
-    private struct Single {
-        let posted: Sender.Posted
-        let toldAt: Double
-    }
-
-    private func tell(
-        _ places: some Sequence<Int>, pace: Duration, _ sender: Sender, _ crowd: Crowd
-    ) async throws -> [Single] {
-        var samples: [Single] = []
-        for place in places {
-            let posted = try await sender.push(toDevice: crowd.singles[place])
-            try await Task.sleep(for: pace)
-            samples.append(Single(posted: posted, toldAt: try await toldAt(place)))
-        }
-        return samples
-    }
-
-    private func toldAt(_ place: Int) async throws -> Double {
-        for _ in 0..<1_000 {
-            // The ledger cuts off fractions of a millisecond, which are counted against us.
-            if let at = try await environment.simulator.firstTold(Crowd.single(place)) { return at + 1 }
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        throw BenchmarkFault("a device was not told within five seconds")
     }
 
     private func row(_ what: String, _ waits: [Double], limit: Double, cpu: String) -> Row {

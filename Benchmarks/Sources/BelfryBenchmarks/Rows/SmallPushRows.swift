@@ -7,10 +7,12 @@ struct SmallPushRows {
 
     func measure() async throws -> [Row] {
         let (server, crowd) = try await environment.serverWithCrowd()
-        let embedded = try await embeddedRow(server, crowd)
+        let (embedded, alone) = try await embeddedRow(server, crowd)
+        let users = try await userRow(server, crowd, alone: alone)
+        let load = try await SmallPushLoadRows(environment: environment, alone: alone).measure()
         let database = try await Postgres.start()
         do {
-            let rows = [embedded, try await postgresRow(database)]
+            let rows = [embedded, users] + load + (try await postgresRows(database))
             try await database.stop()
             return rows
         } catch {
@@ -29,7 +31,8 @@ struct SmallPushRows {
         let cpu: Double
     }
 
-    private func embeddedRow(_ server: Server, _ crowd: Crowd) async throws -> Row {
+    /// The row, and how many pushes were told a second.
+    private func embeddedRow(_ server: Server, _ crowd: Crowd) async throws -> (Row, alone: Double) {
         let port = try freePort()
         let decoder = try Child(
             [CommandLine.arguments[0], "decoder", "--port", "\(port)"], log: "\(environment.directory)/push-decoder")
@@ -37,12 +40,13 @@ struct SmallPushRows {
         let theirs = HTTPLoad(
             port: port, connections: 64,
             write: SmallPushRequests(
-                path: "/decode-push", port: port, credentials: server.identity.sender, devices: crowd.singles
+                path: "/decode-push", port: port, credentials: server.identity.sender,
+                targets: crowd.singles.map { #"{"devices":["\#($0)"]}"# }
             ).write)
         _ = try await theirs.run(0..<5_000)
         var (ours, decoded, decoderCPU): ([Load], [Double], [Double]) = ([], [], [])
         for round in 0..<environment.options.rounds {
-            ours.append(try await push(at: server, crowd, round))
+            ours.append(try await push(at: [server], crowd, round))
             let cpu = decoder.meter.cpuMilliseconds
             decoded.append(try await theirs.run(0..<count))
             decoderCPU.append((decoder.meter.cpuMilliseconds - cpu) / Double(count) * 1_000)
@@ -50,15 +54,33 @@ struct SmallPushRows {
         try await decoder.stop()
         let ratio = zip(ours, decoded).map { $0.told / $1 }.median
         let (cpu, theirCPU) = (ours.map(\.cpu).median, decoderCPU.median)
-        return Row(
+        let row = Row(
             what: "pushes to one device, accepted and told, on \(crowd.count.grouped) devices",
             ours: "\(ours.map(\.told).median.perSecond), accepted at \(ours.map(\.accepted).median.perSecond)",
             reference: "decoding alone \(decoded.median.perSecond)", ratio: ratio.fixed(2),
             target: "≥ 0.4, CPU ≤ 2.5 ×", isReached: ratio >= 0.4 && cpu <= 2.5 * theirCPU,
             cpu: "\(cpu.fixed(0)), \(theirCPU.fixed(0))")
+        return (row, ours.map(\.told).median)
     }
 
-    private func postgresRow(_ database: Postgres) async throws -> Row {
+    /// Pushes to a user with two devices on one platform and one on another.
+    private func userRow(_ server: Server, _ crowd: Crowd, alone: Double) async throws -> Row {
+        let users = try await server.registerUsers(Crowd.singleCount, by: environment.simulator)
+        var ours: [Load] = []
+        for round in 0..<environment.options.rounds {
+            ours.append(
+                try await push(
+                    at: [server], crowd, 50 + round, devicesEach: 3,
+                    targets: users.map { #"{"custom_user_ids":["\#($0)"]}"# }))
+        }
+        let ratio = ours.map(\.told).median / alone
+        return Row(
+            what: "pushes to a custom user id with three devices on two platforms",
+            ours: ours.map(\.told).median.perSecond, reference: "to a device \(alone.perSecond)",
+            ratio: ratio.fixed(2), target: "≥ 0.6", isReached: ratio >= 0.6, cpu: ours.map(\.cpu).median.fixed(0))
+    }
+
+    private func postgresRows(_ database: Postgres) async throws -> [Row] {
         let directory = "\(environment.directory)/small-postgres"
         // Those of an earlier run are of another database.
         try? FileManager.default.removeItem(atPath: directory)
@@ -68,34 +90,68 @@ struct SmallPushRows {
         let (crowd, _) = try await Crowd.register(count: 10_000, at: server, in: directory)
         var (ours, theirs): ([Load], [Double]) = ([], [])
         for round in 0..<environment.options.rounds {
-            ours.append(try await push(at: server, crowd, round))
+            ours.append(try await push(at: [server], crowd, round))
             theirs.append(
                 try await database.singleInserts(clients: 64, seconds: environment.options.quick ? 5 : 10))
         }
+        let second = try await Server.start(beside: server, directory: "\(directory)-2")
+        var together: [Load] = []
+        for round in 0..<environment.options.rounds {
+            together.append(try await push(at: [server, second], crowd, environment.options.rounds + round))
+        }
+        try await second.stop()
         try await server.stop()
         let ratio = zip(ours, theirs).map { $0.told / $1 }.median
-        return Row(
+        let alone = ours.map(\.told).median
+        let row = Row(
             what: "pushes to one device on PostgreSQL, accepted and told",
             ours: "\(ours.map(\.told).median.perSecond), accepted at \(ours.map(\.accepted).median.perSecond)",
             reference: "pgbench, single rows \(theirs.median.perSecond)", ratio: ratio.fixed(2), target: "≥ 0.35",
             isReached: ratio >= 0.35, cpu: ours.map(\.cpu).median.fixed(0))
+        return [
+            row,
+            Row(
+                what: "the same at two nodes on the same cores", ours: together.map(\.told).median.perSecond,
+                reference: "one node \(alone.perSecond)", ratio: (together.map(\.told).median / alone).fixed(2),
+                target: "≥ 1",
+                isReached: together.map(\.told).median >= alone),
+        ]
     }
 
-    /// Posts them over 64 connections, and waits until the last is told.
-    private func push(at server: Server, _ crowd: Crowd, _ round: Int) async throws -> Load {
-        let requests = SmallPushRequests(
-            path: "/v1/push", port: server.port, credentials: server.identity.sender, devices: crowd.singles)
-        let load = HTTPLoad(port: server.port, connections: 64, write: requests.write)
-        let end = try await server.answered() + count
-        let cpu = server.child.meter.cpuMilliseconds
+    /// Posts them over 64 connections, a share at each node, and waits until the last is told.
+    ///
+    /// - Parameter body: the target of a number; a device in turn without it.
+    private func push(
+        at nodes: [Server], _ crowd: Crowd, _ round: Int, devicesEach: Int = 1, targets: [String]? = nil
+    ) async throws -> Load {
+        let targets = targets ?? crowd.singles.map { #"{"devices":["\#($0)"]}"# }
         // Its idempotency keys are not those of another round, or of another run.
-        let first = (Int(WallClock.now) / 1_000 % 1_000_000 * 10 + round) * 1_000_000
+        let first = (Int(WallClock.now) / 1_000 % 1_000_000 * 100 + round) * 1_000_000
+        let (end, cpu) = (try await answered(nodes) + count * devicesEach, cpuMilliseconds(nodes))
         let started = ContinuousClock.now
-        let accepted = try await load.run(first..<first + count)
-        while try await server.answered() < end { try await Task.sleep(for: .milliseconds(20)) }
-        let seconds = (ContinuousClock.now - started) / .seconds(1)
+        let accepted = try await withThrowingTaskGroup(of: Double.self) { group in
+            for (place, node) in nodes.enumerated() {
+                let requests = SmallPushRequests(
+                    path: "/v1/push", port: node.port, credentials: node.identity.sender, targets: targets)
+                let load = HTTPLoad(port: node.port, connections: 64 / nodes.count, write: requests.write)
+                let share = count / nodes.count
+                group.addTask { try await load.run(first + place * share..<first + (place + 1) * share) }
+            }
+            return try await group.reduce(0, +)
+        }
+        while try await answered(nodes) < end { try await Task.sleep(for: .milliseconds(20)) }
         return Load(
-            accepted: accepted, told: Double(count) / seconds,
-            cpu: (server.child.meter.cpuMilliseconds - cpu) / Double(count) * 1_000)
+            accepted: accepted, told: Double(count) / ((ContinuousClock.now - started) / .seconds(1)),
+            cpu: (cpuMilliseconds(nodes) - cpu) / Double(count) * 1_000)
+    }
+
+    private func answered(_ nodes: [Server]) async throws -> Int {
+        var sum = 0
+        for node in nodes { sum += try await node.answered() }
+        return sum
+    }
+
+    private func cpuMilliseconds(_ nodes: [Server]) -> Double {
+        nodes.reduce(0) { $0 + $1.child.meter.cpuMilliseconds }
     }
 }
