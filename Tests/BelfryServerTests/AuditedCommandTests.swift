@@ -15,7 +15,7 @@ extension ServerTests.AuditedCommandTests {
         "check", "app list", "app show", "platform list", "platform show", "channel list", "channel show", "receipt",
         "tenant list", "admin list", "keys list", "nodes", "backup", "device list", "device show", "topic list",
         "topic show", "schedule list", "schedule show", "location list", "location show", "geofence list",
-        "geofence show",
+        "geofence show", "user list", "user show",
     ]
     /// They are servers, and what is changed through them is audited there.
     private static let serving: Set = ["serve", "demo"]
@@ -93,6 +93,13 @@ extension ServerTests.AuditedCommandTests {
         try await runner.run("device edit", device, "--app", app, "--user", "ada", leaves: "device.update")
         let shown = try await runner.installation.run("device", "list", "--app", app, "--topic", "NEWS")
         #expect(shown.out.contains(device) && shown.out.contains("ada"), "\(shown)")
+        try await runner.run(
+            "user set", "emma", "--app", app, "--language", "de-AT", "--attribute", "plan=gold", "--attribute",
+            "visits=3", leaves: "user.set")
+        try await runner.run("user merge", "ada", "--app", app, "--into", "emma", leaves: "user.merge")
+        let emma = try await runner.installation.run("user", "show", "emma", "--app", app, "--json")
+        #expect(emma.out.contains(device) && emma.out.contains("gold"), "\(emma)")
+        try await runner.run("user erase", "emma", "--app", app, leaves: "user.erase")
         try await runner.run("device delete", device, "--app", app, leaves: "device.deactivate")
 
         try await runner.run("topic create", "Größe & mehr", "--app", app, leaves: "topic.create")

@@ -90,5 +90,7 @@ extension Admin.RouteFactory {
             + Admin.Geofences(factory: self).routes + Admin.Analytics(factory: self).routes
             + Admin.AuditLog(factory: self).routes + Admin.Nodes(factory: self).routes
             + Admin.Quotas(factory: self).routes + Admin.Imports(factory: self).routes
+            + Admin.Users(factory: self).routes + Admin.OpenEndpoints(factory: self).routes
+            + Admin.GatewayCredentials(factory: self).routes
     }
 }

@@ -90,7 +90,7 @@ extension BulkTable {
         geofenceStamp,
         geofenceUpdate, mirrorEntry, pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit,
         idempotency,
-        brokerInstance, brokerBinding,
+        brokerInstance, brokerBinding, appUser, openEndpoint, gatewayCredential, deviceDetail,
     ]
 
     private static let tenant = BulkTable(
@@ -213,6 +213,31 @@ extension BulkTable {
             "id": .integer, "instance_id": .integer, "public_id": .text, "request": .text, "nonce": .bytes,
             "api_key_hash": .bytes, "created_at_ms": .integer,
         ])
+
+    private static let appUser = BulkTable(
+        "app_user",
+        [
+            "id": .integer, "application_id": .integer, "public_id": .text, "language": .text, "time_zone": .text,
+            "attributes": .text, "created_at_ms": .integer, "updated_at_ms": .integer,
+        ])
+
+    private static let openEndpoint = BulkTable(
+        "open_endpoint",
+        [
+            "id": .integer, "application_id": .integer, "kind": .text, "key_hash": .bytes, "allowed": .text,
+            "options": .text, "created_at_ms": .integer,
+        ])
+
+    private static let gatewayCredential = BulkTable(
+        "gateway_credential",
+        [
+            "id": .integer, "platform_id": .integer, "fingerprint": .bytes, "expires_at_ms": .integer,
+            "created_at_ms": .integer,
+        ])
+
+    private static let deviceDetail = BulkTable(
+        "device_detail", key: 2,
+        ["platform_id": .integer, "device_id": .integer, "badge": .integer, "spelling": .text])
 
     private static let geofenceGroup = BulkTable(
         "geofence_group", key: 2, ["geofence_id": .integer, "position": .integer, "group_id": .integer])

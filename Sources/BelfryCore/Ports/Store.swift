@@ -11,7 +11,7 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & TenantStore & AdminKeyStore & AuditStore
     & IdempotencyStore & SealStore
     & RetentionStore & NodeStore & DamageStore & QuotaStore & ConnectionFaultStore & BrokerStore
-    & MirrorStore
+    & MirrorStore & UserStore & OpenEndpointStore & GatewayStore & DeviceDetailStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {

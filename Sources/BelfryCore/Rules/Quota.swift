@@ -5,6 +5,8 @@ package enum Quota: String, Sendable, Hashable, CaseIterable {
     case topics
     /// Active devices of one custom user id on one platform.
     case userDevices = "user_devices"
+    /// Users with a profile.
+    case users
     case geofences
     case locations
     case locationGroups = "location_groups"
@@ -28,7 +30,7 @@ package enum Quota: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .idempotencyKeys: .seconds(60)
         case .content: .seconds(3_600)
-        case .devices, .topics, .userDevices, .geofences, .locations, .locationGroups, .schedules: nil
+        case .devices, .topics, .userDevices, .users, .geofences, .locations, .locationGroups, .schedules: nil
         }
     }
 }
@@ -42,7 +44,8 @@ package struct Quotas: Sendable, Hashable {
 
     /// More than an honest application needs, and less than fits on today's disks.
     package static let standard = Quotas([
-        .devices: 50_000_000, .topics: 100_000, .userDevices: 1_000, .geofences: 10_000, .locations: 10_000,
+        .devices: 50_000_000, .topics: 100_000, .userDevices: 1_000, .users: 50_000_000, .geofences: 10_000,
+        .locations: 10_000,
         .locationGroups: 10_000, .schedules: 1_000_000, .idempotencyKeys: 1_000_000, .content: 100 << 30,
     ])
 
@@ -114,7 +117,7 @@ extension QuotaExcess: CustomStringConvertible {
         case .locationGroups: "location groups"
         case .schedules: "waiting schedules"
         case .idempotencyKeys: "Idempotency-Keys of the last 24 hours"
-        case .devices, .topics, .geofences, .locations, .content: quota.rawValue
+        case .devices, .topics, .users, .geofences, .locations, .content: quota.rawValue
         }
     }
 }

@@ -56,6 +56,7 @@ extension SQLConnection {
         return switch account.quota {
         case .devices: try prepared(QuotaStatements.devices).count(owner.id)
         case .topics: try count(QuotaStatements.topics, owner.id, below: limit)
+        case .users: try count(QuotaStatements.users, owner.id, below: limit)
         case .geofences: try count(QuotaStatements.geofences, owner.id, below: limit)
         case .locations: try count(QuotaStatements.locations, owner.id, below: limit)
         case .locationGroups: try count(QuotaStatements.locationGroups, owner.id, below: limit)
@@ -92,6 +93,9 @@ enum QuotaStatements {
 
     /// Scans the index of application and name.
     static let topics = count("SELECT 1 /* quotas.topics */ FROM topic WHERE application_id = $1 LIMIT $2")
+
+    /// Scans `app_user_public`.
+    static let users = count("SELECT 1 /* quotas.users */ FROM app_user WHERE application_id = $1 LIMIT $2")
 
     /// Scans `geofence_application`.
     static let geofences = count("SELECT 1 /* quotas.geofences */ FROM geofence WHERE application_id = $1 LIMIT $2")

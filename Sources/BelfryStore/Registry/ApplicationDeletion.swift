@@ -82,6 +82,10 @@ enum ApplicationDeletionStatements {
         OwnedTable("platform_count", key: "platform_id", "hour", "kind", of: "platform", by: "platform_id"),
         OwnedTable("geofence_count", key: "application_id", "geofence_id", "location_id", "platform_id"),
         OwnedTable("heartbeat", key: "platform_id", "device_id", of: "platform", by: "platform_id"),
+        OwnedTable("device_detail", key: "platform_id", "device_id", of: "platform", by: "platform_id"),
+        OwnedTable("gateway_credential", key: "id", of: "platform", by: "platform_id"),
+        OwnedTable("open_endpoint", key: "id"),
+        OwnedTable("app_user", key: "id"),
     ]
 
     private static let sending = [

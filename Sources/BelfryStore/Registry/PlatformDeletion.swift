@@ -95,7 +95,7 @@ enum PlatformDeletionStatements {
         RETURNING push_id
         """
 
-    static let inOrder: [SQLText] = [subscriptions, eventCounts, heartbeats, platform]
+    static let inOrder: [SQLText] = [subscriptions, eventCounts, heartbeats, details, gatewayCredentials, platform]
 
     static let devices: SQLText = """
         DELETE FROM device /* platform_deletion.devices */
@@ -109,6 +109,12 @@ enum PlatformDeletionStatements {
 
     static let heartbeats = SQLText.deleteSome(
         "platform_deletion.heartbeats", from: "heartbeat", key: "platform_id, device_id", where: "platform_id = $1")
+
+    static let details = SQLText.deleteSome(
+        "platform_deletion.details", from: "device_detail", key: "platform_id, device_id", where: "platform_id = $1")
+
+    static let gatewayCredentials = SQLText.deleteSome(
+        "platform_deletion.gateway_credentials", from: "gateway_credential", key: "id", where: "platform_id = $1")
 
     static let subscriptions = lists("subscription", key: "topic_id, platform_id, device_id")
 

@@ -15,6 +15,10 @@ package struct Contents: Sendable {
     package var brokerInstances: [String: BrokerInstance] = [:]
     package var brokerBindings: [String: BrokerBinding] = [:]
     package var topics: [Key<Topic>: TopicRow] = [:]
+    package var users: [UserPlace: User] = [:]
+    package var openEndpoints: [Key<OpenEndpoint>: (endpoint: OpenEndpoint, keyHash: [UInt8])] = [:]
+    package var gatewayCredentials: [Key<GatewayCredential>: GatewayCredential] = [:]
+    package var deviceDetails: [Key<Device>: DeviceDetail] = [:]
     package var pushes: [Key<Push>: PushRow] = [:]
     package var fanOuts: [FanOutKey: FanOutRow] = [:]
     package var batches: [Key<Batch>: BatchRow] = [:]
@@ -52,6 +56,11 @@ package struct Contents: Sendable {
     mutating func raiseKey<Noun>(to key: Key<Noun>) {
         let name = ObjectIdentifier(Noun.self)
         lastKeys[name] = max(lastKeys[name, default: 0], key.rawValue)
+    }
+
+    package struct UserPlace: Hashable, Sendable {
+        package let application: Key<Application>
+        package let id: String
     }
 
     package struct Address: Hashable, Sendable {

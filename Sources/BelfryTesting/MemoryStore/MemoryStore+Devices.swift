@@ -222,16 +222,6 @@ extension Registration {
     }
 }
 
-extension Registration.Change {
-    fileprivate func applied(to old: Value?) -> Value? {
-        switch self {
-        case .keep: old
-        case .clear: nil
-        case .set(let value): value
-        }
-    }
-}
-
 extension Contents {
     mutating func retireUnseen(before: Instant) -> Int {
         let due = devices.values.filter { device in

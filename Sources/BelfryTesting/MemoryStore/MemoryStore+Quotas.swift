@@ -54,6 +54,7 @@ extension Contents {
         case .devices: devices.values.count { platforms[$0.platformKey]?.applicationKey == application }
         case .topics: topics.values.count { $0.application == application }
         case .userDevices: 0
+        case .users: users.keys.count { $0.application == application }
         case .geofences: map.geofences.values.count { $0.application == application }
         case .locations: map.locations.values.count { $0.application == application }
         case .locationGroups: map.groups.values.count { $0.application == application }

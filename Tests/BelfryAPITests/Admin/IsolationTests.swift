@@ -26,6 +26,11 @@ import Testing
         "PATCH apps/:app_uuid/locations/:location_id": #"{"name":"taken"}"#,
         "POST apps/:app_uuid/location-groups": #"{"name":"taken"}"#,
         "PATCH apps/:app_uuid/location-groups/:group_id": #"{"name":"taken"}"#,
+        "PATCH apps/:app_uuid/users/:user_id": #"{"language":"fr"}"#,
+        "POST apps/:app_uuid/users/:user_id/merge": #"{"into":"taken"}"#,
+        "POST apps/:app_uuid/open-endpoints": #"{"kind":"genero"}"#,
+        "POST platforms/:platform_uuid/gateway-credentials":
+            #"{"fingerprint":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"}"#,
         "PATCH apps/:app_uuid/schedules/:schedule_id": #"{"urgency":"bulk"}"#,
         "PATCH apps/:app_uuid/geofences/:geofence_id": #"{"trigger":"exit"}"#,
         "POST apps/:app_uuid/geofences":
@@ -73,6 +78,8 @@ import Testing
                 contents.tenants.values.map { "\($0)" }, contents.applications.values.map { "\($0)" },
                 contents.platforms.values.map { "\($0)" }, contents.devices.values.map { "\($0)" },
                 contents.pushes.values.map { "\($0.push.key)" }, contents.schedules.values.map { "\($0)" },
+                contents.users.values.map { "\($0)" },
+                contents.openEndpoints.values.map { "\($0)" }, contents.gatewayCredentials.values.map { "\($0)" },
                 contents.adminKeys.values.map { "\($0.key) \($0.secretHash) \($0.revokedAt as Any)" },
                 contents.audit.map { "\($0)" },
             ].map { $0.sorted().joined(separator: "\n") }.joined(separator: "\n\n")

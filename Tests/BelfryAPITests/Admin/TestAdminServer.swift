@@ -111,6 +111,9 @@ struct TestAdminServer {
         let group: LocationGroup
         let geofence: Geofence
         let channel: BroadcastChannel
+        let user: User
+        let endpoint: OpenEndpoint
+        let credential: GatewayCredential
 
         init(named name: String, of tenant: Key<Tenant>, in server: TestAdminServer) async throws {
             let store = server.store
@@ -141,6 +144,11 @@ struct TestAdminServer {
             channel = try await server.channels.create(
                 .latest, on: platform, of: application, by: TestAdminServer.author
             ).channel
+            user = try await store.setUser("emma", of: application.key) { $0 }
+            endpoint = try await store.create(
+                try NewOpenEndpoint(kind: .genero, application: application.key, keyHash: Array(name.utf8)))
+            credential = try await store.createGatewayCredential(
+                SecretHash.of(name), expiresAt: nil, on: platform.key)
         }
 
         /// A path with this fixture's ids in the place of its parameters; throws on a parameter it does not know.
@@ -157,7 +165,8 @@ struct TestAdminServer {
                 "platform_uuid": platform.uuid.lowercased, "device_uuid": device.uuid.lowercased,
                 "receipt_id": push.receiptID.lowercased, "key_id": key.id, "topic": "news",
                 "schedule_id": schedule.key.id, "location_id": "\(location.key)", "group_id": "\(group.key)",
-                "geofence_id": "\(geofence.key)",
+                "geofence_id": "\(geofence.key)", "user_id": user.id, "endpoint_id": "\(endpoint.key)",
+                "credential_id": "\(credential.key)",
                 "channel_id": channel.id.replacing("/", with: "%2F").replacing("+", with: "%2B"),
             ]
         }

@@ -13,7 +13,7 @@ import Testing
         "location", "location_group", "location_group_member", "geofence", "geofence_location", "geofence_group",
         "geofence_deletion",
         "geofence_stamp", "geofence_update", "push_count", "platform_count", "geofence_count", "heartbeat",
-        "mirror_entry",
+        "mirror_entry", "app_user", "open_endpoint", "gateway_credential", "device_detail",
     ]
 
     /// An application with something in each table, some of its devices merged and some not.
@@ -81,7 +81,7 @@ import Testing
 }
 
 extension TestStore {
-    /// Something in each table of locations, geofences and counts but `push_count`, which a settled batch fills.
+    /// Something in each table of locations, geofences, users, entrances and counts but `push_count`, which a settled batch fills.
     fileprivate func drawMap() async throws {
         let shop = try await locate()
         let shops = try await store.create(
@@ -95,5 +95,11 @@ extension TestStore {
             AnalyticsEvent(kind: .geofenceTriggered, time: clock.now, device: device.uuid, geofence: geofence.key),
         ]
         _ = try await store.record(events, on: platform, lateMax: .seconds(3_600))
+        _ = try await store.setUser("Kim", of: application.key) { $0 }
+        let hash = Array("\(application.key)".utf8)
+        _ = try await store.create(try NewOpenEndpoint(kind: .genero, application: application.key, keyHash: hash))
+        let fingerprint = [UInt8](repeating: UInt8(application.key.rawValue), count: 32)
+        _ = try await store.createGatewayCredential(fingerprint, expiresAt: nil, on: platform.key)
+        try await store.setDetail(of: device.key, on: platform.key, badge: 3, spelling: nil)
     }
 }

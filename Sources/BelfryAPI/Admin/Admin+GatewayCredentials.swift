@@ -1,0 +1,65 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Client certificates of the binary gateway: `/admin/v1/platforms/:platform_uuid/gateway-credentials`.
+    struct GatewayCredentials: Sendable {
+        let factory: RouteFactory
+        private let credentials: GatewayCredentialService
+
+        init(factory: RouteFactory) {
+            self.factory = factory
+            credentials = GatewayCredentialService(store: factory.store)
+        }
+
+        var routes: [Route] {
+            let path = "platforms/:platform_uuid/gateway-credentials"
+            return [
+                factory.platform(.get, path, .read, list),
+                factory.platform(.post, path, .change, create),
+                factory.platform(.delete, "\(path)/:credential_id", .change, delete),
+            ]
+        }
+
+        private func list(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            let found = try await factory.store.gatewayCredentials(of: platform.key)
+            return try Response(
+                GatewayCredentialsReply(gateway_credentials: found.map(GatewayCredentialReply.init)))
+        }
+
+        private func create(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            let body = try await call.body(as: NewCredential.self)
+            let made = try await credentials.create(
+                try body.required(), expiresAt: body.expiresAt, on: platform, of: application, by: call.author)
+            return try .created(GatewayCredentialReply(made))
+        }
+
+        private func delete(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            guard let key: Key<GatewayCredential> = call.key("credential_id") else {
+                throw APIError.missing("gateway credential")
+            }
+            try await credentials.delete(key, on: platform, of: application, by: call.author)
+            return Response(status: .noContent)
+        }
+    }
+
+    private struct NewCredential: Body, Sendable {
+        static let fields = ["fingerprint", "expires_at"]
+        private var fingerprint: [UInt8]?
+        private(set) var expiresAt: Instant?
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "fingerprint":
+                if let text = try reader.string(field) { fingerprint = try GatewayCredential.fingerprint(text) }
+            default: expiresAt = try reader.instant(field)
+            }
+        }
+
+        func required() throws(InvalidInput) -> [UInt8] {
+            guard let fingerprint else { throw InvalidInput.missing("fingerprint") }
+            return fingerprint
+        }
+    }
+}

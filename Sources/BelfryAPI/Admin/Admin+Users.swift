@@ -1,0 +1,119 @@
+import BelfryCore
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Users of an application: `/admin/v1/apps/:app_uuid/users`.
+    struct Users: Sendable {
+        let factory: RouteFactory
+        private let users: UserService
+
+        init(factory: RouteFactory) {
+            self.factory = factory
+            users = UserService(store: factory.store)
+        }
+
+        var routes: [Route] {
+            [
+                factory.application(.get, "apps/:app_uuid/users", .read, list),
+                factory.application(.get, "apps/:app_uuid/users/:user_id", .read, show),
+                factory.application(.patch, "apps/:app_uuid/users/:user_id", .change, set),
+                factory.application(.delete, "apps/:app_uuid/users/:user_id", .change, erase),
+                factory.application(.post, "apps/:app_uuid/users/:user_id/merge", .change, merge).repeatable,
+            ]
+        }
+
+        /// Those with a profile and those whom only devices name, in the order of the bytes of their ids.
+        private func list(_ call: Call, _ application: Application) async throws -> Response {
+            let query = try Query(call, Query.paging + ["q"])
+            let limit = try query.limit()
+            let after = try query.text("cursor").map { try TextCursor.decode($0) }
+            let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await users.users(of: application, containing: query.text("q"), after: after, limit: limit)
+            }
+            return try Response(
+                UsersReply(
+                    users: found.map { UserReply($0) },
+                    next_cursor: found.count == limit ? found.last.map { TextCursor.encode($0.id) } : nil))
+        }
+
+        private func show(_ call: Call, _ application: Application) async throws -> Response {
+            let id = try id(call)
+            guard let user = try await users.user(id, of: application) else { throw APIError.missing("user") }
+            let devices = try await users.devices(of: id, of: application)
+            return try Response(UserReply(user, devices: devices.map { UserDeviceReply($0, on: $1) }))
+        }
+
+        /// What is left out stays.
+        private func set(_ call: Call, _ application: Application) async throws -> Response {
+            let change = try await call.body(as: ProfileBody.self).change
+            return try Response(
+                UserReply(try await users.set(try id(call), of: application, change, by: call.author)))
+        }
+
+        private func merge(_ call: Call, _ application: Application) async throws -> Response {
+            let other = try await call.body(as: MergeBody.self).required()
+            return try Response(
+                UserReply(try await users.merge(try id(call), into: other, of: application, by: call.author)))
+        }
+
+        private func erase(_ call: Call, _ application: Application) async throws -> Response {
+            try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await users.erase(try id(call), of: application, by: call.author)
+            }
+            return Response(status: .noContent)
+        }
+
+        private func id(_ call: Call) throws -> String {
+            guard let id = call.text("user_id") else { throw APIError.missing("user") }
+            return id
+        }
+    }
+
+    private struct ProfileBody: Body, Sendable {
+        static let fields = ["language", "time_zone", "attributes"]
+        private(set) var change = UserProfile.Change()
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "language": change.language = try Self.change(try reader.string(field))
+            case "time_zone": change.timeZone = try Self.change(try reader.string(field))
+            default:
+                for (name, value) in try reader.members(field) ?? [:] {
+                    let attribute = value.isNull ? nil : try UserAttribute(json: value, field: "\(field).\(name)")
+                    change.attributes.updateValue(attribute, forKey: name)
+                }
+            }
+        }
+
+        private static func change(_ text: String?) throws(InvalidInput) -> Registration.Change<String> {
+            text.map { .set($0) } ?? .clear
+        }
+    }
+
+    private struct MergeBody: Body, Sendable {
+        static let fields = ["into"]
+        private var into: String?
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            into = try reader.string(field)
+        }
+
+        func required() throws(InvalidInput) -> String {
+            guard let into else { throw InvalidInput.missing("into") }
+            return into
+        }
+    }
+
+    /// A position in a list that is in the order of a text.
+    private enum TextCursor {
+        static func encode(_ text: String) -> String { Array(text.utf8).hex }
+
+        static func decode(_ cursor: String) throws(InvalidInput) -> String {
+            guard let bytes = [UInt8](hex: cursor.utf8), let text = String(validating: bytes, as: UTF8.self) else {
+                throw InvalidInput(field: "cursor", "was not issued for this path")
+            }
+            return text
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package import BelfryCore
+package import Hummingbird
+
+/// Finds the application that a path without credentials serves: by its key, and for callers of the allowed networks alone.
+///
+/// A wrong key counts as a failed login at the caller's address.
+package struct OpenEndpointCheck: Sendable {
+    private let store: any OpenEndpointStore & ApplicationStore
+    private let requestLimiter: RequestLimiter
+
+    package init(store: any OpenEndpointStore & ApplicationStore, requestLimiter: RequestLimiter) {
+        self.store = store
+        self.requestLimiter = requestLimiter
+    }
+
+    /// Throws a 404 for a wrong key and for a caller who is not let in alike.
+    package func endpoint(
+        _ kind: OpenEndpoint.Kind, key: String, of request: Request, _ context: APIContext
+    ) async throws -> (endpoint: OpenEndpoint, application: BelfryCore.Application) {
+        let found = try await requestLimiter.checkCredentials(
+            String?.none, of: request, context, letsRightPass: true
+        ) {
+            let endpoint = try await store.openEndpoint(kind, keyHash: SecretHash.of(key))
+            return try await self.open(endpoint, request, context)
+        }
+        guard let found else { throw APIError.missing("path") }
+        return found
+    }
+
+    /// Whether the caller is let in, where the path names no key.
+    package func admits(_ endpoint: OpenEndpoint, _ request: Request, _ context: APIContext) -> Bool {
+        guard !endpoint.allowed.isEmpty else { return true }
+        guard let address = requestLimiter.address(of: request, context) else { return false }
+        return endpoint.allowed.contains { NetworkBlock($0)?.contains(address) ?? false }
+    }
+
+    private func open(
+        _ endpoint: OpenEndpoint?, _ request: Request, _ context: APIContext
+    ) async throws -> (endpoint: OpenEndpoint, application: BelfryCore.Application)? {
+        guard let endpoint, admits(endpoint, request, context),
+            let application = try await store.application(endpoint.application)
+        else { return nil }
+        try requestLimiter.admit(Principal(application))
+        return (endpoint, application)
+    }
+}

@@ -1,0 +1,11 @@
+/// What is kept of devices beside their rows, and the devices that have given tokens.
+package protocol DeviceDetailStore: Sendable {
+    /// The devices that have these tokens now, inactive ones too; a token that none has is left out.
+    func holders(of tokens: [DeviceToken], on platform: Key<Platform>) async throws -> [DeviceToken: TokenHolder]
+
+    func detail(of device: Key<Device>, on platform: Key<Platform>) async throws -> DeviceDetail?
+    /// Changes what is given and keeps the rest.
+    func setDetail(
+        of device: Key<Device>, on platform: Key<Platform>, badge: Int64?, spelling: String?
+    ) async throws
+}

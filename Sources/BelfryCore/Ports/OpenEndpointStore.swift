@@ -1,0 +1,12 @@
+/// Paths without credentials; see `OpenEndpoint`.
+package protocol OpenEndpointStore: Sendable {
+    func create(_ endpoint: NewOpenEndpoint) async throws -> OpenEndpoint
+    /// The endpoint of this kind whose key has the hash.
+    func openEndpoint(_ kind: OpenEndpoint.Kind, keyHash: [UInt8]) async throws -> OpenEndpoint?
+    /// All of one kind, of all applications.
+    func openEndpoints(_ kind: OpenEndpoint.Kind) async throws -> [OpenEndpoint]
+    /// All of one application.
+    func openEndpoints(of application: Key<Application>) async throws -> [OpenEndpoint]
+    /// Returns false when there is none.
+    func delete(_ endpoint: Key<OpenEndpoint>, of application: Key<Application>) async throws -> Bool
+}

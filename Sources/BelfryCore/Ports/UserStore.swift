@@ -1,0 +1,24 @@
+/// The users of applications, by their ids; see `User`.
+package protocol UserStore: Sendable {
+    func user(_ id: String, of application: Key<Application>) async throws -> User?
+    /// The next users after an id, in the order of the bytes of their ids.
+    ///
+    /// - Parameter text: a part of the id; case matters.
+    func users(
+        of application: Key<Application>, containing text: String?, after id: String?, limit: Int
+    ) async throws -> [User]
+    /// Creates the user, or changes it; both in one transaction.
+    ///
+    /// - Parameter change: gets the profile before, empty for a new user.
+    func setUser(
+        _ id: String, of application: Key<Application>,
+        change: @escaping @Sendable (UserProfile) throws -> UserProfile
+    ) async throws -> User
+    /// Returns false when there is none.
+    func deleteUser(_ id: String, of application: Key<Application>) async throws -> Bool
+
+    /// The active devices of a user, and at most so many.
+    func devices(ofUser id: String, on platforms: [Key<Platform>], limit: Int) async throws -> [Device]
+    /// Removes what inactive devices still tell of their user: the custom user id and the alias.
+    func forgetUser(of devices: [Key<Device>]) async throws
+}

@@ -1,0 +1,35 @@
+/// Lets senders of the binary gateway in by their client certificates, each with its line in the audit log.
+package struct GatewayCredentialService: Sendable {
+    private let store: any GatewayStore & AuditStore
+
+    package init(store: any GatewayStore & AuditStore) { self.store = store }
+
+    /// - Parameter platform: of a type whose tokens Apple's protocol carries.
+    package func create(
+        _ fingerprint: [UInt8], expiresAt: Instant?, on platform: Platform, of application: Application,
+        by author: AuditAuthor
+    ) async throws -> GatewayCredential {
+        guard platform.kind.spellsTokensInHex else {
+            throw InvalidInput(
+                field: "platform_uuid", "is of type \(platform.kind.rawValue), the gateway takes pushes to APNs alone")
+        }
+        let change = AuditedChange(
+            by: author, "gateway_credential.create", platform, of: application, ["fingerprint": fingerprint.hex])
+        return try await store.audited(change) {
+            try await store.createGatewayCredential(fingerprint, expiresAt: expiresAt, on: platform.key)
+        }
+    }
+
+    package func delete(
+        _ credential: Key<GatewayCredential>, on platform: Platform, of application: Application,
+        by author: AuditAuthor
+    ) async throws {
+        let change = AuditedChange(
+            by: author, "gateway_credential.delete", platform, of: application, ["credential": "\(credential)"])
+        try await store.audited(change) {
+            guard try await store.delete(credential, of: platform.key) else {
+                throw StoreError.unknown("such gateway credential")
+            }
+        }
+    }
+}

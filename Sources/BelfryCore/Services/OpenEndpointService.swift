@@ -1,0 +1,42 @@
+import FoundationEssentials
+
+/// Opens and closes paths without credentials, each with its line in the audit log.
+package struct OpenEndpointService: Sendable {
+    private let store: any OpenEndpointStore & AuditStore
+    /// SHA-256. Keys are random, so a fast hash is enough.
+    private let hash: @Sendable (String) -> [UInt8]
+
+    package init(store: any OpenEndpointStore & AuditStore, hash: @escaping @Sendable (String) -> [UInt8]) {
+        self.store = store
+        self.hash = hash
+    }
+
+    /// Returns the key too: it is told once.
+    package func create(
+        _ kind: OpenEndpoint.Kind, of application: Application, allowed: [String] = [],
+        options: [String: String] = [:], by author: AuditAuthor
+    ) async throws -> (endpoint: OpenEndpoint, key: String) {
+        let key = UUID().lowercased.replacing("-", with: "")
+        let new = try NewOpenEndpoint(
+            kind: kind, application: application.key, keyHash: hash(key), allowed: allowed, options: options)
+        let details = ["kind": kind.rawValue, "allowed": allowed.joined(separator: ", ")]
+        let change = AuditedChange(by: author, "open_endpoint.create", application, details)
+        return (try await store.audited(change) { try await store.create(new) }, key)
+    }
+
+    package func delete(
+        _ endpoint: Key<OpenEndpoint>, of application: Application, by author: AuditAuthor
+    ) async throws {
+        let change = AuditedChange(by: author, "open_endpoint.delete", application, ["endpoint": "\(endpoint)"])
+        try await store.audited(change) {
+            guard try await store.delete(endpoint, of: application.key) else {
+                throw StoreError.unknown("such open endpoint")
+            }
+        }
+    }
+
+    /// The endpoint that a request names by its key.
+    package func endpoint(_ kind: OpenEndpoint.Kind, key: String) async throws -> OpenEndpoint? {
+        try await store.openEndpoint(kind, keyHash: hash(key))
+    }
+}

@@ -1,0 +1,118 @@
+/// The users of applications: their profiles, and their devices as one.
+package struct UserService: Sendable {
+    package typealias Stores = UserStore & ApplicationStore & DeviceStore & DirectoryStore & AuditStore
+
+    private let store: any Stores
+
+    /// How many devices of a user are shown, and changed at a time.
+    package static let devicesMax = 1_000
+    private static let devicesAtOnce = 200
+
+    package init(store: any Stores) { self.store = store }
+
+    /// nil when neither a profile nor an active device names the user.
+    package func user(_ id: String, of application: Application) async throws -> User? {
+        if let user = try await store.user(id, of: application.key) { return user }
+        let platforms = try await store.platforms(of: application.key).map(\.key)
+        let devices = try await store.devices(ofUser: id, on: platforms, limit: 1)
+        return devices.isEmpty ? nil : User(id: id)
+    }
+
+    /// The active devices of a user, with the platform of each.
+    package func devices(of id: String, of application: Application) async throws -> [(Device, Platform)] {
+        let platforms = try await store.platforms(of: application.key)
+        let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
+        return try await store.devices(ofUser: id, on: platforms.map(\.key), limit: Self.devicesMax)
+            .compactMap { device in byKey[device.platformKey].map { (device, $0) } }
+    }
+
+    /// The next users after an id: those with a profile, and those whom only devices name.
+    package func users(
+        of application: Application, containing text: String?, after id: String?, limit: Int
+    ) async throws -> [User] {
+        let known = try await store.users(of: application.key, containing: text, after: id, limit: limit)
+        let platforms = try await store.platforms(of: application.key).map(\.key)
+        let named = try await store.customUserIDs(on: platforms, containing: text, after: id, limit: limit)
+        let ids = Set(known.map(\.id))
+        let all = known + named.filter { !ids.contains($0) }.map { User(id: $0) }
+        return Array(all.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }.prefix(limit))
+    }
+
+    /// Creates the user, or changes it.
+    package func set(
+        _ id: String, of application: Application, _ change: UserProfile.Change, by author: AuditAuthor
+    ) async throws -> User {
+        try User.check(id: id)
+        return try await store.audited(AuditedChange(by: author, "user.set", application, ["user": id])) {
+            try await store.setUser(id, of: application.key) { try $0.changed(by: change) }
+        }
+    }
+
+    /// Makes two users one: the devices of the first become the other's, and so does what the other's profile lacks.
+    package func merge(
+        _ id: String, into other: String, of application: Application, by author: AuditAuthor
+    ) async throws -> User {
+        try User.check(id: other)
+        guard id != other else { throw InvalidInput(field: "into", "is the user itself") }
+        guard let user = try await user(id, of: application) else { throw StoreError.unknown("such user") }
+        let change = AuditedChange(by: author, "user.merge", application, ["user": id, "into": other])
+        return try await store.audited(change) {
+            let merged = try await store.setUser(other, of: application.key) { try $0.filled(from: user.profile) }
+            try await eachActiveDevice(of: id, application) { device, token, platform in
+                let registration = try Registration(
+                    token: token, about: Device.About(), customUserID: .set(other), topics: .keep)
+                _ = try await store.register(registration, as: device.uuid, on: platform)
+            }
+            _ = try await store.deleteUser(id, of: application.key)
+            return merged
+        }
+    }
+
+    /// Deletes the profile, deactivates the user's devices and removes what they tell of the user. The audit log keeps its lines
+    /// until they age out.
+    package func erase(_ id: String, of application: Application, by author: AuditAuthor) async throws {
+        guard let named = try await namedUser(id, application) else { throw StoreError.unknown("such user") }
+        try await store.audited(AuditedChange(by: author, "user.erase", application)) {
+            _ = try await store.deleteUser(id, of: application.key)
+            try await eachActiveDevice(of: id, application) { device, _, platform in
+                try await store.unregister(device.uuid, on: platform.key)
+                try await store.forgetUser(of: [device.key])
+            }
+            for devices in named { try await store.forgetUser(of: devices) }
+        }
+    }
+
+    /// The inactive devices that name the user, in slices; nil when nothing names it.
+    private func namedUser(_ id: String, _ application: Application) async throws -> [[Key<Device>]]? {
+        let platforms = try await store.platforms(of: application.key).map(\.key)
+        var slices: [[Key<Device>]] = []
+        var last: Key<Device>?
+        while true {
+            let found = try await store.devices(
+                DeviceSearch(platforms: platforms, text: id), after: last, limit: Self.devicesAtOnce)
+            let inactive = found.filter { $0.customUserID == id && !$0.isActive }.map(\.key)
+            if !inactive.isEmpty { slices.append(inactive) }
+            last = found.last?.key
+            guard found.count == Self.devicesAtOnce else { break }
+        }
+        if !slices.isEmpty { return slices }
+        return try await user(id, of: application) == nil ? nil : []
+    }
+
+    /// Ends when the user has no active device any more: the body changes each so that it is not the user's.
+    private func eachActiveDevice(
+        of id: String, _ application: Application, _ body: (Device, DeviceToken, Platform) async throws -> Void
+    ) async throws {
+        let platforms = try await store.platforms(of: application.key)
+        for platform in platforms {
+            while case let devices = try await store.devices(
+                ofUser: id, on: [platform.key], limit: Self.devicesAtOnce), !devices.isEmpty
+            {
+                for device in devices {
+                    guard let token = device.token else { continue }
+                    try await body(device, token, platform)
+                }
+            }
+        }
+    }
+}

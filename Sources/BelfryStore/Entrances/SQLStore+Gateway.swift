@@ -1,0 +1,81 @@
+import BelfryCore
+
+extension SQLStore {
+    package func createGatewayCredential(
+        _ fingerprint: [UInt8], expiresAt: Instant?, on platform: Key<Platform>
+    ) async throws -> GatewayCredential {
+        try await write { session in
+            guard try session.hold([platform]).contains(platform) else {
+                throw StoreError.unknown("platform \(platform)")
+            }
+            guard try !session.prepared(GatewayStatements.byFingerprint).hasRow(fingerprint) else {
+                throw StoreError.notEmpty("the certificate opens a platform already")
+            }
+            let count = try session.prepared(GatewayStatements.count).count(platform)
+            guard count < GatewayCredential.countMax else {
+                throw StoreError.notEmpty(
+                    "the platform has \(count) gateway credentials, the limit is \(GatewayCredential.countMax)")
+            }
+            let now = session.now
+            let key = try session.insert(GatewayStatements.insert, platform, fingerprint, expiresAt, now)
+            return GatewayCredential(
+                key: Key(key), platform: platform, fingerprint: fingerprint, expiresAt: expiresAt, createdAt: now)
+        }
+    }
+
+    package func gatewayCredential(_ fingerprint: [UInt8]) async throws -> GatewayCredential? {
+        try await readCommitted { db in
+            try db.prepared(GatewayStatements.byFingerprint).first(fingerprint, as: GatewayCredential.init)
+        }
+    }
+
+    package func gatewayCredentials(of platform: Key<Platform>) async throws -> [GatewayCredential] {
+        try await readCommitted { db in
+            try db.prepared(GatewayStatements.ofPlatform).all(platform, as: GatewayCredential.init)
+        }
+    }
+
+    package func delete(_ credential: Key<GatewayCredential>, of platform: Key<Platform>) async throws -> Bool {
+        try await write { session in
+            try session.prepared(GatewayStatements.delete).run(credential, platform) > 0
+        }
+    }
+}
+
+extension GatewayCredential {
+    fileprivate init(_ row: some SQLRow) {
+        self.init(
+            key: Key(row.integer(0)), platform: Key(row.integer(1)), fingerprint: row.blob(2),
+            expiresAt: row.instantIfAny(3), createdAt: Instant(milliseconds: row.integer(4)))
+    }
+}
+
+enum GatewayStatements {
+    static let insert: SQLText = """
+        INSERT INTO gateway_credential /* gateway.insert */ (platform_id, fingerprint, expires_at_ms, created_at_ms)
+        VALUES ($1, $2, $3, $4)
+        RETURNING id
+        """
+
+    static let byFingerprint: SQLText = """
+        SELECT id, platform_id, fingerprint, expires_at_ms, created_at_ms /* gateway.by_fingerprint */
+          FROM gateway_credential
+         WHERE fingerprint = $1
+        """
+
+    /// Scans `gateway_credential_platform`.
+    static let ofPlatform: SQLText = """
+        SELECT id, platform_id, fingerprint, expires_at_ms, created_at_ms /* gateway.of_platform */
+          FROM gateway_credential
+         WHERE platform_id = $1
+         ORDER BY id
+        """
+
+    static let count: SQLText = """
+        SELECT count(*) /* gateway.count */ FROM gateway_credential WHERE platform_id = $1
+        """
+
+    static let delete: SQLText = """
+        DELETE FROM gateway_credential /* gateway.delete */ WHERE id = $1 AND platform_id = $2
+        """
+}

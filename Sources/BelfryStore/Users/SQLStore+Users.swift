@@ -1,0 +1,132 @@
+import BelfryCore
+import FoundationEssentials
+
+extension SQLStore {
+    package func user(_ id: String, of application: Key<Application>) async throws -> User? {
+        try await readCommitted { try $0.user(id, of: application) }
+    }
+
+    package func users(
+        of application: Key<Application>, containing text: String?, after id: String?, limit: Int
+    ) async throws -> [User] {
+        try await search(for: application, isShort: text == nil) { [damagedRows] db, _ in
+            try DamagedRows.slice(of: limit, after: id ?? "") { last, limit in
+                try db.prepared(UserStatements.behind).all(application, last, text ?? "", limit) { row in
+                    (row.text(1), try damagedRows.readable("user \(row.integer(0))") { try User(row) })
+                }
+            }
+        }
+    }
+
+    package func setUser(
+        _ id: String, of application: Key<Application>,
+        change: @escaping @Sendable (UserProfile) throws -> UserProfile
+    ) async throws -> User {
+        try await write { session in
+            try session.check(application)
+            let old = try session.db.user(id, of: application)
+            if old == nil { try session.check(.users, of: application) }
+            let profile = try change(old?.profile ?? UserProfile())
+            let attributes = String(decoding: profile.attributes.json.encoded, as: UTF8.self)
+            let now = session.now
+            try session.prepared(UserStatements.set).send(
+                application, id, profile.language, profile.timeZone, attributes, now)
+            if old == nil { session.note(1, .users, of: application) }
+            return User(id: id, profile: profile, createdAt: old?.createdAt ?? now, updatedAt: now)
+        }
+    }
+
+    package func deleteUser(_ id: String, of application: Key<Application>) async throws -> Bool {
+        try await write { session in
+            guard try session.prepared(UserStatements.delete).run(application, id) > 0 else { return false }
+            session.note(-1, .users, of: application)
+            return true
+        }
+    }
+
+    package func devices(ofUser id: String, on platforms: [Key<Platform>], limit: Int) async throws -> [Device] {
+        let now = clock.now
+        return try await readCommitted { [secrets, damagedRows] db in
+            let placed = try db.devices(ofUsers: [id], on: platforms, atMost: limit)
+            let keys = placed.values.flatMap(\.self).sorted().prefix(limit)
+            return try db.prepared(DirectoryStatements.byKeys).all(SQLKeys(keys)) { row in
+                try damagedRows.readable("device \(row.integer(0))") { try DeviceRow(row) }
+            }.compactMap(\.self).map { row in
+                row.device(naming: secrets.naming, topicNames: try db.topicNames(row.topics, at: now))
+            }
+        }
+    }
+
+    package func forgetUser(of devices: [Key<Device>]) async throws {
+        try await write { session in
+            let keys = SQLKeys(devices)
+            try session.prepared(UserStatements.noteStale).send(keys)
+            try session.prepared(UserStatements.forget).send(keys)
+        }
+    }
+}
+
+extension SQLConnection {
+    fileprivate func user(_ id: String, of application: Key<Application>) throws -> User? {
+        try prepared(UserStatements.byID).first(application, id, as: User.init)
+    }
+}
+
+extension User {
+    /// From the columns of `UserStatements.byID` and `behind`.
+    fileprivate init(_ row: some SQLRow) throws {
+        let attributes = try StoreError.reading("user \(row.integer(0))") {
+            guard case .object(let members) = try JSONValue(json: row.text(4).utf8) else {
+                throw InvalidInput(field: "attributes", "is no object")
+            }
+            return try [String: UserAttribute](json: members)
+        }
+        self.init(
+            id: row.text(1),
+            profile: UserProfile(stored: row.textIfAny(2), timeZone: row.textIfAny(3), attributes: attributes),
+            createdAt: Instant(milliseconds: row.integer(5)), updatedAt: Instant(milliseconds: row.integer(6)))
+    }
+}
+
+enum UserStatements {
+    /// Scans `app_user_public`.
+    static let byID: SQLText = """
+        SELECT id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms /* users.by_id */
+          FROM app_user
+         WHERE application_id = $1 AND public_id = $2
+        """
+
+    /// Scans `app_user_public`.
+    static let behind: SQLText = """
+        SELECT id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms /* users.behind */
+          FROM app_user
+         WHERE application_id = $1 AND public_id > $2 AND ($3 = '' OR \(SQLText.position)(public_id, $3) > 0)
+         ORDER BY public_id
+         LIMIT $4
+        """
+
+    static let set: SQLText = """
+        INSERT INTO app_user /* users.set */ (
+            application_id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $6)
+            ON CONFLICT (application_id, public_id) DO UPDATE
+           SET language = excluded.language, time_zone = excluded.time_zone, attributes = excluded.attributes,
+               updated_at_ms = excluded.updated_at_ms
+        """
+
+    static let delete: SQLText = """
+        DELETE FROM app_user /* users.delete */ WHERE application_id = $1 AND public_id = $2
+        """
+
+    /// The search index finds the devices by what they told; see `DeviceSearchIndex`.
+    static let noteStale: SQLText = """
+        INSERT INTO search_index_stale /* users.note_stale */ (device_id)
+        SELECT id FROM device WHERE id \(among: "$1") AND reach = 0
+            ON CONFLICT (device_id) DO UPDATE SET changes = search_index_stale.changes + 1
+        """
+
+    static let forget: SQLText = """
+        UPDATE device /* users.forget */ SET custom_user_id = NULL, alias = NULL
+         WHERE id \(among: "$1") AND reach = 0
+        """
+}

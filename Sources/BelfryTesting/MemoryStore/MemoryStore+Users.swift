@@ -1,0 +1,66 @@
+package import BelfryCore
+
+extension MemoryStore {
+    package func user(_ id: String, of application: Key<Application>) async throws -> User? {
+        contents.users[Contents.UserPlace(application: application, id: id)]
+    }
+
+    package func users(
+        of application: Key<Application>, containing text: String?, after id: String?, limit: Int
+    ) async throws -> [User] {
+        let all = contents.users.filter { $0.key.application == application }.values
+            .sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
+        let found = all.filter { user in
+            (id.map { $0.utf8.lexicographicallyPrecedes(user.id.utf8) } ?? true)
+                && (text.map { user.id.contains($0) } ?? true)
+        }
+        return Array(found.prefix(limit))
+    }
+
+    package func setUser(
+        _ id: String, of application: Key<Application>,
+        change: @escaping @Sendable (UserProfile) throws -> UserProfile
+    ) async throws -> User {
+        let now = clock.now
+        return try transaction { contents in
+            guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
+            let place = Contents.UserPlace(application: application, id: id)
+            let old = contents.users[place]
+            if old == nil { try contents.check(quotas, .users, of: application) }
+            let profile = try change(old?.profile ?? UserProfile())
+            let user = User(id: id, profile: profile, createdAt: old?.createdAt ?? now, updatedAt: now)
+            contents.users[place] = user
+            return user
+        }
+    }
+
+    package func deleteUser(_ id: String, of application: Key<Application>) async throws -> Bool {
+        transaction { $0.users.removeValue(forKey: Contents.UserPlace(application: application, id: id)) != nil }
+    }
+
+    package func devices(ofUser id: String, on platforms: [Key<Platform>], limit: Int) async throws -> [Device] {
+        let found = contents.devices.values.filter {
+            $0.customUserID == id && $0.isActive && platforms.contains($0.platformKey)
+        }
+        return Array(found.sorted { $0.key < $1.key }.prefix(limit))
+    }
+
+    package func forgetUser(of devices: [Key<Device>]) async throws {
+        transaction { contents in
+            for key in devices {
+                guard let device = contents.devices[key], !device.isActive else { continue }
+                contents.devices[key] = device.forgotten
+            }
+        }
+    }
+}
+
+extension Device {
+    fileprivate var forgotten: Device {
+        var about = about
+        about.alias = nil
+        return Device(
+            key: key, uuid: uuid, platformKey: platformKey, token: token, isActive: isActive, about: about,
+            customUserID: nil, topics: topics, registeredAt: registeredAt, importMark: importMark, ownUUID: ownUUID)
+    }
+}

@@ -1,0 +1,144 @@
+import BelfryCore
+import BelfryTesting
+import Foundation
+import Testing
+
+@Suite struct UserConformance {
+    private static let profile = UserProfile(
+        stored: "de-AT", timeZone: "Europe/Vienna",
+        attributes: [
+            "plan": .text("gold \"1\""), "visits": .number(3), "share": .number(0.5), "vip": .flag(true),
+            "since": .time(Instant(milliseconds: 1_767_225_600_000)),
+        ])
+
+    @Test(arguments: Engine.allCases)
+    func `a user is created, changed and deleted by its own application only, and read back as it was`(
+        engine: Engine
+    ) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            let other = try await store.create(.named("other")).key
+            #expect(try await store.user("Emma", of: mine) == nil)
+            let made = try await store.setUser("Emma", of: mine) {
+                #expect($0 == UserProfile()); return Self.profile
+            }
+            #expect(made.profile == Self.profile && made.createdAt == fixture.clock.now)
+            #expect(try await store.user("Emma", of: mine) == made)
+            #expect(try await store.user("emma", of: mine) == nil)
+            #expect(try await store.user("Emma", of: other) == nil)
+            fixture.clock.advance(by: .seconds(1))
+            let change = UserProfile.Change(language: .clear, attributes: ["plan": nil, "visits": .number(4)])
+            let changed = try await store.setUser("Emma", of: mine) { try $0.changed(by: change) }
+            #expect(changed.createdAt == made.createdAt && changed.updatedAt == fixture.clock.now)
+            #expect(changed.profile.language == nil && changed.profile.timeZone == "Europe/Vienna")
+            #expect(changed.profile.attributes["plan"] == nil && changed.profile.attributes["visits"] == .number(4))
+            #expect(try await store.user("Emma", of: mine) == changed)
+            #expect(try await store.deleteUser("Emma", of: other) == false)
+            #expect(try await store.deleteUser("Emma", of: mine))
+            #expect(try await store.deleteUser("Emma", of: mine) == false)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `users are listed in the order of the bytes of their ids, by a part of them`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            for id in ["b", "Ä", "a", "Z", "ab"] { _ = try await store.setUser(id, of: mine) { $0 } }
+            let all = try await store.users(of: mine, containing: nil, after: nil, limit: 10).map(\.id)
+            #expect(all == ["Z", "a", "ab", "b", "Ä"])
+            #expect(try await store.users(of: mine, containing: nil, after: "a", limit: 2).map(\.id) == ["ab", "b"])
+            #expect(try await store.users(of: mine, containing: "b", after: nil, limit: 9).map(\.id) == ["ab", "b"])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `an application has no more users than its quota, and a deleted one makes room`(engine: Engine) async throws {
+        try await TestStore.play(on: engine, quotas: Quotas([.users: 2])) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            for id in ["a", "b", "a"] { _ = try await store.setUser(id, of: mine) { $0 } }
+            await #expect(throws: StoreError.self) { try await store.setUser("c", of: mine) { $0 } }
+            _ = try await store.deleteUser("a", of: mine)
+            _ = try await store.setUser("c", of: mine) { $0 }
+            #expect(try await store.quotas(of: mine).first { $0.quota == .users }?.use == 2)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `the devices of a user are the active ones, and inactive ones forget it`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platforms) = (fixture.store, [fixture.platform.key])
+            let first = try await fixture.register("1", user: .set("emma"))
+            let second = try await fixture.register("2", user: .set("emma"))
+            try await fixture.register("3", user: .set("emmanuel"))
+            let found = try await store.devices(ofUser: "emma", on: platforms, limit: 10)
+            #expect(found.map(\.key) == [first.key, second.key])
+            #expect(try await store.devices(ofUser: "emma", on: platforms, limit: 1).map(\.key) == [first.key])
+            try await store.unregister(first.uuid, on: fixture.platform.key)
+            try await store.forgetUser(of: [first.key, second.key])
+            #expect(try await store.device(first.uuid, on: fixture.platform.key)?.customUserID == nil)
+            #expect(try await store.device(second.uuid, on: fixture.platform.key)?.customUserID == "emma")
+            let named = try await store.devices(DeviceSearch(platforms: platforms, text: "emma"), after: nil, limit: 9)
+            #expect(!named.contains { $0.key == first.key })
+        }
+    }
+}
+
+@Suite struct EntranceConformance {
+    @Test(arguments: Engine.allCases)
+    func `an open endpoint is found by its key and kind until it is closed`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            let new = try NewOpenEndpoint(
+                kind: .genero, application: mine, keyHash: [1, 0, 2], allowed: ["10.0.0.0/8", "::1"],
+                options: ["template": "a,\"b\""])
+            let made = try await store.create(new)
+            #expect(made.allowed == new.allowed && made.options == new.options && made.application == mine)
+            #expect(try await store.openEndpoint(.genero, keyHash: [1, 0, 2]) == made)
+            #expect(try await store.openEndpoint(.acrobitsReporter, keyHash: [1, 0, 2]) == nil)
+            #expect(try await store.openEndpoint(.genero, keyHash: [1, 0, 3]) == nil)
+            #expect(try await store.openEndpoints(.genero) == [made])
+            #expect(try await store.openEndpoints(of: mine) == [made])
+            #expect(try await store.delete(made.key, of: Key(99)) == false)
+            #expect(try await store.delete(made.key, of: mine))
+            #expect(try await store.openEndpoint(.genero, keyHash: [1, 0, 2]) == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a certificate chooses one platform until it is revoked`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platform) = (fixture.store, fixture.platform.key)
+            let print = [UInt8](repeating: 7, count: 32)
+            let made = try await store.createGatewayCredential(print, expiresAt: fixture.clock.now, on: platform)
+            #expect(made.fingerprint == print && made.expiresAt == fixture.clock.now)
+            #expect(try await store.gatewayCredential(print) == made)
+            #expect(try await store.gatewayCredentials(of: platform) == [made])
+            await #expect(throws: StoreError.self) {
+                try await store.createGatewayCredential(print, expiresAt: nil, on: platform)
+            }
+            #expect(try await store.delete(made.key, of: Key(99)) == false)
+            #expect(try await store.delete(made.key, of: platform))
+            #expect(try await store.gatewayCredential(print) == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a token leads to its device, active or not, and details stay beside it`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platform) = (fixture.store, fixture.platform.key)
+            let device = try await fixture.register("known")
+            let (known, unknown) = (DeviceToken(bytes: Array("known".utf8)), DeviceToken(bytes: [1]))
+            let held = TokenHolder(device: device.key, uuid: device.uuid, isActive: true)
+            #expect(try await store.holders(of: [known, unknown], on: platform) == [known: held])
+            #expect(try await store.holders(of: [known], on: Key(99)) == [:])
+            try await store.unregister(device.uuid, on: platform)
+            #expect(try await store.holders(of: [known], on: platform)[known]?.isActive == false)
+            #expect(try await store.detail(of: device.key, on: platform) == nil)
+            try await store.setDetail(of: device.key, on: platform, badge: nil, spelling: "<kn own>")
+            #expect(try await store.detail(of: device.key, on: platform) == DeviceDetail(spelling: "<kn own>"))
+            try await store.setDetail(of: device.key, on: platform, badge: 5, spelling: nil)
+            #expect(
+                try await store.detail(of: device.key, on: platform) == DeviceDetail(badge: 5, spelling: "<kn own>"))
+        }
+    }
+}
