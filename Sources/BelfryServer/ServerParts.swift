@@ -101,6 +101,18 @@ struct ServerParts: Sendable {
             store: resources.store, vault: resources.keyRing, credentials: credentials, clock: clock,
             options: configuration.broker, requestLimiter: requestLimiter
         ).add(to: router)
+        CarmaRoutes(
+            store: resources.store, clock: clock, options: configuration.carma, requestLimiter: requestLimiter,
+            shares: shares, pushObserver: events
+        ).add(to: router)
+        AcrobitsRoutes(
+            store: resources.store, vault: resources.keyRing, clock: clock, requestLimiter: requestLimiter,
+            shares: shares
+        ).add(to: router)
+        MediatorRoutes(
+            store: resources.store, clock: clock, relay: configuration.mediatorRelayURL.map { MediatorClient(url: $0) },
+            requestLimiter: requestLimiter, shares: shares, pushObserver: events
+        ).add(to: router)
         Contract().add(to: router)
         readiness.add(to: router)
         return router.buildResponder()

@@ -15,7 +15,8 @@ extension ServerTests.AuditedCommandTests {
         "check", "app list", "app show", "platform list", "platform show", "channel list", "channel show", "receipt",
         "tenant list", "admin list", "keys list", "nodes", "backup", "device list", "device show", "topic list",
         "topic show", "schedule list", "schedule show", "location list", "location show", "geofence list",
-        "geofence show", "user list", "user show",
+        "geofence show", "user list", "user show", "acrobits reporter list",
+        "acrobits app-id list", "acrobits selector", "carma account list", "carma app list", "carma trigger list",
     ]
     /// They are servers, and what is changed through them is audited there.
     private static let serving: Set = ["serve", "demo"]
@@ -56,6 +57,8 @@ extension ServerTests.AuditedCommandTests {
         try await runner.run("platform test", web, leaves: "platform.test_credentials", endsWell: false)
         try await runner.run("platform resume", web, leaves: "platform.resume")
         try await channels(runner)
+        try await acrobits(app.app_uuid, platform: web, runner)
+        try await carma(app.app_uuid, runner)
         try await resources(of: app.app_uuid, runner)
         let push: [String: String] = try await runner.run(
             "push", "--app", app.app_uuid, "--everyone", "--yes", "--body", "Hello", "--json", leaves: "push.create"
@@ -172,6 +175,67 @@ extension ServerTests.AuditedCommandTests {
         }
         try await apple.shutdown()
         try result.get()
+    }
+
+    private static func carma(_ app: String, _ runner: AuditedCommandRunner) async throws {
+        let scratch = runner.installation.scratch
+        func id(_ field: String, _ ended: Program.Ended) throws -> String {
+            guard case .integer(let number)? = try JSONValue(json: ended.out.utf8)[field] else {
+                throw StoreError.unknown("\(field) in \(ended.out)")
+            }
+            return String(number)
+        }
+        let password = try scratch.write("correct horse\n", to: "carma-password")
+        let account = try id(
+            "account_id",
+            try await runner.run(
+                "carma account create", "--customer-id", "42", "--user", "anna", "--password-file", password, "--json",
+                leaves: "carma_account.create"))
+        try await runner.run("carma account rotate", account, leaves: "carma_account.rotate")
+        let carmaApp = try id(
+            "carma_app_id",
+            try await runner.run(
+                "carma app create", "--customer-id", "42", "--app-id", "org.example", "--app", app, "--json",
+                leaves: "carma_app.create"))
+        let template = try scratch.write(#"{"name":"t","languages":{"en":{"alert":"Hi"}}}"#, to: "trigger.json")
+        let trigger = try id(
+            "trigger_id",
+            try await runner.run(
+                "carma trigger create", "--customer-id", "42", "--app-id", "org.example", "--file", template, "--json",
+                leaves: "carma_trigger.create"))
+        for (command, word) in [("account", "anna"), ("app", "org.example"), ("trigger", "org.example")] {
+            let listed = try await runner.installation.run("carma", command, "list")
+            #expect(listed.out.contains(word), "\(listed)")
+        }
+        try await runner.run("carma trigger delete", trigger, leaves: "carma_trigger.delete")
+        try await runner.run("carma app delete", carmaApp, leaves: "carma_app.delete")
+        try await runner.run("carma account delete", account, leaves: "carma_account.delete")
+    }
+
+    private static func acrobits(_ app: String, platform: String, _ runner: AuditedCommandRunner) async throws {
+        try await runner.run(
+            "acrobits app-id add", "--app", app, "--app-id", "org.example.phone", "--platform", platform, "--payload",
+            #"{"*":{"v":"%verb%"}}"#, leaves: "acrobits_app_id.set")
+        try await runner.run(
+            "acrobits app-id remove", "org.example.phone", "--app", app, leaves: "acrobits_app_id.delete")
+        func id(_ ended: Program.Ended) throws -> String {
+            guard case .integer(let number)? = try JSONValue(json: ended.out.utf8)["endpoint_id"] else {
+                throw StoreError.unknown("endpoint_id in \(ended.out)")
+            }
+            return String(number)
+        }
+        let reporter = try id(
+            try await runner.run(
+                "acrobits reporter create", "--app", app, "--digest", "--template", "?t=%pushToken%", "--json",
+                leaves: "open_endpoint.create"))
+        let mediator = try id(
+            try await runner.run(
+                "acrobits mediator enable", "--app", app, "--allow", "10.0.0.1, 192.0.2.0/24", "--json",
+                leaves: "open_endpoint.create"))
+        let listed = try await runner.installation.run("acrobits", "reporter", "list", "--app", app)
+        #expect(listed.out.contains("acrobits-mediator") && listed.out.contains("192.0.2.0/24"), "\(listed)")
+        try await runner.run("acrobits reporter delete", reporter, "--app", app, leaves: "open_endpoint.delete")
+        try await runner.run("acrobits mediator disable", mediator, "--app", app, leaves: "open_endpoint.delete")
     }
 
     /// Those that make a database.

@@ -91,6 +91,7 @@ extension Admin.RouteFactory {
             + Admin.AuditLog(factory: self).routes + Admin.Nodes(factory: self).routes
             + Admin.Quotas(factory: self).routes + Admin.Imports(factory: self).routes
             + Admin.Users(factory: self).routes + Admin.OpenEndpoints(factory: self).routes
-            + Admin.GatewayCredentials(factory: self).routes
+            + Admin.GatewayCredentials(factory: self).routes + Admin.AcrobitsPhones(factory: self).routes
+            + Admin.CarmaCustomers(factory: self).routes
     }
 }

@@ -20,6 +20,9 @@ extension HTTPField.Name {
     static let brokerAPIVersion = known("X-Broker-API-Version")
     static let brokerRequestIdentity = known("X-Broker-API-Request-Identity")
 
+    /// Source: carmaclient, carmaclient.go.
+    static let carmaToken = known("X-Carma-Authentication-Token")
+
     private static func known(_ name: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is not a header name") }
         return name

@@ -24,6 +24,10 @@ enum Metric: String {
     case pushes = "belfry_pushes_accepted_total"
     /// Events that apps reported, by `result`.
     case events = "belfry_analytics_events_total"
+    /// Reports of softphones, by `result`.
+    case acrobitsReports = "belfry_acrobits_reports_total"
+    /// Messages that the mediator was given, by the `code` of the answer.
+    case acrobitsCalls = "belfry_acrobits_calls_total"
 }
 
 extension Counter {

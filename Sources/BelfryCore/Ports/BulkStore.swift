@@ -91,6 +91,7 @@ extension BulkTable {
         geofenceUpdate, mirrorEntry, pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit,
         idempotency,
         brokerInstance, brokerBinding, appUser, openEndpoint, gatewayCredential, deviceDetail,
+        acrobitsAppID, acrobitsRegistration, carmaAccount, carmaApp, carmaTrigger, carmaDevice, carmaMessage,
     ]
 
     private static let tenant = BulkTable(
@@ -238,6 +239,45 @@ extension BulkTable {
     private static let deviceDetail = BulkTable(
         "device_detail", key: 2,
         ["platform_id": .integer, "device_id": .integer, "badge": .integer, "spelling": .text])
+
+    private static let acrobitsAppID = BulkTable(
+        "acrobits_app_id", key: 3,
+        ["app_id": .text, "application_id": .integer, "platform_id": .integer, "payload": .text])
+
+    private static let acrobitsRegistration = BulkTable(
+        "acrobits_registration",
+        [
+            "id": .integer, "application_id": .integer, "selector": .text, "app_id": .text, "token": .text,
+            "platform_id": .integer, "device_uuid": .uuid, "account": .text, "seen_at_ms": .integer,
+        ])
+
+    private static let carmaAccount = BulkTable(
+        "carma_account",
+        [
+            "id": .integer, "customer_id": .integer, "user_name": .text, "password_hash": .bytes, "token_hash": .bytes,
+            "created_at_ms": .integer,
+        ])
+
+    private static let carmaApp = BulkTable(
+        "carma_app", ["id": .integer, "customer_id": .integer, "app_id": .text, "application_id": .integer])
+
+    private static let carmaTrigger = BulkTable(
+        "carma_trigger", ["id": .integer, "app_key": .integer, "template": .text])
+
+    private static let carmaDevice = BulkTable(
+        "carma_device",
+        [
+            "id": .integer, "application_id": .integer, "contact": .text, "token": .text, "platform_id": .integer,
+            "device_uuid": .uuid, "country": .text, "invalidation": .integer, "invalidated_at_ms": .integer,
+        ])
+
+    private static let carmaMessage = BulkTable(
+        "carma_message",
+        [
+            "id": .integer, "application_id": .integer, "trigger_id": .integer, "contact": .text, "name": .text,
+            "html": .text, "page_hash": .bytes, "receipt_id": .uuid, "schedule_id": .integer, "sent_at_ms": .integer,
+            "read_at_ms": .integer,
+        ])
 
     private static let geofenceGroup = BulkTable(
         "geofence_group", key: 2, ["geofence_id": .integer, "position": .integer, "group_id": .integer])

@@ -12,6 +12,7 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & IdempotencyStore & SealStore
     & RetentionStore & NodeStore & DamageStore & QuotaStore & ConnectionFaultStore & BrokerStore
     & MirrorStore & UserStore & OpenEndpointStore & GatewayStore & DeviceDetailStore
+    & AcrobitsStore & CarmaStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {

@@ -47,6 +47,9 @@ package struct AndroidPayload: Sendable, Hashable {
     /// Whether there is nothing to show: data for the app alone.
     package var isSilent: Bool { data["message"] == nil || !Self.silentKeys.isDisjoint(with: data.keys) }
 
+    /// Whether it is for a device that dozes too: what is shown, and data whose sender says `"priority": "high"`.
+    package var isHighPriority: Bool { !isSilent || data["priority"] == "high" }
+
     /// The text that the system itself shows, where the service can; nil for a silent push, and where it would not fit
     /// beside the data, which the app then shows.
     package var notificationText: String? {

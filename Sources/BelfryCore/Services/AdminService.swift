@@ -6,7 +6,8 @@ package import FoundationEssentials
 /// A new secret is returned once; only its hash is stored, or its seal where it must be read again.
 package struct AdminService: Sendable {
     package typealias Stores = ApplicationStore & RegistryUpkeep & TenantStore & AdminKeyStore & DeviceStore
-        & DirectoryStore & TopicStore & LocationStore & GeofenceStore & DamageStore & AuditStore
+        & DirectoryStore & TopicStore & LocationStore & GeofenceStore & DamageStore & AuditStore & AcrobitsStore
+        & CarmaStore
 
     let store: any Stores
     let vault: any Vault
@@ -106,6 +107,11 @@ extension AdminService {
                 of: application.key, with: secret.sealed, graceEnd: graceEnd(grace))
         }
         return secret.text
+    }
+
+    /// The 32 bytes that sign what the application's users and devices show.
+    package func sharedSecret(of application: Application) throws -> [UInt8] {
+        try vault.open(application.sharedSecret, for: VaultPurpose.sharedSecret(of: application.uuid))
     }
 
     private static let lettersAndDigits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)

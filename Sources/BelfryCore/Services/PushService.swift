@@ -3,13 +3,12 @@ import FoundationEssentials
 /// Turns push requests into pushes, for every API: finds the platforms and the audience, and checks that each platform
 /// supports the content.
 package struct PushService: Sendable {
-    private let store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore & AuditStore
+    package typealias Stores = ApplicationStore & DeviceStore & PushStore & ScheduleStore & AuditStore
+
+    private let store: any Stores
     private let pushObserver: any PushObserver
 
-    package init(
-        store: any ApplicationStore & DeviceStore & PushStore & ScheduleStore & AuditStore,
-        pushObserver: any PushObserver = NoPushObserver()
-    ) {
+    package init(store: any Stores, pushObserver: any PushObserver = NoPushObserver()) {
         self.store = store
         self.pushObserver = pushObserver
     }

@@ -1,6 +1,7 @@
 /// The users of applications: their profiles, and their devices as one.
 package struct UserService: Sendable {
-    package typealias Stores = UserStore & ApplicationStore & DeviceStore & DirectoryStore & AuditStore
+    package typealias Stores = UserStore & ApplicationStore & DeviceStore & DirectoryStore & AuditStore & CarmaStore
+        & AcrobitsStore
 
     private let store: any Stores
 
@@ -74,11 +75,21 @@ package struct UserService: Sendable {
         guard let named = try await namedUser(id, application) else { throw StoreError.unknown("such user") }
         try await store.audited(AuditedChange(by: author, "user.erase", application)) {
             _ = try await store.deleteUser(id, of: application.key)
+            try await store.forgetCarmaContact(id, of: application.key)
             try await eachActiveDevice(of: id, application) { device, _, platform in
+                try await forgetSelectors(of: device, id, application)
                 try await store.unregister(device.uuid, on: platform.key)
                 try await store.forgetUser(of: [device.key])
             }
             for devices in named { try await store.forgetUser(of: devices) }
+        }
+    }
+
+    /// Forgets the accounts of a softphone that are the user's.
+    private func forgetSelectors(of device: Device, _ id: String, _ application: Application) async throws {
+        let all = try await store.acrobitsRegistrations(device: device.ownUUID, of: application.key)
+        for registration in all where registration.account == id {
+            try await store.deleteAcrobitsRegistrations(selector: registration.selector, of: application.key)
         }
     }
 

@@ -103,7 +103,7 @@ extension FCMMessage {
         try self.init(
             notification: notice.map { FCMNotification(body: $0) }, data: payload.data,
             android: FCMAndroid(
-                collapseKey: payload.collapseKey, priority: payload.isSilent ? .normal : .high,
+                collapseKey: payload.collapseKey, priority: payload.isHighPriority ? .high : .normal,
                 timeToLive: push.secondsToLive(at: now, max: Self.secondsMax),
                 // A second copy replaces the first. A collapse key would do so too, but FCM limits those.
                 tag: notice.map { _ in push.receiptID.lowercased }))

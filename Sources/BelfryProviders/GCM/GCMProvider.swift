@@ -46,6 +46,6 @@ extension GCMMessage {
             push.content, kind: kind, receiptID: sendsReceiptID ? push.receiptID : nil, sentAt: now)
         try self.init(
             data: payload.data, collapseKey: payload.collapseKey,
-            timeToLive: push.secondsToLive(at: now, max: Self.secondsMax), isHighPriority: !payload.isSilent)
+            timeToLive: push.secondsToLive(at: now, max: Self.secondsMax), isHighPriority: payload.isHighPriority)
     }
 }

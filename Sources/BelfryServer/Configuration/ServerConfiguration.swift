@@ -21,6 +21,10 @@ package struct ServerConfiguration: Sendable {
     package var broker: Broker.Options?
     /// nil where there is no dual run.
     package var mirror: MirrorConfiguration?
+    /// `carma.public.url`, default the host that the sender named: where devices find the pages of messages.
+    package var carma = Carma.Options()
+    /// `acrobits.relay.url`, default none: another mediator, which gets the messages for app ids that nobody has here.
+    package var mediatorRelayURL: String?
     package var delivery: DeliveryOptions
     package var archive: RetentionSweeper.Options
     package var retry: RetryPolicy
@@ -70,6 +74,8 @@ package struct ServerConfiguration: Sendable {
         broker = Broker.Options(settings)
         pcf.idempotencyHold = timeouts.request + .seconds(5)
         mirror = MirrorConfiguration(settings)
+        carma = Carma.Options(settings)
+        mediatorRelayURL = Self.mediatorRelayURL(settings)
         pcf.mirrored = mirror?.applications ?? .none
         delivery = DeliveryOptions(settings)
         archive = RetentionSweeper.Options(settings)

@@ -86,6 +86,12 @@ enum ApplicationDeletionStatements {
         OwnedTable("gateway_credential", key: "id", of: "platform", by: "platform_id"),
         OwnedTable("open_endpoint", key: "id"),
         OwnedTable("app_user", key: "id"),
+        OwnedTable("acrobits_registration", key: "id"),
+        OwnedTable("carma_message", key: "id"),
+        OwnedTable("carma_device", key: "id"),
+        OwnedTable("carma_trigger", key: "id", of: "carma_app", by: "app_key"),
+        OwnedTable("carma_app", key: "id"),
+        OwnedTable("acrobits_app_id", key: "app_id", "application_id", "platform_id"),
     ]
 
     private static let sending = [

@@ -95,7 +95,11 @@ enum PlatformDeletionStatements {
         RETURNING push_id
         """
 
-    static let inOrder: [SQLText] = [subscriptions, eventCounts, heartbeats, details, gatewayCredentials, platform]
+    static let inOrder: [SQLText] = [
+        subscriptions, eventCounts, heartbeats, details, gatewayCredentials, acrobitsRegistrations, acrobitsAppIDs,
+        carmaDevices,
+        platform,
+    ]
 
     static let devices: SQLText = """
         DELETE FROM device /* platform_deletion.devices */
@@ -115,6 +119,17 @@ enum PlatformDeletionStatements {
 
     static let gatewayCredentials = SQLText.deleteSome(
         "platform_deletion.gateway_credentials", from: "gateway_credential", key: "id", where: "platform_id = $1")
+
+    static let acrobitsRegistrations = SQLText.deleteSome(
+        "platform_deletion.acrobits_registrations", from: "acrobits_registration", key: "id",
+        where: "platform_id = $1")
+
+    static let carmaDevices = SQLText.deleteSome(
+        "platform_deletion.carma_devices", from: "carma_device", key: "id", where: "platform_id = $1")
+
+    static let acrobitsAppIDs = SQLText.deleteSome(
+        "platform_deletion.acrobits_app_ids", from: "acrobits_app_id", key: "app_id, application_id, platform_id",
+        where: "platform_id = $1")
 
     static let subscriptions = lists("subscription", key: "topic_id, platform_id, device_id")
 

@@ -116,6 +116,8 @@ extension Contents {
         devices = devices.filter { !platforms.contains($0.value.platformKey) }
         holders = holders.filter { !platforms.contains($0.key.platform) }
         topics = topics.filter { $0.value.application != application }
+        removeAcrobits(of: application)
+        removeCarma(of: application)
         users = users.filter { $0.key.application != application }
         openEndpoints = openEndpoints.filter { $0.value.endpoint.application != application }
         gatewayCredentials = gatewayCredentials.filter { !platforms.contains($0.value.platform) }

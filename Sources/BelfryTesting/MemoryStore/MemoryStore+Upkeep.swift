@@ -59,6 +59,8 @@ extension Contents {
     /// Devices that still wait on the platform are answered `skipped: missing`.
     fileprivate mutating func remove(_ platform: Key<Platform>, now: Instant) {
         platforms[platform] = nil
+        removeAcrobits(on: platform)
+        removeCarma(on: platform)
         devices = devices.filter { $0.value.platformKey != platform }
         holders = holders.filter { $0.key.platform != platform }
         let endedFanOuts = fanOuts.keys.filter { $0.platform == platform }

@@ -31,6 +31,9 @@ import Testing
         "POST apps/:app_uuid/open-endpoints": #"{"kind":"genero"}"#,
         "POST platforms/:platform_uuid/gateway-credentials":
             #"{"fingerprint":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"}"#,
+        "POST apps/:app_uuid/acrobits/reporters": #"{"template":"?token=%pushToken%"}"#,
+        "POST apps/:app_uuid/acrobits/mediator": #"{"allowed":["10.0.0.0/8"]}"#,
+        "POST apps/:app_uuid/acrobits/app-ids": #"{"app_id":"taken","platform_uuid":"PLATFORM"}"#,
         "PATCH apps/:app_uuid/schedules/:schedule_id": #"{"urgency":"bulk"}"#,
         "PATCH apps/:app_uuid/geofences/:geofence_id": #"{"trigger":"exit"}"#,
         "POST apps/:app_uuid/geofences":
@@ -53,6 +56,19 @@ import Testing
         "POST apps": ([403, 404], { #"{"name":"taken","tenant_uuid":"\#($0.tenant.uuid.uuidString)"}"# }),
         "GET audit": ([200, 403], { _ in nil }),
         "GET nodes": ([403], { _ in nil }),
+        "GET carma/accounts": ([403], { _ in nil }),
+        "POST carma/accounts": (
+            [403], { _ in #"{"customer_id":9,"user":"taken","password":"long enough"}"# }
+        ),
+        "GET carma/apps": ([403], { _ in nil }),
+        "POST carma/apps": (
+            [403], { #"{"customer_id":9,"app_id":"taken","app_uuid":"\#($0.application.uuid.lowercased)"}"# }
+        ),
+        "GET carma/triggers": ([403], { _ in nil }),
+        "POST carma/triggers": (
+            [403],
+            { #"{"customer_id":7,"app_id":"\#($0.carmaApp.appID)","template":{"languages":{"en":{"alert":"taken"}}}}"# }
+        ),
     ]
 
     private func strangers(_ server: TestAdminServer) async throws -> [String] {
@@ -78,6 +94,9 @@ import Testing
                 contents.tenants.values.map { "\($0)" }, contents.applications.values.map { "\($0)" },
                 contents.platforms.values.map { "\($0)" }, contents.devices.values.map { "\($0)" },
                 contents.pushes.values.map { "\($0.push.key)" }, contents.schedules.values.map { "\($0)" },
+                contents.carmaAccounts.map { "\($0)" }, contents.carmaApps.map { "\($0)" },
+                contents.carmaTriggers.map { "\($0)" },
+                contents.acrobitsAppIDs.map { "\($0)" }, contents.acrobitsRegistrations.map { "\($0)" },
                 contents.users.values.map { "\($0)" },
                 contents.openEndpoints.values.map { "\($0)" }, contents.gatewayCredentials.values.map { "\($0)" },
                 contents.adminKeys.values.map { "\($0.key) \($0.secretHash) \($0.revokedAt as Any)" },

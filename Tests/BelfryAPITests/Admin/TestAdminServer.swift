@@ -114,6 +114,9 @@ struct TestAdminServer {
         let user: User
         let endpoint: OpenEndpoint
         let credential: GatewayCredential
+        let carmaAccount: CarmaAccount
+        let carmaApp: CarmaApp
+        let carmaTrigger: CarmaTrigger
 
         init(named name: String, of tenant: Key<Tenant>, in server: TestAdminServer) async throws {
             let store = server.store
@@ -147,6 +150,17 @@ struct TestAdminServer {
             user = try await store.setUser("emma", of: application.key) { $0 }
             endpoint = try await store.create(
                 try NewOpenEndpoint(kind: .genero, application: application.key, keyHash: Array(name.utf8)))
+            carmaAccount = try await store.createCarmaAccount(
+                customerID: 7, user: name, passwordHash: [], tokenHash: Array(name.utf8))
+            carmaApp = try await store.createCarmaApp(customerID: 7, appID: name, for: application.key)
+            carmaTrigger = try await store.createCarmaTrigger(
+                try CarmaTemplate(try JSONValue(json: #"{"languages":{"en":{"alert":"Hi"}}}"#.utf8)), of: carmaApp)
+            try await store.set(
+                AcrobitsAppID(name: "phone", applicationKey: application.key, platformKey: platform.key))
+            try await store.note(
+                AcrobitsRegistration(
+                    applicationKey: application.key, appID: "phone", selector: "S1", token: "T",
+                    platformKey: platform.key, device: device.uuid, account: "ada"))
             credential = try await store.createGatewayCredential(
                 SecretHash.of(name), expiresAt: nil, on: platform.key)
         }
@@ -166,7 +180,9 @@ struct TestAdminServer {
                 "receipt_id": push.receiptID.lowercased, "key_id": key.id, "topic": "news",
                 "schedule_id": schedule.key.id, "location_id": "\(location.key)", "group_id": "\(group.key)",
                 "geofence_id": "\(geofence.key)", "user_id": user.id, "endpoint_id": "\(endpoint.key)",
-                "credential_id": "\(credential.key)",
+                "credential_id": "\(credential.key)", "app_id": "phone",
+                "account_id": "\(carmaAccount.key)", "carma_app_id": "\(carmaApp.key)",
+                "trigger_id": "\(carmaTrigger.key)", "selector": "S1",
                 "channel_id": channel.id.replacing("/", with: "%2F").replacing("+", with: "%2B"),
             ]
         }

@@ -62,6 +62,9 @@ struct RecordedServer {
         ).add(to: router)
         BrokerRoutes(store: store, vault: vault, credentials: AnyCredentials(), clock: clock, options: nil)
             .add(to: router)
+        CarmaRoutes(store: store, clock: clock).add(to: router)
+        AcrobitsRoutes(store: store, vault: vault, clock: clock).add(to: router)
+        MediatorRoutes(store: store, clock: clock).add(to: router)
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)
         return router

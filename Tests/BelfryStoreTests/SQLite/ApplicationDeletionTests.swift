@@ -13,7 +13,8 @@ import Testing
         "location", "location_group", "location_group_member", "geofence", "geofence_location", "geofence_group",
         "geofence_deletion",
         "geofence_stamp", "geofence_update", "push_count", "platform_count", "geofence_count", "heartbeat",
-        "mirror_entry", "app_user", "open_endpoint", "gateway_credential", "device_detail",
+        "mirror_entry", "app_user", "open_endpoint", "gateway_credential", "device_detail", "acrobits_app_id",
+        "acrobits_registration", "carma_app", "carma_trigger", "carma_device", "carma_message",
     ]
 
     /// An application with something in each table, some of its devices merged and some not.
@@ -101,5 +102,23 @@ extension TestStore {
         let fingerprint = [UInt8](repeating: UInt8(application.key.rawValue), count: 32)
         _ = try await store.createGatewayCredential(fingerprint, expiresAt: nil, on: platform.key)
         try await store.setDetail(of: device.key, on: platform.key, badge: 3, spelling: nil)
+        try await store.set(
+            AcrobitsAppID(name: "org.example.phone", applicationKey: application.key, platformKey: platform.key))
+        let carma = try await store.createCarmaApp(
+            customerID: 7, appID: "\(application.key)", for: application.key)
+        let template = try CarmaTemplate(try JSONValue(json: #"{"languages":{"en":{"alert":"Hi"}}}"#.utf8))
+        let trigger = try await store.createCarmaTrigger(template, of: carma)
+        try await store.note(
+            CarmaDevice(
+                applicationKey: application.key, contact: "kim", token: "ab", platformKey: platform.key,
+                device: device.uuid))
+        _ = try await store.create(
+            NewCarmaMessage(
+                applicationKey: application.key, trigger: trigger.key, contact: "kim", name: "", html: "",
+                pageHash: [UInt8](repeating: UInt8(application.key.rawValue), count: 32)))
+        try await store.note(
+            AcrobitsRegistration(
+                applicationKey: application.key, appID: "org.example.phone", selector: "S", token: "T",
+                platformKey: platform.key, device: device.uuid, account: "kim"))
     }
 }

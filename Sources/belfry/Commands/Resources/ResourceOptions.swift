@@ -37,20 +37,29 @@ struct ResourceOptions: ParsableArguments {
             if case .array(let found)? = reply?[member] { rows += found }
             cursor = reply?["next_cursor"]?.stringValue
         } while cursor != nil && rows.count < limit
-        if output.json { return try Output.json(JSONValue.array(rows)) }
+        try output.show(rows, columns: columns)
+    }
+
+    func show(_ thing: JSONValue?) throws { try output.show(thing) }
+
+    func delete(_ path: [String]) async throws {
+        _ = try await ask("DELETE", path)
+        print("deleted \(path.last ?? "")")
+    }
+}
+
+extension OutputOptions {
+    /// Prints things, a row each.
+    func show(_ rows: [JSONValue], columns: [String]) throws {
+        if json { return try Output.json(JSONValue.array(rows)) }
         Output.table(columns, rows.map { row in columns.map { (row[$0] ?? .null).cell } })
     }
 
     /// Prints one thing.
     func show(_ thing: JSONValue?) throws {
         guard case .object(let members)? = thing else { return }
-        if output.json { return try Output.json(JSONValue.object(members)) }
+        if json { return try Output.json(JSONValue.object(members)) }
         Output.fields(members.sorted { $0.key < $1.key }.map { ($0.key, $0.value.cell) })
-    }
-
-    func delete(_ path: [String]) async throws {
-        _ = try await ask("DELETE", path)
-        print("deleted \(path.last ?? "")")
     }
 }
 

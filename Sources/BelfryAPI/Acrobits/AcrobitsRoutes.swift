@@ -1,0 +1,108 @@
+package import BelfryCore
+import HTTPTypes
+package import Hummingbird
+import Logging
+import Metrics
+
+/// The reporters of softphones: every path below `/acrobits/<key>`, by whatever method the operator chose.
+package struct AcrobitsRoutes: Sendable {
+    private let store: any Store
+    private let vault: any Vault
+    private let clock: any WallClock
+    private let shares: ShareLimiter
+    private let endpoints: OpenEndpointCheck
+    private let acrobits: AcrobitsService
+    private let reports = Dictionary(
+        uniqueKeysWithValues: AcrobitsService.Result.allCases.map {
+            ($0, Counter(metric: .acrobitsReports, [("result", $0.rawValue)]))
+        })
+
+    /// - Parameters:
+    ///   - requestLimiter: one for all APIs; nil limits only failed logins.
+    ///   - shares: one for all APIs.
+    package init(
+        store: any Store, vault: any Vault, clock: any WallClock, requestLimiter: RequestLimiter? = nil,
+        shares: ShareLimiter = ShareLimiter()
+    ) {
+        self.store = store
+        self.vault = vault
+        self.clock = clock
+        self.shares = shares
+        endpoints = OpenEndpointCheck(
+            store: store, requestLimiter: requestLimiter ?? RequestLimiter(clock: clock))
+        acrobits = AcrobitsService(store: store, clock: clock)
+    }
+
+    package func add(to router: Router<APIContext>) {
+        for path in ["\(Acrobits.root)/:key", "\(Acrobits.root)/:key/**"] {
+            router.serve(
+                RouterPath(path), [.get: answer, .post: answer, .put: answer])
+        }
+    }
+
+    /// 200 without a body and its type, whatever was in the report: the softphone would repeat it for ever otherwise, and takes a
+    /// type without a body for a failure. Source: Acrobits, "Push Token Reporter", Response.
+    private func answer(_ request: Request, _ context: APIContext) async throws -> Response {
+        let (endpoint, application) = try await endpoints.endpoint(
+            .acrobitsReporter, key: context.parameters.get("key") ?? "", of: request, context)
+        try checkDigest(endpoint, application, request)
+        return try await shares.uploading(
+            request, atMost: Acrobits.reportBytesMax, for: ShareHolder(application)
+        ) {
+            let report = try await report(request, endpoint)
+            try await act(on: report, Self.path(request).prefix { $0 != "/" }, application, context.logger)
+            return Response(status: .ok)
+        }
+    }
+
+    /// - Parameter action: the first part of the path behind the key.
+    private func act(
+        on report: AcrobitsReport, _ action: Substring, _ application: Application, _ logger: Logger
+    ) async throws {
+        switch action {
+        case "remove": try await acrobits.remove(report, of: application)
+        case "received": _ = try await acrobits.noteArrival(report, of: application)
+        default:
+            let result = try await acrobits.take(report, for: application)
+            reports[result]?.increment()
+            if result == .unknown { logger.debug("a report names no app id that has a platform") }
+        }
+    }
+
+    private func checkDigest(
+        _ endpoint: OpenEndpoint, _ application: Application, _ request: Request
+    ) throws {
+        guard endpoint.options[AcrobitsOption.digest] != nil else { return }
+        let secret = try vault.open(
+            application.sharedSecret, for: VaultPurpose.sharedSecret(of: application.uuid))
+        let digest = Acrobits.Digest(of: endpoint, sharedSecret: secret)
+        let header = request.headers.value(.authorization) ?? ""
+        guard digest.accepts(header, method: request.method, target: request.uri.description, at: clock.now) else {
+            throw digest.challenge(at: clock.now)
+        }
+    }
+
+    private func report(_ request: Request, _ endpoint: OpenEndpoint) async throws -> AcrobitsReport {
+        let body = try await request.bytes(atMost: Acrobits.reportBytesMax)
+        let template = try? Acrobits.Template(endpoint.options[AcrobitsOption.template] ?? "")
+        return AcrobitsReport(
+            Acrobits.ReportRequest(
+                path: Self.path(request), query: request.uri.query.map { $0[...] } ?? "",
+                contentType: request.headers.value(.contentType), body: body), template: template ?? .none)
+    }
+
+    private static func path(_ request: Request) -> Substring {
+        let parts = request.uri.path.split(separator: "/")
+        guard parts.count > 2 else { return "" }
+        return Substring(parts.dropFirst(2).joined(separator: "/"))
+    }
+}
+
+/// What the options of endpoints for softphones are called.
+enum AcrobitsOption {
+    /// See `Acrobits.Template`.
+    static let template = "template"
+    static let digest = "digest"
+    /// Whether the mediator answers 404 where a token is dead.
+    static let notFound = "dead_token_status"
+}

@@ -1,0 +1,30 @@
+import BelfryCore
+import HTTPTypes
+import Hummingbird
+
+/// The push device API of Carma, later Symplify, and the part of its REST API by which back ends send.
+///
+/// Source: docs/compatibility/carma.md.
+package enum Carma {
+    package struct Options: Sendable {
+        /// Where devices reach this server, such as `https://push.example.org`; nil takes the host that the sender named.
+        package var publicURL: String?
+        /// Whether the listener speaks TLS.
+        package var isSecure: Bool
+
+        package init(publicURL: String? = nil, isSecure: Bool = false) {
+            self.publicURL = publicURL
+            self.isSecure = isSecure
+        }
+    }
+
+    static let bodyBytesMax = 65_536
+
+    /// An error in the form that Carma's clients decode. Source: carmaclient, carmaclient.go.
+    static func response(_ error: APIError) -> Response {
+        Response(
+            status: error.status,
+            json: ByteBuffer(bytes: JSONValue.object(["error": .string(error.message)]).encoded),
+            headers: error.headers)
+    }
+}

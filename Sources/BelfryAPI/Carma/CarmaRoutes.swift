@@ -1,0 +1,169 @@
+package import BelfryCore
+import FoundationEssentials
+import HTTPTypes
+package import Hummingbird
+import Metrics
+
+/// The routes of Carma's REST API that pushes need, and the pages that its pushes lead to.
+package struct CarmaRoutes: Sendable {
+    private let carma: CarmaService
+    private let store: any Store
+    private let authenticator: CarmaAuthenticator
+    private let requestLimiter: RequestLimiter
+    private let shares: ShareLimiter
+    private let options: Carma.Options
+
+    /// - Parameters:
+    ///   - requestLimiter: one for all APIs; nil limits only failed logins.
+    ///   - shares: one for all APIs.
+    package init(
+        store: any Store, clock: any WallClock, options: Carma.Options = Carma.Options(),
+        requestLimiter: RequestLimiter? = nil, shares: ShareLimiter = ShareLimiter(),
+        pushObserver: any PushObserver = NoPushObserver()
+    ) {
+        self.store = store
+        self.requestLimiter = requestLimiter ?? RequestLimiter(clock: clock)
+        authenticator = CarmaAuthenticator(store: store, requestLimiter: self.requestLimiter)
+        carma = CarmaService(store: store, pushObserver: pushObserver, clock: clock, hash: SecretHash.of)
+        self.shares = shares
+        self.options = options
+    }
+
+    package func add(to router: Router<APIContext>) {
+        let customer = "rest/:customer_id"
+        // The older name of the path is one of the guide's second revision. Source: docs/compatibility/carma.md.
+        for devices in ["\(customer)/apps/:app_id/pushdevices", "\(customer)/apps/:app_id/devices"] {
+            router.serve(RouterPath(devices), [.put: answering(register)])
+            // A contact may have the name of the other path.
+            router.serve(
+                RouterPath("\(devices)/invalidation"),
+                [.put: answering(invalidate), .get: answering { try await show($0, "invalidation") }])
+            router.serve(
+                RouterPath("\(devices)/:original_id"),
+                [.get: answering { try await show($0, $0.parameters.get("original_id") ?? "") }])
+        }
+        router.serve(
+            RouterPath("\(customer)/triggers/:trigger_id/messages"), [.post: answering(send)])
+        router.serve(
+            RouterPath("\(customer)/lists/:list_id/contacts/:original_id/messages"), [.get: answering(history)])
+        router.serve("carma/content/:page", [.get: page { $0 }])
+        router.serve("carma/read/:page", [.get: page { _ in nil }])
+    }
+
+    /// A request whose sender is known.
+    private struct Call: Sendable {
+        let request: Request
+        let parameters: Parameters
+        let customerID: Int64
+
+        func part(_ name: String) -> String {
+            parameters.get(name).map { String(percentDecoding: $0[...], plusIsSpace: false) } ?? ""
+        }
+
+        func body() async throws -> [UInt8] { try await request.bytes(atMost: Carma.bodyBytesMax) }
+    }
+
+    private func answering(
+        _ answer: @escaping @Sendable (Call) async throws -> Response
+    ) -> Router<APIContext>.Handler {
+        { request, context in
+            do {
+                let customerID = context.parameters.get("customer_id").flatMap { Int64($0) } ?? 0
+                let account = try await authenticator.account(customerID, of: request, context)
+                try requestLimiter.admit(Principal(.sender, -account.key.rawValue))
+                return try await shares.uploading(
+                    request, atMost: Carma.bodyBytesMax, for: ShareHolder(application: nil)
+                ) {
+                    try await answer(
+                        Call(request: request, parameters: context.parameters, customerID: customerID))
+                }
+            } catch let error as CancellationError {
+                throw error
+            } catch let error as BodyUnreadable {
+                throw error
+            } catch {
+                let refusal = APIError(cause: error)
+                // The log says what the caller is not told.
+                guard refusal.status.code < 500 || error is APIError else { throw error }
+                return Carma.response(refusal)
+            }
+        }
+    }
+
+    // MARK: Devices
+
+    private func app(_ call: Call) async throws -> CarmaApp {
+        try await carma.app(call.part("app_id"), of: call.customerID)
+    }
+
+    private func register(_ call: Call) async throws -> Response {
+        let app = try await app(call)
+        return Self.reply(try await carma.register(try CarmaContactChange(try await call.body()), in: app).json)
+    }
+
+    private func invalidate(_ call: Call) async throws -> Response {
+        let app = try await app(call)
+        return Self.reply(try await carma.invalidate(try CarmaContactChange(try await call.body()), in: app).json)
+    }
+
+    /// - Parameter name: still percent-encoded. An id may hold a `+`, and Go clients write blanks so: it is tried as it is first.
+    private func show(_ call: Call, _ name: String) async throws -> Response {
+        let app = try await app(call)
+        for plusIsSpace in [false, true] {
+            let id = String(percentDecoding: name[...], plusIsSpace: plusIsSpace)
+            if let contact = try await carma.contact(id, in: app) { return Self.reply(contact.json) }
+        }
+        throw APIError(.notFound, "There is no such contact")
+    }
+
+    private static func reply(_ json: JSONValue) -> Response { Response(json: ByteBuffer(bytes: json.encoded)) }
+
+    // MARK: Messages
+
+    private func send(_ call: Call) async throws -> Response {
+        guard let id = Int64(call.part("trigger_id")) else { throw APIError.missing("trigger") }
+        let (trigger, app) = try await carma.trigger(id, of: call.customerID)
+        let request = try CarmaService.MessageRequest(try await call.body())
+        let message = try await carma.send(trigger, of: app, request, address: address(call.request))
+        return Self.reply(.object(["message": .string("Message \(message.key) is on its way")]))
+    }
+
+    private func history(_ call: Call) async throws -> Response {
+        let list = Int64(call.part("list_id")) ?? 0
+        let apps = try await store.carmaApps()
+        guard let app = apps.first(where: { $0.listID == list && $0.customerID == call.customerID }) else {
+            throw APIError.missing("list")
+        }
+        let id = call.part("original_id")
+        let messages = try await carma.messages(to: id, of: app)
+        return Self.reply(.array(messages.map { $0.json(contactID: id) }))
+    }
+
+    /// Where devices find the pages.
+    private func address(_ request: Request) -> String {
+        if let url = options.publicURL { return url }
+        return "\(options.isSecure ? "https" : "http")://\(request.head.authority ?? "localhost")"
+    }
+
+    // MARK: Pages
+
+    /// Reading a page, or its mark, says that the message was read. The page has a security context of its own: it sets no cookies
+    /// and its scripts, where it has any, reach nothing of this server's.
+    private func page(_ body: @escaping @Sendable (String) -> String?) -> Router<APIContext>.Handler {
+        { request, context in
+            let found = try await requestLimiter.checkCredentials(
+                String?.none, of: request, context, letsRightPass: true
+            ) { try await carma.read(context.parameters.get("page") ?? "") }
+            guard let found else { throw APIError.missing("page") }
+            guard let html = body(found.html) else { return Response(status: .ok) }
+            return Response(
+                status: .ok,
+                headers: [.contentType: "text/html; charset=utf-8", .contentSecurityPolicy: Self.policy],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
+        }
+    }
+
+    private static let policy =
+        "sandbox allow-scripts allow-popups allow-forms; default-src https: data: 'unsafe-inline'; "
+        + "frame-ancestors 'none'; base-uri 'none'"
+}

@@ -1,0 +1,60 @@
+/// Credentials of a Carma customer, as its apps and back ends have them built in.
+package struct CarmaAccount: Sendable, Hashable {
+    package let key: Key<CarmaAccount>
+    package let customerID: Int64
+    package let user: String
+    package let passwordHash: [UInt8]
+    package let tokenHash: [UInt8]
+    package let createdAt: Instant
+
+    package static let userBytesMax = 255
+    package static let passwordBytesMin = 8
+
+    package init(
+        key: Key<CarmaAccount>, customerID: Int64, user: String, passwordHash: [UInt8], tokenHash: [UInt8],
+        createdAt: Instant
+    ) {
+        self.key = key
+        self.customerID = customerID
+        self.user = user
+        self.passwordHash = passwordHash
+        self.tokenHash = tokenHash
+        self.createdAt = createdAt
+    }
+
+    /// What a password is hashed with, so that equal passwords of two accounts do not look alike.
+    package static func salted(_ password: String, customerID: Int64, user: String) -> String {
+        "carma/\(customerID)/\(user)/\(password)"
+    }
+}
+
+/// An app of a Carma customer: its bundle id or package name, and the application that it is here.
+package struct CarmaApp: Sendable, Hashable {
+    package let key: Key<CarmaApp>
+    package let customerID: Int64
+    package let appID: String
+    package let applicationKey: Key<Application>
+
+    package init(key: Key<CarmaApp>, customerID: Int64, appID: String, applicationKey: Key<Application>) {
+        self.key = key
+        self.customerID = customerID
+        self.appID = appID
+        self.applicationKey = applicationKey
+    }
+
+    /// The list that the app's contacts are on. Source: the guide's sample has 1000000005.
+    package var listID: Int64 { 1_000_000_000 + key.rawValue }
+}
+
+/// Messages that a back end sends by naming a trigger and a contact.
+package struct CarmaTrigger: Sendable, Hashable {
+    package let key: Key<CarmaTrigger>
+    package let app: Key<CarmaApp>
+    package let template: CarmaTemplate
+
+    package init(key: Key<CarmaTrigger>, app: Key<CarmaApp>, template: CarmaTemplate) {
+        self.key = key
+        self.app = app
+        self.template = template
+    }
+}

@@ -1,0 +1,77 @@
+package import FoundationEssentials
+
+/// A token of a contact, and why it is not reached by it any more.
+package struct CarmaDevice: Sendable, Hashable {
+    package let applicationKey: Key<Application>
+    /// The user's id.
+    package let contact: String
+    /// As the app is told of it again: hex in lower case, or the text of another provider.
+    package let token: String
+    package let platformKey: Key<Platform>
+    package let device: UUID
+    package let country: String?
+    package let invalidation: Invalidation
+    package let invalidatedAt: Instant?
+
+    /// Our own numbers but 0, the only one that Carma's guide shows.
+    package enum Invalidation: Int64, Sendable, Hashable {
+        case none = 0
+        case byApp = 1
+        /// APNs or FCM rejected the token.
+        case byProvider = 2
+        case replaced = 3
+    }
+
+    /// The most tokens that are kept of a contact: those added last.
+    package static let perContact = 100
+
+    package init(
+        applicationKey: Key<Application>, contact: String, token: String, platformKey: Key<Platform>, device: UUID,
+        country: String? = nil, invalidation: Invalidation = .none, invalidatedAt: Instant? = nil
+    ) {
+        self.applicationKey = applicationKey
+        self.contact = contact
+        self.token = token
+        self.platformKey = platformKey
+        self.device = device
+        self.country = country
+        self.invalidation = invalidation
+        self.invalidatedAt = invalidatedAt
+    }
+}
+
+/// A contact as an app sends it: what is absent stays as it is.
+package struct CarmaContactChange: Sendable, Hashable {
+    package var originalID: String?
+    package var attributes: [String: UserAttribute?] = [:]
+    package var devices: [Device] = []
+
+    package struct Device: Sendable, Hashable {
+        package var token: String?
+        package var about = BelfryCore.Device.About()
+        package var country: String?
+
+        package init() {}
+    }
+
+    package init() {}
+}
+
+/// A contact with all its devices.
+package struct CarmaContact: Sendable {
+    package let app: CarmaApp
+    package let user: User
+    package let devices: [(row: CarmaDevice, device: Device?)]
+}
+
+/// What names the attributes of a contact.
+package enum CarmaAttribute {
+    /// Texts of a contact, in the order of the guide's struct.
+    package static let texts = [
+        "country", "firstName", "lastName", "middleName", "emailAddress", "title", "dateOfBirth", "city", "zipcode",
+        "sex", "mobileNumber",
+    ]
+    package static let times = ["optOutDate", "dateOfInvalidation", "optOutMobileDate"]
+    /// Stands before the name of each property of the customer's own.
+    package static let property = "property."
+}

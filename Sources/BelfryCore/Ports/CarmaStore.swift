@@ -1,0 +1,47 @@
+package import FoundationEssentials
+
+/// The customers of Carma that move here, their apps, and what those registered and were sent.
+package protocol CarmaStore: Sendable {
+    /// Throws `StoreError.notEmpty` when the customer has an account of that user.
+    func createCarmaAccount(
+        customerID: Int64, user: String, passwordHash: [UInt8], tokenHash: [UInt8]
+    ) async throws -> CarmaAccount
+    func carmaAccounts() async throws -> [CarmaAccount]
+    func carmaAccounts(user: String) async throws -> [CarmaAccount]
+    func carmaAccount(tokenHash: [UInt8]) async throws -> CarmaAccount?
+    /// nil keeps the password. Returns false when there is none.
+    func replaceSecrets(
+        of account: Key<CarmaAccount>, passwordHash: [UInt8]?, tokenHash: [UInt8]
+    ) async throws -> Bool
+    func delete(_ account: Key<CarmaAccount>) async throws -> Bool
+
+    /// Throws `StoreError.notEmpty` when the customer has an app of that id.
+    func createCarmaApp(
+        customerID: Int64, appID: String, for application: Key<Application>
+    ) async throws -> CarmaApp
+    func carmaApps() async throws -> [CarmaApp]
+    func carmaApp(_ appID: String, of customerID: Int64) async throws -> CarmaApp?
+    /// With its triggers.
+    func delete(_ app: Key<CarmaApp>) async throws -> Bool
+
+    func createCarmaTrigger(_ template: CarmaTemplate, of app: CarmaApp) async throws -> CarmaTrigger
+    func carmaTrigger(_ key: Key<CarmaTrigger>) async throws -> CarmaTrigger?
+    func carmaTriggers(of app: Key<CarmaApp>) async throws -> [CarmaTrigger]
+    func delete(_ trigger: Key<CarmaTrigger>) async throws -> Bool
+
+    /// Adds a token to a contact, or replaces what is known of it; another contact that has it loses it.
+    func note(_ device: CarmaDevice) async throws
+    /// Those added first come first.
+    func carmaDevices(of contact: String, _ application: Key<Application>) async throws -> [CarmaDevice]
+
+    /// Keeps a message; those of the contact beyond `CarmaMessage.perContact` are forgotten.
+    func create(_ message: NewCarmaMessage) async throws -> CarmaMessage
+    func setPush(_ receiptID: UUID?, schedule: Key<Schedule>?, of message: Key<CarmaMessage>) async throws
+    func carmaMessage(pageHash: [UInt8]) async throws -> CarmaMessage?
+    /// Returns false when it was read before.
+    func markRead(_ message: Key<CarmaMessage>) async throws -> Bool
+    /// The latest first.
+    func carmaMessages(of contact: String, _ application: Key<Application>) async throws -> [CarmaMessage]
+    /// Forgets the tokens and messages of a contact.
+    func forgetCarmaContact(_ contact: String, of application: Key<Application>) async throws
+}

@@ -1,0 +1,111 @@
+/// What a message of the mediator becomes for the softphone's platform.
+///
+/// Acrobits calls the structure of its own payloads historical and publishes the keys that tell what a push is about:
+/// `s` a call, `sm` a text message, `s_missed` a missed call, `type` anything else. The fields of the request stand beside
+/// them under their own names. Source: Acrobits, "Push Notification Reporter". An operator whose app wants other keys gives
+/// a template.
+package struct AcrobitsPayload: Sendable {
+    /// A call is worth nothing a minute later.
+    package static let callSeconds = 60
+    package static let otherSeconds = 86_400
+
+    private let call: AcrobitsCall
+    private let template: AcrobitsPayloadTemplate?
+
+    package init(_ call: AcrobitsCall, template: AcrobitsPayloadTemplate?) {
+        self.call = call
+        self.template = template
+    }
+
+    package var timeToLive: Duration { .seconds(call.verb.isCall ? Self.callSeconds : Self.otherSeconds) }
+
+    package func content(for kind: PlatformKind) throws(InvalidInput) -> Push.Content {
+        guard case .apple(let use) = kind else { return android }
+        let (type, payload) = apple(for: use)
+        return Push.Content(
+            body: nil, apple: try ApplePush(type: type, priority: nil, payload: payload, field: call.verb.name))
+    }
+
+    // MARK: Apple
+
+    private func apple(for use: AppleTokenUse) -> (ApplePush.Kind, [String: JSONValue]) {
+        var payload = data
+        var aps = payload.removeValue(forKey: "aps")?.objectMembers ?? notification
+        if use == .voip {
+            payload["aps"] = .object(aps)
+            return (.voip, payload)
+        }
+        let isShown = aps["alert"] != nil || aps["badge"] != nil || aps["sound"] != nil
+        if !isShown { aps = ["content-available": .integer(1)] }
+        payload["aps"] = .object(aps)
+        return (isShown ? .alert : .background, payload)
+    }
+
+    private var notification: [String: JSONValue] {
+        var aps: [String: JSONValue] = [:]
+        aps["alert"] = alert
+        aps["badge"] = call.badge.map(JSONValue.integer)
+        aps["sound"] = call.sound.map(JSONValue.string)
+        aps["thread-id"] = call.text("ThreadId").map(JSONValue.string)
+        // It wakes the app besides, which fetches the whole message.
+        if call.verb == .textMessage, !aps.isEmpty { aps["content-available"] = .integer(1) }
+        return aps
+    }
+
+    private var alert: JSONValue? {
+        guard let text = shownText else { return nil }
+        guard let sender = call.sender, sender != text else { return .string(text) }
+        return .object(["title": .string(sender), "body": .string(text)])
+    }
+
+    /// A call has no text of its own: who calls is shown where the device gets it as a notification.
+    private var shownText: String? {
+        switch call.verb {
+        case .textMessage, .genericTextMessage: call.message
+        case .incomingCall: call.message ?? call.sender
+        case .incomingCallMissed, .incomingCallAnsweredElsewhere, .other: nil
+        }
+    }
+
+    // MARK: Android
+
+    /// Data for the app at high priority: a device that dozes gets it too.
+    private var android: Push.Content {
+        var members = data
+        members["aps"] = nil
+        if case .genericTextMessage = call.verb, members["message"] == nil {
+            members["message"] = call.message.map(JSONValue.string)
+        }
+        members["priority"] = .string("high")
+        return Push.Content(body: nil, custom: ["android": .object(members)])
+    }
+
+    // MARK: Data
+
+    private var data: [String: JSONValue] { template?.members(for: call) ?? usual }
+
+    private var usual: [String: JSONValue] {
+        let selector = JSONValue.string(call.selector ?? "")
+        var members: [String: JSONValue] =
+            switch call.verb {
+            case .incomingCall: ["s": selector]
+            case .incomingCallMissed: ["s_missed": selector]
+            case .textMessage: ["sm": selector]
+            case .genericTextMessage: [:]
+            case .incomingCallAnsweredElsewhere, .other:
+                ["type": .string(call.verb.name), "selector": selector]
+            }
+        for name in Self.passedOn { members[name] = call.text(name).map(JSONValue.string) }
+        return members
+    }
+
+    /// The fields that the app gets under their own names. Source: Acrobits, "HTTP push".
+    private static let passedOn = ["Id", "UserName", "UserDisplayName", "ThreadId", "ContentType", "Message"]
+}
+
+extension JSONValue {
+    fileprivate var objectMembers: [String: JSONValue]? {
+        guard case .object(let members) = self else { return nil }
+        return members
+    }
+}

@@ -1,0 +1,79 @@
+/// An operator's payload for an app id, by verb: `{"NotifyIncomingCall": {"s": "%Selector%"}, "*": {"v": "%verb%"}}`.
+///
+/// `%Name%` stands for the field of that name. A member that is nothing else is left out where the field is missing, and
+/// `%Badge%` is a number.
+package struct AcrobitsPayloadTemplate: Sendable, Hashable {
+    /// By verb; `*` is for those that have none.
+    private let payloads: [String: JSONValue]
+
+    package static let bytesMax = 4_096
+
+    /// Reads the JSON that an operator wrote.
+    package init(_ text: String, field: String = "payload") throws(InvalidInput) {
+        guard text.utf8.count <= Self.bytesMax else {
+            throw InvalidInput(field: field, "is \(text.utf8.count) bytes, the limit is \(Self.bytesMax)")
+        }
+        try self.init(try JSONValue(json: text.utf8, field: field), field: field)
+    }
+
+    package init(_ value: JSONValue, field: String = "payload") throws(InvalidInput) {
+        guard case .object(let payloads) = value, !payloads.isEmpty else {
+            throw InvalidInput(field: field, "has to be an object of payloads by verb")
+        }
+        for (verb, payload) in payloads.sorted(by: { $0.key < $1.key }) {
+            guard case .object = payload else {
+                throw InvalidInput(field: "\(field).\(verb)", "has to be an object, it is \(payload.typeName)")
+            }
+        }
+        self.payloads = payloads
+        guard text.utf8.count <= Self.bytesMax else {
+            throw InvalidInput(field: field, "is \(text.utf8.count) bytes, the limit is \(Self.bytesMax)")
+        }
+    }
+
+    package var json: JSONValue { .object(payloads) }
+
+    /// As it is stored.
+    package var text: String { json.storedText }
+
+    /// The payload with the fields of a call in it; nil where the verb has none.
+    package func members(for call: AcrobitsCall) -> [String: JSONValue]? {
+        guard let payload = payloads[call.verb.name] ?? payloads["*"],
+            case .object(let members)? = filled(payload, from: call)
+        else { return nil }
+        return members
+    }
+
+    /// nil where nothing is left.
+    private func filled(_ value: JSONValue, from call: AcrobitsCall) -> JSONValue? {
+        switch value {
+        case .string(let text): filled(text, from: call)
+        case .array(let items): .array(items.compactMap { filled($0, from: call) })
+        case .object(let members): .object(members.compactMapValues { filled($0, from: call) })
+        default: value
+        }
+    }
+
+    private func filled(_ text: String, from call: AcrobitsCall) -> JSONValue? {
+        let parts = text.split(separator: "%", omittingEmptySubsequences: false)
+        if parts.count == 3, parts[0].isEmpty, parts[2].isEmpty {
+            if parts[1] == "Badge" { return call.badge.map(JSONValue.integer) }
+            return field(parts[1], of: call).map(JSONValue.string)
+        }
+        guard parts.count.isMultiple(of: 2) == false else { return .string(text) }
+        let pieces = parts.enumerated().map { index, part in
+            index.isMultiple(of: 2) ? String(part) : field(part, of: call) ?? ""
+        }
+        return .string(pieces.joined())
+    }
+
+    private func field(_ name: Substring, of call: AcrobitsCall) -> String? {
+        switch name {
+        case "verb": call.verb.name
+        case "Selector": call.selector
+        case "AppId": call.appID
+        case "DeviceToken": nil
+        default: call.text(String(name))
+        }
+    }
+}

@@ -1,0 +1,99 @@
+/// What a trigger says in each language: the two lines of the notification, and the page behind it.
+///
+/// `{{name}}` stands for a property of the request, a property of the contact, or a field of it such as `firstName`; in the page it is
+/// escaped for HTML. A name that nothing has stands for nothing.
+package struct CarmaTemplate: Sendable, Hashable {
+    package let name: String
+    private let languages: [String: Texts]
+    private let usual: String
+
+    package struct Texts: Sendable, Hashable {
+        package let alert: String
+        package let message: String
+        package let html: String
+    }
+
+    package static let bytesMax = 262_144
+    package static let languagesMax = 64
+
+    /// From `{"name": …, "default_language": "en", "languages": {"en": {"alert": …, "message": …, "html": …}}}`.
+    package init(_ value: JSONValue, field: String = "template") throws(InvalidInput) {
+        name = value["name"]?.stringValue ?? ""
+        guard case .object(let members)? = value["languages"], 1...Self.languagesMax ~= members.count else {
+            throw InvalidInput(
+                field: "\(field).languages", "has to be an object of 1 to \(Self.languagesMax) languages")
+        }
+        var languages: [String: Texts] = [:]
+        for (language, texts) in members {
+            languages[language.lowercased()] = try Self.texts(texts, "\(field).languages.\(language)")
+        }
+        self.languages = languages
+        let usual = value["default_language"]?.stringValue?.lowercased() ?? languages.keys.sorted()[0]
+        guard languages[usual] != nil else {
+            throw InvalidInput(field: "\(field).default_language", "is '\(usual)', which languages does not have")
+        }
+        self.usual = usual
+        guard text.utf8.count <= Self.bytesMax else {
+            throw InvalidInput(field: field, "is \(text.utf8.count) bytes, the limit is \(Self.bytesMax)")
+        }
+    }
+
+    private static func texts(_ value: JSONValue, _ field: String) throws(InvalidInput) -> Texts {
+        guard let alert = value["alert"]?.stringValue, !alert.isEmpty else {
+            throw InvalidInput(field: "\(field).alert", "is missing: it is the first line of the notification")
+        }
+        return Texts(
+            alert: alert, message: value["message"]?.stringValue ?? "", html: value["html"]?.stringValue ?? "")
+    }
+
+    package var json: JSONValue {
+        .object([
+            "name": .string(name), "default_language": .string(usual),
+            "languages": .object(
+                languages.mapValues {
+                    .object(["alert": .string($0.alert), "message": .string($0.message), "html": .string($0.html)])
+                }),
+        ])
+    }
+
+    /// As it is stored.
+    package var text: String { json.storedText }
+
+    /// The texts for a language tag, with values in them: `de-AT` takes `de` where it has none of its own.
+    package func texts(in language: String?, values: [String: String]) -> Texts {
+        let tag = language?.lowercased() ?? usual
+        let base = String(tag.prefix { $0 != "-" && $0 != "_" })
+        let texts = languages[tag] ?? languages[base] ?? languages[usual]
+        guard let texts else { return Texts(alert: "", message: "", html: "") }
+        return Texts(
+            alert: Self.filled(texts.alert) { values[$0] ?? "" },
+            message: Self.filled(texts.message) { values[$0] ?? "" },
+            html: Self.filled(texts.html) { Self.escaped(values[$0] ?? "") })
+    }
+
+    private static func filled(_ text: String, _ value: (String) -> String) -> String {
+        var result = ""
+        var rest = text[...]
+        while let start = rest.firstRange(of: "{{"), let end = rest[start.upperBound...].firstRange(of: "}}") {
+            result += rest[..<start.lowerBound]
+            result += value(String(rest[start.upperBound..<end.lowerBound].filter { $0 != " " }))
+            rest = rest[end.upperBound...]
+        }
+        return result + rest
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for character in text {
+            switch character {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&#39;"
+            default: result.append(character)
+            }
+        }
+        return result
+    }
+}

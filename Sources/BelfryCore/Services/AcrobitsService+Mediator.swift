@@ -1,0 +1,48 @@
+import FoundationEssentials
+
+extension AcrobitsService {
+    /// What the mediator did.
+    package enum Verdict: Sendable, Hashable {
+        case sent(Push)
+        /// The provider said that the token is dead.
+        case dead(Key<Application>)
+        /// No platform takes tokens like this one with the app id.
+        case unknownAppID
+    }
+
+    /// Accepts what a back end asks for as an urgent push. A token that no softphone reported here is registered first: the back
+    /// end may have kept it for long.
+    ///
+    /// - Parameter applications: those whose mediator serves the caller.
+    package func send(_ call: AcrobitsCall, of applications: Set<Key<Application>>) async throws -> Verdict {
+        let appIDs = try await store.acrobitsAppIDs(named: call.appID)
+        let places = try await places(appIDs.filter { applications.contains($0.applicationKey) }, for: call.token)
+        var dead: Key<Application>?
+        for place in places {
+            guard let token = try? call.token.deviceToken(for: place.platform.kind) else { continue }
+            let holder = try await store.holders(of: [token], on: place.platform.key)[token]
+            if let holder {
+                if holder.isActive { return .sent(try await send(call, to: holder.uuid, place)) }
+                dead = place.platform.applicationKey
+            }
+        }
+        if let dead { return .dead(dead) }
+        // With several applications nobody can say whose an unknown token is.
+        guard let place = places.first, Set(places.map(\.platform.applicationKey)).count == 1 else {
+            return .unknownAppID
+        }
+        let token = try call.token.deviceToken(for: place.platform.kind)
+        let registration = try Registration(
+            token: token, about: Device.About(), customUserID: .keep, topics: .keep)
+        let device = try await store.register(registration, as: nil, on: place.platform)
+        return .sent(try await send(call, to: device.uuid, place))
+    }
+
+    private func send(_ call: AcrobitsCall, to device: UUID, _ place: Place) async throws -> Push {
+        let payload = AcrobitsPayload(call, template: place.payload)
+        let request = PushRequest(
+            content: try payload.content(for: place.platform.kind), target: try Target(devices: [device]),
+            lane: .urgent, expiresAt: clock.now + payload.timeToLive)
+        return try await pushes.send(request, for: place.platform.applicationKey)
+    }
+}

@@ -1,0 +1,147 @@
+import FoundationEssentials
+
+/// Registers the tokens that Acrobits' softphones report, and sends what their back ends ask the mediator to send.
+package struct AcrobitsService: Sendable {
+    package typealias Stores = AcrobitsStore & DeviceDetailStore & AnalyticsStore & PushService.Stores
+
+    let store: any Stores
+    let pushes: PushService
+    let clock: any WallClock
+
+    package init(store: any Stores, pushObserver: any PushObserver = NoPushObserver(), clock: any WallClock) {
+        self.store = store
+        self.clock = clock
+        pushes = PushService(store: store, pushObserver: pushObserver)
+    }
+
+    /// What came of a report.
+    package enum Result: String, Sendable, Hashable, CaseIterable {
+        case stored
+        /// It named no token: what was stored stays.
+        case unchanged
+        /// No platform takes its tokens with its app ids.
+        case unknown
+    }
+
+    /// Registers the tokens of a report, each with the platform of its app id.
+    package func take(_ report: AcrobitsReport, for application: Application) async throws -> Result {
+        guard !report.pairs.isEmpty else { return .unchanged }
+        let appIDs = try await store.acrobitsAppIDs(of: application.key)
+        var result = Result.unknown
+        for (pair, isForCalls) in [(report.calls, true), (report.other, false)] {
+            guard let pair else { continue }
+            let place = try await place(of: pair, isForCalls: isForCalls, among: appIDs)
+            guard let place, let token = try? pair.token.deviceToken(for: place.platform.kind) else { continue }
+            try await register(token, pair.token.text, report, on: place.platform, place.appID)
+            result = .stored
+        }
+        return result
+    }
+
+    private func register(
+        _ token: DeviceToken, _ text: String, _ report: AcrobitsReport, on platform: Platform, _ appID: String
+    ) async throws {
+        let old = try await registration(of: report.selector, appID, platform)
+        let device = try await store.register(
+            try registration(token, account: report.account), as: try await name(for: token, old, on: platform),
+            on: platform)
+        guard let selector = report.selector else { return }
+        try await store.note(
+            AcrobitsRegistration(
+                applicationKey: platform.applicationKey, appID: appID, selector: selector, token: text,
+                platformKey: platform.key, device: device.ownUUID, account: report.account))
+        if let old, old.device != device.ownUUID { try await retire(old) }
+    }
+
+    private func registration(_ token: DeviceToken, account: String?) throws -> Registration {
+        let user = account.flatMap { (try? User.check(id: $0)) == nil ? nil : $0 }
+        return try Registration(
+            token: token, about: Device.About(), customUserID: user.map { .set($0) } ?? .keep, topics: .keep)
+    }
+
+    private func registration(
+        of selector: String?, _ appID: String, _ platform: Platform
+    ) async throws -> AcrobitsRegistration? {
+        guard let selector else { return nil }
+        return try await store.acrobitsRegistrations(selector: selector, of: platform.applicationKey)
+            .first { $0.appID == appID && $0.platformKey == platform.key }
+    }
+
+    /// The device that has a new token from now on: the one that the account had, unless others are on it or the token is
+    /// known already.
+    private func name(
+        for token: DeviceToken, _ old: AcrobitsRegistration?, on platform: Platform
+    ) async throws -> UUID? {
+        guard let old, try await store.holders(of: [token], on: platform.key)[token] == nil else { return nil }
+        return try await isAlone(old) ? old.device : nil
+    }
+
+    private func isAlone(_ registration: AcrobitsRegistration) async throws -> Bool {
+        try await store.acrobitsRegistrations(device: registration.device, of: registration.applicationKey)
+            .allSatisfy { $0.selector == registration.selector }
+    }
+
+    /// Deactivates the device of an account that has left it, unless another is on it.
+    private func retire(_ registration: AcrobitsRegistration) async throws {
+        let others = try await store.acrobitsRegistrations(
+            device: registration.device, of: registration.applicationKey)
+        guard others.isEmpty else { return }
+        try await store.unregister(registration.device, on: registration.platformKey)
+    }
+
+    /// Forgets an account on a device. Devices without an account are deactivated.
+    package func remove(_ report: AcrobitsReport, of application: Application) async throws {
+        guard let selector = report.selector else { return }
+        let registrations = try await store.acrobitsRegistrations(selector: selector, of: application.key)
+        try await store.deleteAcrobitsRegistrations(selector: selector, of: application.key)
+        for registration in registrations { try await retire(registration) }
+    }
+
+    /// Counts the push that a report of its arrival names; returns false where it names none of the account's.
+    package func noteArrival(_ report: AcrobitsReport, of application: Application) async throws -> Bool {
+        guard let selector = report.selector, let id = report.pushID.flatMap(UUID.init(uuidString:)),
+            let push = try await store.receipt(id)?.push, push.applicationKey == application.key
+        else { return false }
+        for registration in try await store.acrobitsRegistrations(selector: selector, of: application.key) {
+            guard let platform = try await store.platform(registration.platformKey),
+                let device = try await store.device(registration.device, on: platform.key),
+                try await store.answer(of: device.key, in: push.key) != nil
+            else { continue }
+            let event = AnalyticsEvent(kind: .received, time: clock.now, device: device.uuid, receiptID: id)
+            _ = try await store.record([event], on: platform, lateMax: .seconds(86_400))
+            return true
+        }
+        return false
+    }
+}
+
+extension AcrobitsService {
+    /// A platform, and the app id that leads to it.
+    struct Place: Sendable {
+        let platform: Platform
+        let appID: String
+        let payload: AcrobitsPayloadTemplate?
+    }
+
+    /// The platform of an app id whose tokens are of the pair's kind. A pair without an app id belongs to the only one that
+    /// fits.
+    private func place(
+        of pair: AcrobitsReport.Pair, isForCalls: Bool, among appIDs: [AcrobitsAppID]
+    ) async throws -> Place? {
+        let named = appIDs.filter { pair.appID == nil || $0.name == pair.appID }
+        let fitting = try await places(named, for: pair.token)
+        guard pair.appID == nil, fitting.count > 1 else { return fitting.first }
+        let ofUse = fitting.filter { ($0.platform.kind == .apple(.voip)) == isForCalls }
+        return ofUse.count == 1 ? ofUse.first : nil
+    }
+
+    func places(_ appIDs: [AcrobitsAppID], for token: AcrobitsToken) async throws -> [Place] {
+        var places: [Place] = []
+        for appID in appIDs {
+            guard let platform = try await store.platform(appID.platformKey), platform.kind.isApple == token.isApple
+            else { continue }
+            places.append(Place(platform: platform, appID: appID.name, payload: appID.payload))
+        }
+        return places
+    }
+}

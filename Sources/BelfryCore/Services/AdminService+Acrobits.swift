@@ -1,0 +1,36 @@
+extension AdminService {
+    /// Says what an app id of Acrobits' softphones stands for. It may name one platform of Apple's and one of another provider's.
+    package func setAcrobitsAppID(
+        _ name: String, on platform: Platform, payload: AcrobitsPayloadTemplate?, of application: Application,
+        by author: AuditAuthor
+    ) async throws -> AcrobitsAppID {
+        try AcrobitsAppID.check(name: name)
+        let all = try await store.acrobitsAppIDs(of: application.key)
+        guard all.count < AcrobitsAppID.countMax || all.contains(where: { $0.name == name }) else {
+            throw StoreError.notEmpty(
+                "the application has \(all.count) app ids, the limit is \(AcrobitsAppID.countMax)")
+        }
+        for other in all where other.name == name && other.platformKey != platform.key {
+            guard let known = try await store.platform(other.platformKey), known.kind.isApple == platform.kind.isApple
+            else { continue }
+            throw StoreError.notEmpty("the app id stands for the platform \(known.uuid.lowercased) already")
+        }
+        let appID = AcrobitsAppID(
+            name: name, applicationKey: application.key, platformKey: platform.key, payload: payload)
+        let details = ["app_id": name, "platform": platform.uuid.lowercased]
+        let change = AuditedChange(by: author, "acrobits_app_id.set", application, details)
+        try await store.audited(change) { try await store.set(appID) }
+        return appID
+    }
+
+    package func deleteAcrobitsAppID(
+        _ name: String, of application: Application, by author: AuditAuthor
+    ) async throws {
+        let change = AuditedChange(by: author, "acrobits_app_id.delete", application, ["app_id": name])
+        try await store.audited(change) {
+            guard try await store.deleteAcrobitsAppID(name, of: application.key) else {
+                throw StoreError.unknown("such app id")
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import FoundationEssentials
+
+extension AdminService {
+    /// Returns the token too: it is told once.
+    package func createCarmaAccount(
+        customerID: Int64, user: String, password: String, by author: AuditAuthor
+    ) async throws -> (account: CarmaAccount, token: String) {
+        guard 1...CarmaAccount.userBytesMax ~= user.utf8.count, !user.contains(":") else {
+            throw InvalidInput(
+                field: "user", "has to be 1 to \(CarmaAccount.userBytesMax) bytes, without a colon")
+        }
+        try Self.check(password)
+        let token = Self.carmaToken()
+        let change = AuditedChange(
+            by: author, "carma_account.create", "\(customerID)", of: .everything, ["user": user])
+        let account = try await store.audited(change) {
+            try await store.createCarmaAccount(
+                customerID: customerID, user: user, passwordHash: passwordHash(password, customerID, user),
+                tokenHash: hash(token))
+        }
+        return (account, token)
+    }
+
+    private static func check(_ password: String) throws(InvalidInput) {
+        guard password.utf8.count >= CarmaAccount.passwordBytesMin else {
+            throw InvalidInput(field: "password", "has to be \(CarmaAccount.passwordBytesMin) bytes or more")
+        }
+    }
+
+    private static func carmaToken() -> String {
+        (0..<2).map { _ in UUID().lowercased.replacing("-", with: "") }.joined()
+    }
+
+    private func passwordHash(_ password: String, _ customerID: Int64, _ user: String) -> [UInt8] {
+        hash(CarmaAccount.salted(password, customerID: customerID, user: user))
+    }
+
+    /// Makes a new token, and takes a new password where one is given.
+    package func rotateCarmaAccount(
+        _ account: CarmaAccount, password: String?, by author: AuditAuthor
+    ) async throws -> String {
+        if let password { try Self.check(password) }
+        let token = Self.carmaToken()
+        let hashed = password.map { passwordHash($0, account.customerID, account.user) }
+        let change = AuditedChange(
+            by: author, "carma_account.rotate", "\(account.customerID)", of: .everything, ["user": account.user])
+        try await store.audited(change) {
+            guard try await store.replaceSecrets(of: account.key, passwordHash: hashed, tokenHash: hash(token)) else {
+                throw StoreError.unknown("such account")
+            }
+        }
+        return token
+    }
+
+    package func deleteCarmaAccount(_ account: CarmaAccount, by author: AuditAuthor) async throws {
+        let change = AuditedChange(
+            by: author, "carma_account.delete", "\(account.customerID)", of: .everything, ["user": account.user])
+        try await store.audited(change) { _ = try await store.delete(account.key) }
+    }
+
+    package func createCarmaApp(
+        customerID: Int64, appID: String, for application: Application, by author: AuditAuthor
+    ) async throws -> CarmaApp {
+        guard 1...255 ~= appID.utf8.count else { throw InvalidInput(field: "app_id", "has to be 1 to 255 bytes") }
+        let details = ["customer_id": "\(customerID)", "app_id": appID]
+        let change = AuditedChange(by: author, "carma_app.create", application, details)
+        return try await store.audited(change) {
+            try await store.createCarmaApp(customerID: customerID, appID: appID, for: application.key)
+        }
+    }
+
+    package func deleteCarmaApp(_ app: CarmaApp, by author: AuditAuthor) async throws {
+        let details = ["customer_id": "\(app.customerID)", "app_id": app.appID]
+        let change = AuditedChange(by: author, "carma_app.delete", "\(app.customerID)", of: .everything, details)
+        try await store.audited(change) { _ = try await store.delete(app.key) }
+    }
+
+    package func createCarmaTrigger(
+        _ template: CarmaTemplate, of app: CarmaApp, by author: AuditAuthor
+    ) async throws -> CarmaTrigger {
+        let details = ["app_id": app.appID, "name": template.name]
+        let change = AuditedChange(by: author, "carma_trigger.create", "\(app.customerID)", of: .everything, details)
+        return try await store.audited(change) { try await store.createCarmaTrigger(template, of: app) }
+    }
+
+    package func deleteCarmaTrigger(
+        _ trigger: Key<CarmaTrigger>, of app: CarmaApp, by author: AuditAuthor
+    ) async throws {
+        let details = ["app_id": app.appID, "trigger": "\(trigger)"]
+        let change = AuditedChange(by: author, "carma_trigger.delete", "\(app.customerID)", of: .everything, details)
+        try await store.audited(change) {
+            guard try await store.delete(trigger) else { throw StoreError.unknown("such trigger") }
+        }
+    }
+}

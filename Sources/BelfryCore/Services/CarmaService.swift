@@ -1,0 +1,141 @@
+import FoundationEssentials
+
+/// Registers the devices of Carma's apps with their contacts, which are users here.
+package struct CarmaService: Sendable {
+    package typealias Stores = CarmaStore & UserStore & AnalyticsStore & PushService.Stores
+
+    let store: any Stores
+    let pushes: PushService
+    let clock: any WallClock
+    /// SHA-256.
+    let hash: @Sendable (String) -> [UInt8]
+
+    package init(
+        store: any Stores, pushObserver: any PushObserver = NoPushObserver(), clock: any WallClock,
+        hash: @escaping @Sendable (String) -> [UInt8]
+    ) {
+        self.store = store
+        self.clock = clock
+        self.hash = hash
+        pushes = PushService(store: store, pushObserver: pushObserver)
+    }
+
+    package func app(_ appID: String, of customerID: Int64) async throws -> CarmaApp {
+        guard let app = try await store.carmaApp(appID, of: customerID),
+            try await store.application(app.applicationKey) != nil
+        else { throw StoreError.unknown("such app") }
+        return app
+    }
+
+    /// Registers the contact's tokens and changes what is given of it.
+    package func register(_ change: CarmaContactChange, in app: CarmaApp) async throws -> CarmaContact {
+        let id = try Self.checked(change)
+        let platforms = try await store.platforms(of: app.applicationKey)
+        // All tokens are looked at before anything is written.
+        let devices = try change.devices.map { device in
+            let (token, platform) = try Self.place(device.token ?? "", among: platforms)
+            let registration = try Registration(
+                token: token, about: device.about, customUserID: .set(id), topics: .keep)
+            return (device, registration, platform)
+        }
+        let attributes = change.attributes
+        _ = try await store.setUser(id, of: app.applicationKey) {
+            try $0.changed(by: UserProfile.Change(attributes: attributes))
+        }
+        for (device, registration, platform) in devices {
+            let made = try await store.register(registration, as: nil, on: platform)
+            try await store.note(
+                CarmaDevice(
+                    applicationKey: app.applicationKey, contact: id,
+                    token: registration.token.text(for: platform.kind), platformKey: platform.key,
+                    device: made.ownUUID, country: device.country))
+        }
+        return try await contact(id, in: app) ?? CarmaContact(app: app, user: User(id: id), devices: [])
+    }
+
+    private static func checked(_ change: CarmaContactChange) throws(InvalidInput) -> String {
+        guard let id = change.originalID, !id.isEmpty else { throw InvalidInput(field: "originalId", "is missing") }
+        do { try User.check(id: id) } catch { throw error.renamed(["user_id": "originalId"]) }
+        guard !change.devices.isEmpty else { throw InvalidInput(field: "deviceInfo", "has no devicetoken") }
+        guard change.devices.count <= CarmaDevice.perContact else {
+            throw InvalidInput(
+                field: "deviceInfo", "has \(change.devices.count) devices, the limit is \(CarmaDevice.perContact)")
+        }
+        guard change.devices.allSatisfy({ $0.token?.isEmpty == false }) else {
+            throw InvalidInput(field: "devicetoken", "is missing")
+        }
+        return id
+    }
+
+    /// The platform that a token is of: hex digits are Apple's.
+    private static func place(
+        _ text: String, among platforms: [Platform]
+    ) throws(InvalidInput) -> (DeviceToken, Platform) {
+        if let token = try? DeviceToken(anySpelling: text, for: .ios), token.bytes.count >= 32 {
+            let ios = platforms.filter { $0.kind == .ios }
+            guard let platform = ios.first(where: { $0.mode == .production }) ?? ios.first else {
+                throw InvalidInput(field: "devicetoken", "is one of APNs, and the app has no platform of type ios")
+            }
+            return (token, platform)
+        }
+        for kind in [PlatformKind.android, .androidFCM, .huawei, .amazon, .androidBaidu] {
+            guard let platform = platforms.first(where: { $0.kind == kind }) else { continue }
+            return (try DeviceToken(text, for: kind), platform)
+        }
+        throw InvalidInput(field: "devicetoken", "is not one of APNs, and the app has no platform of another type")
+    }
+
+    /// Removes tokens from a contact; what it does not have is passed over.
+    package func invalidate(_ change: CarmaContactChange, in app: CarmaApp) async throws -> CarmaContact {
+        let id = try Self.checked(change)
+        let known = try await store.carmaDevices(of: id, app.applicationKey)
+        let platforms = try await store.platforms(of: app.applicationKey)
+        for device in change.devices {
+            guard let (token, platform) = try? Self.place(device.token ?? "", among: platforms),
+                let row = known.first(where: { $0.token == token.text(for: platform.kind) }),
+                row.invalidation == .none
+            else { continue }
+            if let held = try await store.device(row.device, on: row.platformKey), held.customUserID == id {
+                try await store.unregister(row.device, on: row.platformKey)
+            }
+            try await store.note(row.invalidated(.byApp, at: clock.now))
+        }
+        return try await contact(id, in: app) ?? CarmaContact(app: app, user: User(id: id), devices: [])
+    }
+
+    /// The contact with all its devices; nil where neither a profile nor a token is known of it.
+    package func contact(_ id: String, in app: CarmaApp) async throws -> CarmaContact? {
+        let user = try await store.user(id, of: app.applicationKey)
+        var devices: [(CarmaDevice, Device?)] = []
+        for row in try await store.carmaDevices(of: id, app.applicationKey) {
+            let device = try await store.device(row.device, on: row.platformKey)
+            devices.append((try await current(row, device), device))
+        }
+        guard user != nil || !devices.isEmpty else { return nil }
+        return CarmaContact(app: app, user: user ?? User(id: id), devices: devices)
+    }
+
+    /// What became of a token without the app: its provider rejected it, or a newer one took its place.
+    private func current(_ row: CarmaDevice, _ device: Device?) async throws -> CarmaDevice {
+        guard row.invalidation == .none else { return row }
+        let isHeld = device.map { held in held.token.map { row.isSame(as: $0) } ?? false } ?? false
+        let fate: CarmaDevice.Invalidation =
+            isHeld ? (device?.isActive == true ? .none : .byProvider) : .replaced
+        guard fate != .none else { return row }
+        let changed = row.invalidated(fate, at: clock.now)
+        try await store.note(changed)
+        return changed
+    }
+}
+
+extension CarmaDevice {
+    fileprivate func invalidated(_ why: Invalidation, at now: Instant) -> CarmaDevice {
+        CarmaDevice(
+            applicationKey: applicationKey, contact: contact, token: token, platformKey: platformKey, device: device,
+            country: country, invalidation: why, invalidatedAt: now)
+    }
+
+    fileprivate func isSame(as held: DeviceToken) -> Bool {
+        held.bytes == Array(token.utf8) || held.bytes.hex == token
+    }
+}

@@ -1,0 +1,64 @@
+/// The customers of Carma that moved here, their apps, and what those registered and were sent.
+extension Schema {
+    static let carma: SQLText = """
+        CREATE TABLE carma_account (
+            id \(.key),
+            customer_id \(.bigint) NOT NULL,
+            user_name text NOT NULL,
+            password_hash \(.bytes) NOT NULL,
+            token_hash \(.bytes) NOT NULL UNIQUE,
+            created_at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+        CREATE UNIQUE INDEX carma_account_user ON carma_account (user_name, customer_id);
+
+        CREATE TABLE carma_app (
+            id \(.key),
+            customer_id \(.bigint) NOT NULL,
+            app_id text NOT NULL,
+            application_id \(.bigint) NOT NULL REFERENCES application (id)
+        ) \(.byID);
+        CREATE UNIQUE INDEX carma_app_app_id ON carma_app (app_id, customer_id);
+        CREATE INDEX carma_app_application ON carma_app (application_id\(postgres: ", id"));
+
+        -- `template`: JSON; see `CarmaTemplate`.
+        CREATE TABLE carma_trigger (
+            id \(.key),
+            app_key \(.bigint) NOT NULL REFERENCES carma_app (id),
+            template text NOT NULL
+        ) \(.byID);
+        CREATE INDEX carma_trigger_app ON carma_trigger (app_key\(postgres: ", id"));
+
+        -- The tokens of contacts, invalid ones too. A row may outlive its device, whose UUID is never given again.
+        CREATE TABLE carma_device (
+            id \(.key),
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            contact text NOT NULL,
+            token text NOT NULL,
+            platform_id \(.bigint) NOT NULL,
+            \(uuid: "device_uuid", "NOT NULL"),
+            country text,
+            invalidation \(.bigint) NOT NULL CHECK (invalidation BETWEEN 0 AND 3),
+            invalidated_at_ms \(.bigint),
+            CHECK ((invalidation = 0) = (invalidated_at_ms IS NULL))
+        ) \(.byID);
+        CREATE INDEX carma_device_contact ON carma_device (application_id, contact\(postgres: ", id"));
+        CREATE INDEX carma_device_uuid ON carma_device (application_id, device_uuid);
+        CREATE INDEX carma_device_platform ON carma_device (platform_id\(postgres: ", id"));
+
+        -- What was sent to contacts, with their pages.
+        CREATE TABLE carma_message (
+            id \(.key),
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            trigger_id \(.bigint) NOT NULL,
+            contact text NOT NULL,
+            name text NOT NULL,
+            html text NOT NULL,
+            page_hash \(.bytes) NOT NULL UNIQUE CHECK (length(page_hash) = 32),
+            \(uuid: "receipt_id"),
+            schedule_id \(.bigint),
+            sent_at_ms \(.bigint) NOT NULL,
+            read_at_ms \(.bigint)
+        ) \(.byID);
+        CREATE INDEX carma_message_contact ON carma_message (application_id, contact\(postgres: ", id"));
+        """
+}

@@ -1,0 +1,333 @@
+import BelfryCore
+import BelfryTesting
+import Crypto
+import FoundationEssentials
+import Testing
+
+@testable import BelfryAPI
+
+/// What softphones send to a reporter, byte by byte. Source: Acrobits, "Push Token Reporter", and the receivers that
+/// docs/compatibility/acrobits.md lists.
+@Suite struct AcrobitsReporterTests {
+    private static let root = "/acrobits/\(SoftphoneServer.key)"
+    private static let selector = SoftphoneServer.selector
+    private static let json = "application/json"
+    private static let form = "application/x-www-form-urlencoded"
+
+    /// The guide's GET, as it stands there below the key.
+    private static let guideGET = """
+        GET \(root)/token/?username=johndow&password=12345678&selector=12869E0E6E553673C54F29105A0647204C416A2A:7C3A0D14&token_msgs=QVBBOTFiRzlhcVd2bW54bllCWldHOWh4dnRrZ3pUWFNvcGZpdWZ6bWM2dFAzS2J&appid_msgs=com.cloudsoftphone.app&token_calls=Udl99X2JFP1bWwS5gR%2FwGeLE1hmAB2CMpr1Ej0wxkrY%3D&appid_calls=com.cloudsoftphone.app.pushkit HTTP/1.1\r
+        Host: example.com\r
+        Connection: close\r
+        Cache-Control: max-age=0\r
+        User-Agent: CloudSoftphone/1.5.6\r
+        \r
+
+        """
+
+    /// The guide's JSON, as it stands there; only its Content-Length is mended, which is that of another body.
+    private static let guideJSON =
+        #"{ "token_msgs" : "QVBBOTFiRzlhcVd2bW54bllCWldHOWh4dnRrZ3pUWFNvcGZpdWZ6bWM2dFAzS2J", "appid_msgs" : "com.cloudsoftphone.app", "token_calls" : "Udl99X2JFP1bWwS5gR/wGeLE1hmAB2CMpr1Ej0wxkrY=", "appid_calls" : "com.cloudsoftphone.app.pushkit", "selector" : "12869E0E6E553673C54F29105A0647204C416A2A:7C3A0D14" }"#
+
+    private static func expectBoth(_ server: SoftphoneServer, _ name: String) async throws {
+        #expect(server.tokens(.apple(.voip)) == [SoftphoneServer.callsTokenHex], "\(name)")
+        #expect(server.tokens(.androidFCM) == [SoftphoneServer.otherTokenText], "\(name)")
+        let found = try await server.store.acrobitsRegistrations(selector: selector, of: server.application.key)
+        #expect(found.map(\.appID) == [SoftphoneServer.appID, SoftphoneServer.callsAppID], "\(name)")
+        #expect(found.map(\.token) == [SoftphoneServer.otherToken, SoftphoneServer.callsToken], "\(name)")
+        #expect(found.allSatisfy { $0.account == "johndow" }, "\(name)")
+        #expect(server.devices(.androidFCM).map(\.customUserID) == ["johndow"], "\(name)")
+    }
+
+    @Test func `the guide's GET registers both tokens and is answered without a body`() async throws {
+        try await SoftphoneServer.with { server in
+            expectSilence(try await server.exchange(Self.guideGET))
+            try await Self.expectBoth(server, "GET")
+        }
+    }
+
+    @Test func `the guide's JSON registers both tokens for the account in the path`() async throws {
+        try await SoftphoneServer.with { server in
+            expectSilence(
+                try await server.exchange(
+                    "POST \(Self.root)/token/johndow/ HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n"
+                        + "Cache-Control: max-age=0\r\nUser-Agent: CloudSoftphone/1.5.6\r\n"
+                        + "Content-Type: application/json\r\nContent-Length: \(Self.guideJSON.utf8.count)\r\n\r\n"
+                        + Self.guideJSON))
+            try await Self.expectBoth(server, "JSON")
+        }
+    }
+
+    /// Bodies that say the same with other names.
+    private static let bodies: [(name: String, path: String, type: String?, body: String)] = [
+        (
+            "the form of the guide", "/token/", nil,
+            "username=johndow&selector=\(selector)&token_calls=Udl99X2JFP1bWwS5gR%2FwGeLE1hmAB2CMpr1Ej0wxkrY%3D&appid_calls=com.cloudsoftphone.app.pushkit&token_msgs=\(SoftphoneServer.otherToken)&appid_msgs=com.cloudsoftphone.app"
+        ),
+        (
+            "the JSON template of the guide", "", json,
+            #"{"username":"johndow","token_calls":"\#(SoftphoneServer.callsToken)","token_msgs":"\#(SoftphoneServer.otherToken)","selector":"\#(selector)","appId_calls":"com.cloudsoftphone.app.pushkit","appId_msgs":"com.cloudsoftphone.app"}"#
+        ),
+        (
+            "matrix2acrobits", "/api/client/push_token_report", json,
+            #"{"username":"johndow","password":"x","selector":"\#(selector)","token_msgs":"\#(SoftphoneServer.otherToken)","app_id_msgs":"com.cloudsoftphone.app","token_calls":"\#(SoftphoneServer.callsToken)","app_id_calls":"com.cloudsoftphone.app.pushkit"}"#
+        ),
+        (
+            "the names of the placeholders", "/v1/acrobits/push-token?username=johndow", form,
+            "password=x&selector=\(selector)&pushTokenIncomingCall=Udl99X2JFP1bWwS5gR/wGeLE1hmAB2CMpr1Ej0wxkrY=&pushTokenOther=\(SoftphoneServer.otherToken)&pushappid_incoming_call=com.cloudsoftphone.app.pushkit&pushappid_other=com.cloudsoftphone.app&device_id=7&platform=ios"
+        ),
+    ]
+
+    @Test(arguments: bodies.indices)
+    func `other names for the same values are understood`(index: Int) async throws {
+        let body = Self.bodies[index]
+        try await SoftphoneServer.with { server in
+            expectSilence(try await server.post(Self.root + body.path, body.type, body.body))
+            try await Self.expectBoth(server, body.name)
+        }
+    }
+
+    private static let oneTokenPaths = [
+        "/?username=johndow&selector=\(selector)&token=\(SoftphoneServer.otherToken)&appid=com.cloudsoftphone.app",
+        "/pushToken/johndow/\(selector)/\(SoftphoneServer.otherToken)&appid=com.cloudsoftphone.app",
+        "/report/johndow/\(SoftphoneServer.otherToken)/com.cloudsoftphone.app",
+        "/sms/device/johndow/\(selector)/\(SoftphoneServer.otherToken)/com.cloudsoftphone.app",
+        "/push_register.php?token=secret&account=johndow&selector=\(selector)&push_token=\(SoftphoneServer.otherToken)&push_appid=com.cloudsoftphone.app",
+        "/pushToken/johndow/\(selector.replacing(":", with: "%3A"))/\(SoftphoneServer.otherToken)&appid=com.cloudsoftphone.app",
+    ]
+
+    @Test(arguments: oneTokenPaths, ["GET", "HEAD", "PUT"])
+    func `a report of one token is understood in a query and in a path, by any method`(
+        path: String, method: String
+    ) async throws {
+        try await SoftphoneServer.with { server in
+            let body = method == "PUT" ? "Content-Length: 0\r\n" : ""
+            expectSilence(try await server.get(Self.root + path, method: method, body))
+            #expect(server.tokens(.androidFCM) == [SoftphoneServer.otherTokenText], "\(path)")
+            #expect(server.devices(.androidFCM).map(\.customUserID) == ["johndow"], "\(path)")
+        }
+    }
+
+    @Test func `a body of plain text beside a query is not read`() async throws {
+        try await SoftphoneServer.with { server in
+            let path =
+                "/report?token=\(SoftphoneServer.otherToken)&appid=com.cloudsoftphone.app&selector=\(Self.selector)"
+            expectSilence(try await server.post(Self.root + path, "text/plain", "token=x&appid=y"))
+            #expect(server.tokens(.androidFCM) == [SoftphoneServer.otherTokenText])
+        }
+    }
+
+    @Test(arguments: ["", "null", "(null)", "NULL", "%pushTokenOther%"])
+    func `a token that says nothing changes nothing`(word: String) async throws {
+        try await SoftphoneServer.with { server in
+            expectSilence(try await server.exchange(Self.guideGET))
+            let encoded = word.replacing("%", with: "%25")
+            expectSilence(
+                try await server.get(
+                    "\(Self.root)/?username=johndow&selector=\(Self.selector)&token_msgs=\(encoded)&appid_msgs=com.cloudsoftphone.app&token_calls=\(encoded)"
+                ))
+            expectSilence(try await server.post(Self.root, Self.json, #"{"token_msgs":null,"selector":"x"}"#))
+            try await Self.expectBoth(server, word)
+        }
+    }
+
+    @Test(arguments: ["", "{", "{}", "[1]", #"{"a":{"b":1}}"#, "%%%", "=&=&", "\u{0}"])
+    func `an odd report is answered like any other, so that it is not repeated for ever`(body: String) async throws {
+        try await SoftphoneServer.with { server in
+            for type in [Self.json, Self.form, nil] {
+                expectSilence(try await server.post(Self.root, type, body))
+            }
+            #expect(server.store.contents.devices.isEmpty)
+        }
+    }
+
+    @Test func `an app id that stands for no platform registers nothing and is no error`() async throws {
+        try await SoftphoneServer.with { server in
+            expectSilence(
+                try await server.get("\(Self.root)/?token=\(SoftphoneServer.otherToken)&appid=org.example.unknown"))
+            #expect(server.store.contents.devices.isEmpty)
+        }
+    }
+
+    @Test func `blanks in a token are the plus signs that they were`() async throws {
+        let bytes = [UInt8](repeating: 0xFB, count: 32)
+        let token = Data(bytes).base64EncodedString()
+        #expect(token.contains("+"))
+        try await SoftphoneServer.with { server in
+            let spoilt = token.replacing("+", with: "%20")
+            expectSilence(
+                try await server.get("\(Self.root)/?token_calls=\(spoilt)&appid_calls=\(SoftphoneServer.callsAppID)"))
+            #expect(server.tokens(.apple(.voip)) == [bytes.hex])
+        }
+    }
+
+    @Test func `a path by the operator's template is read by it, with other names too`() async throws {
+        let template = """
+            https://example.org/acrobits/KEY/hello/%installid%/%account[username]%-x/%selector%/t-%pushToken%&who=%pushappid%?pw=%sha1(%account[password]%)%
+            {"k1": "%pushTokenIncomingCall%", "k2": "%pushappid_incoming_call%", "k3": "fixed"}
+            """
+        try await SoftphoneServer.with(template: template) { server in
+            expectSilence(
+                try await server.post(
+                    "\(Self.root)/hello/77/johndow-x/\(Self.selector)/t-\(SoftphoneServer.otherToken)&who=com.cloudsoftphone.app?pw=00",
+                    Self.json,
+                    #"{"k1":"\#(SoftphoneServer.callsToken)","k2":"com.cloudsoftphone.app.pushkit","k3":"fixed"}"#))
+            try await Self.expectBoth(server, "template")
+        }
+    }
+
+    @Test(arguments: ["%selector%", "/%pushToken%%selector%", "/x/%pushToken", "username=%account[username]%"])
+    func `a template by which no report could be read is refused`(text: String) {
+        #expect(throws: InvalidInput.self) { try Acrobits.Template(text) }
+    }
+
+    // MARK: Accounts and devices
+
+    private static func report(_ selector: String, _ token: String) -> String {
+        "\(root)/?username=u-\(selector)&selector=\(selector)&token=\(token)&appid=com.cloudsoftphone.app"
+    }
+
+    private static func apple(_ byte: UInt8) -> String { String(repeating: [byte].hex, count: 32) }
+
+    @Test func `a new token of an account moves its device, and two accounts share one`() async throws {
+        try await SoftphoneServer.with { server in
+            expectSilence(try await server.get(Self.report("A", Self.apple(1))))
+            expectSilence(try await server.get(Self.report("A", Self.apple(2))))
+            #expect(server.devices(.ios).count == 1)
+            expectSilence(try await server.get(Self.report("B", Self.apple(2))))
+            #expect(server.devices(.ios).count == 1)
+            // A is alone on its new phone; B keeps the old one.
+            expectSilence(try await server.get(Self.report("A", Self.apple(3))))
+            #expect(server.tokens(.ios) == [Self.apple(2), Self.apple(3)])
+            for _ in 1...2 {
+                expectSilence(try await server.get(Self.report("A", Self.apple(2))))
+                expectSilence(try await server.get(Self.report("B", Self.apple(2))))
+            }
+            #expect(server.tokens(.ios) == [Self.apple(2)])
+        }
+    }
+
+    @Test func `the removal of the last account deactivates the device`() async throws {
+        try await SoftphoneServer.with { server in
+            for selector in ["A", "B"] { expectSilence(try await server.get(Self.report(selector, Self.apple(1)))) }
+            expectSilence(try await server.get("\(Self.root)/remove/?selector=A&username=u-A"))
+            #expect(server.tokens(.ios) == [Self.apple(1)])
+            expectSilence(try await server.post("\(Self.root)/remove", Self.json, #"{"selector":"B"}"#))
+            #expect(server.tokens(.ios).isEmpty)
+            expectSilence(try await server.get("\(Self.root)/remove/?selector=B"))
+            expectSilence(try await server.get(Self.report("A", Self.apple(1))))
+            #expect(server.tokens(.ios) == [Self.apple(1)])
+        }
+    }
+
+    @Test func `a device has the accounts seen last, and no more than a bound`() async throws {
+        try await SoftphoneServer.with { server in
+            for number in 0..<(AcrobitsRegistration.perDevice + 3) {
+                expectSilence(try await server.get(Self.report("s\(number)", Self.apple(1))))
+            }
+            let all = server.store.contents.acrobitsRegistrations
+            #expect(all.count == AcrobitsRegistration.perDevice)
+            #expect(all.first?.selector == "s3")
+        }
+    }
+
+    @Test func `an arrival that the app reports is counted for the push`() async throws {
+        try await SoftphoneServer.with { server in
+            expectSilence(try await server.get(Self.report("A", Self.apple(1))))
+            let call =
+                #"{"verb":"NotifyGenericTextMessage","AppId":"com.cloudsoftphone.app","DeviceToken":"\#(Self.apple(1))","Message":"Hi"}"#
+            #expect(try await server.post("/pnm2/send", Self.json, call).status == 200)
+            let push = try #require(server.pushes.first)
+            let path = "\(Self.root)/received/?selector=A&receiptId=\(push.receiptID.lowercased)"
+            for _ in 1...2 { expectSilence(try await server.get(path)) }
+            expectSilence(try await server.get("\(Self.root)/received/?selector=B&receiptId=\(push.receiptID)"))
+            let ios = try #require(server.platforms[.ios])
+            let counts = try await server.store.counts(of: push.key)
+            #expect(counts[ios.key]?[.received] == 1)
+        }
+    }
+
+    // MARK: SIP contacts
+
+    @Test(arguments: [
+        "<sip:johndow@192.0.2.1:5060;transport=tls;pn-provider=apns;pn-param=ABCD123456.com.cloudsoftphone.app.remote&voip;pn-prid=APPLE:remote&CALLS:voip>;expires=600",
+        "sip:johndow@192.0.2.1;pn-provider=apns;pn-param=ABCD123456.com.cloudsoftphone.app.voip&remote;pn-prid=CALLS:voip&APPLE:remote",
+    ])
+    func `a SIP contact with two tokens registers both`(contact: String) async throws {
+        try await SoftphoneServer.with { server in
+            let voip = try #require(server.platforms[.apple(.voip)])
+            try await server.store.set(
+                AcrobitsAppID(
+                    name: "com.cloudsoftphone.app.voip", applicationKey: server.application.key, platformKey: voip.key))
+            let text = contact.replacing("APPLE", with: Self.apple(7))
+                .replacing("CALLS", with: SoftphoneServer.callsTokenHex.uppercased())
+            let encoded = text.replacing("&", with: "%26").replacing(";", with: "%3B").replacing("<", with: "%3C")
+                .replacing(">", with: "%3E").replacing("=", with: "%3D")
+            expectSilence(try await server.get("\(Self.root)/?contact=\(encoded)&selector=S"))
+            #expect(server.tokens(.apple(.voip)) == [SoftphoneServer.callsTokenHex])
+            #expect(server.tokens(.ios) == [Self.apple(7)])
+            #expect(server.devices(.ios).map(\.customUserID) == ["johndow"])
+        }
+    }
+
+    @Test func `the parameters of a SIP contact are understood by themselves`() async throws {
+        try await SoftphoneServer.with { server in
+            expectSilence(
+                try await server.post(
+                    Self.root, Self.form,
+                    "pn-provider=fcm&pn-param=com.cloudsoftphone.app&pn-prid=\(SoftphoneServer.otherTokenText)"))
+            #expect(server.tokens(.androidFCM) == [SoftphoneServer.otherTokenText])
+        }
+    }
+
+    // MARK: Who may report
+
+    @Test func `a wrong key, and an address that is not allowed, find nothing`() async throws {
+        try await SoftphoneServer.with(reporters: ["10.0.0.0/8"]) { server in
+            for path in [Self.report("A", Self.apple(1)), "/acrobits/ffffffffffffffffffffffffffffffff/?selector=A"] {
+                let answer = try await server.get(path)
+                #expect(answer.status == 404)
+            }
+            #expect(server.store.contents.devices.isEmpty)
+        }
+    }
+
+    @Test func `a report over its limit is refused`() async throws {
+        try await SoftphoneServer.with { server in
+            let body = String(repeating: "a", count: Acrobits.reportBytesMax + 1)
+            let answer = try await server.post(Self.root, Self.form, body)
+            #expect(answer.status == 413)
+        }
+    }
+
+    @Test func `a reporter with Digest takes the right password alone`() async throws {
+        try await SoftphoneServer.with(digest: true) { server in
+            let target = Self.report("A", Self.apple(1))
+            let challenge = try await server.get(target)
+            #expect(challenge.status == 401)
+            let header = try #require(challenge.headers["www-authenticate"])
+            let nonce = try #require(header.firstMatch(of: /nonce="([^"]+)"/)).1
+            let endpoint = try #require(try await server.store.openEndpoints(.acrobitsReporter).first)
+            let secret = try #require([UInt8](hex: TestServer.sharedSecret.utf8))
+            let known = Acrobits.Digest(of: endpoint, sharedSecret: secret)
+            func authorization(_ password: String, _ method: String) -> String {
+                let first = Self.md5("\(known.user):Belfry:\(password)")
+                let second = Self.md5("\(method):\(target)")
+                let response = Self.md5("\(first):\(nonce):00000001:0a4f113b:auth:\(second)")
+                return #"Authorization: Digest username="\#(known.user)", realm="Belfry", nonce="\#(nonce)", "#
+                    + #"uri="\#(target)", qop=auth, nc=00000001, cnonce="0a4f113b", response="\#(response)""# + "\r\n"
+            }
+            #expect(try await server.get(target, authorization("wrong", "GET")).status == 401)
+            #expect(try await server.get(target, authorization(known.password, "POST")).status == 401)
+            #expect(server.store.contents.devices.isEmpty)
+            expectSilence(try await server.get(target, authorization(known.password, "GET")))
+            #expect(server.tokens(.ios) == [Self.apple(1)])
+            server.clock.advance(by: .seconds(301))
+            #expect(try await server.get(target, authorization(known.password, "GET")).status == 401)
+        }
+    }
+
+    private static func md5(_ text: String) -> String {
+        Insecure.MD5.hash(data: Data(text.utf8)).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+    }
+}

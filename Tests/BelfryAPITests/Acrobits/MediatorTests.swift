@@ -1,0 +1,225 @@
+import BelfryCore
+import BelfryTesting
+import FoundationEssentials
+import Testing
+
+@testable import BelfryAPI
+
+/// What back ends post to the mediator, byte by byte. Source: Acrobits, "HTTP push", "Form HTTP push" and "SIPIS-less pushes",
+/// and the public clients that docs/compatibility/acrobits.md lists.
+@Suite struct MediatorTests {
+    private static let json = "application/json"
+    private static let form = "application/x-www-form-urlencoded"
+    private static let sent = #"{"code":200,"response":"Your message was sent."}"#
+
+    private static func call(_ verb: String, calls: Bool = false, _ more: String = "") -> String {
+        let (app, token) =
+            calls
+            ? (SoftphoneServer.callsAppID, SoftphoneServer.callsToken)
+            : (SoftphoneServer.appID, SoftphoneServer.callsToken)
+        return
+            #"{"verb":"\#(verb)","AppId":"\#(app)","DeviceToken":"\#(token)","Selector":"\#(SoftphoneServer.selector)"\#(more)}"#
+    }
+
+    private static func expectSent(_ answer: RawAnswer, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(answer.status == 200 && answer.body == sent, "\(answer)", sourceLocation: sourceLocation)
+        #expect(answer.headers["content-type"]?.hasPrefix("application/json") == true, sourceLocation: sourceLocation)
+    }
+
+    @Test func `an incoming call is an urgent push of PushKit that expires within a minute`() async throws {
+        try await SoftphoneServer.with { server in
+            let call = Self.call(
+                "NotifyIncomingCall", calls: true,
+                #","Id":"a84b4c76e66710","UserName":"bob","UserDisplayName":"Bob B."#
+                    + #"","Unknown":"x""#)
+            Self.expectSent(try await server.post("/pnm2/send", Self.json, call))
+            let push = try #require(server.pushes.first)
+            #expect(push.lane == .urgent && push.platforms == nil)
+            #expect(push.expiresAt == server.clock.now + .seconds(60))
+            let apple = try #require(push.content.apple)
+            #expect(apple.type == .voip)
+            #expect(apple.payload["s"] == .string(SoftphoneServer.selector))
+            #expect(apple.payload["Id"] == .string("a84b4c76e66710"))
+            #expect(apple.payload["UserDisplayName"] == .string("Bob B."))
+            #expect(apple.payload["Unknown"] == nil)
+            // It has its batch already, so it leaves at once.
+            #expect(server.store.contents.batches.count == 1)
+            #expect(server.devices(.apple(.voip)).count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        ("NotifyIncomingCallMissed", "s_missed"), ("NotifyTextMessage", "sm"), ("NotifyIncomingCall", "s"),
+    ])
+    func `each verb has the key by which the app tells it`(verb: String, key: String) async throws {
+        try await SoftphoneServer.with { server in
+            Self.expectSent(try await server.post("/pnm2/send", Self.json, Self.call(verb)))
+            let payload = try #require(server.pushes.first?.content.apple?.payload)
+            #expect(payload[key] == .string(SoftphoneServer.selector))
+            #expect(["s", "sm", "s_missed", "type"].filter { payload[$0] != nil } == [key])
+        }
+    }
+
+    @Test(arguments: ["NotifyIncomingCallAnsweredElsewhere", "NotifyReprovision"])
+    func `a verb without a key of its own goes to the app as data`(verb: String) async throws {
+        try await SoftphoneServer.with { server in
+            Self.expectSent(try await server.post("/pnm2/send", Self.json, Self.call(verb)))
+            let apple = try #require(server.pushes.first?.content.apple)
+            #expect(apple.type == .background && apple.payload["type"] == .string(verb))
+        }
+    }
+
+    @Test(arguments: [#""1""#, "1"])
+    func `a text message shows its text, and its badge may be a string`(badge: String) async throws {
+        try await SoftphoneServer.with { server in
+            let fields =
+                #","Message":"Hello","Badge":\#(badge),"Sound":"default","UserName":"+441234","UserDisplayName":"Bob","ContentType":"text/plain","Id":"42","ThreadId":"9""#
+            Self.expectSent(try await server.post("/pnm2/send", Self.json, Self.call("NotifyTextMessage", fields)))
+            let push = try #require(server.pushes.first)
+            let apple = try #require(push.content.apple)
+            #expect(apple.type == .alert)
+            let aps: JSONValue = .object([
+                "alert": .object(["title": .string("Bob"), "body": .string("Hello")]), "badge": .integer(1),
+                "sound": .string("default"), "thread-id": .string("9"), "content-available": .integer(1),
+            ])
+            #expect(apple.payload["aps"] == aps)
+            #expect(apple.payload["Id"] == .string("42"))
+            #expect(push.expiresAt == server.clock.now + .seconds(86_400))
+        }
+    }
+
+    @Test func `a text that is just shown needs no selector, and a token of FCM gets data at high priority`()
+        async throws
+    {
+        try await SoftphoneServer.with { server in
+            let call =
+                #"{"verb":"NotifyGenericTextMessage","AppId":"com.cloudsoftphone.app","DeviceToken":"\#(SoftphoneServer.otherToken)","Message":"Hello"}"#
+            Self.expectSent(try await server.post("/pnm2/send", Self.json, call))
+            let content = try #require(server.pushes.first?.content)
+            #expect(content.apple == nil)
+            #expect(content.custom["android"]?["message"] == .string("Hello"))
+            #expect(content.custom["android"]?["priority"] == .string("high"))
+            #expect(server.tokens(.androidFCM) == [SoftphoneServer.otherTokenText])
+        }
+    }
+
+    @Test func `the form needs neither a selector nor JSON, and decodes what is encoded`() async throws {
+        try await SoftphoneServer.with { server in
+            let token = "Udl99X2JFP1bWwS5gR%2FwGeLE1hmAB2CMpr1Ej0wxkrY%3D"
+            let smsglue = "verb=NotifyTextMessage&AppId=com.cloudsoftphone.app&DeviceToken=\(token)"
+            Self.expectSent(try await server.post("/pnm2", Self.form, smsglue))
+            let voipbits =
+                "verb=NotifyTextMessage&AppId=com.cloudsoftphone.app&DeviceToken=\(token)&Selector=S&Badge=1&UserName=%2B44+123&Message=Hi+there"
+            Self.expectSent(try await server.post("/pnm2", Self.form, voipbits))
+            #expect(server.devices(.ios).count == 1)
+            let payload = try #require(server.pushes.last?.content.apple?.payload)
+            #expect(payload["aps"]?["alert"]?["title"] == .string("+44 123"))
+            #expect(payload["aps"]?["alert"]?["body"] == .string("Hi there"))
+        }
+    }
+
+    @Test(arguments: [
+        ("verb", #"{"AppId":"a","DeviceToken":"b","Selector":"c"}"#),
+        ("AppId", #"{"verb":"NotifyTextMessage","DeviceToken":"b","Selector":"c"}"#),
+        ("DeviceToken", #"{"verb":"NotifyTextMessage","AppId":"a","Selector":"c"}"#),
+        ("Selector", #"{"verb":"NotifyTextMessage","AppId":"a","DeviceToken":"b"}"#),
+        ("Message", #"{"verb":"NotifyGenericTextMessage","AppId":"a","DeviceToken":"b"}"#),
+        ("body", "{"), ("body", "3"), ("AppId", #"{"verb":"X","AppId":"unknown","DeviceToken":"b","Selector":"c"}"#),
+    ])
+    func `what is missing or unknown sends nothing and is a 400 in status and code`(
+        field: String, body: String
+    ) async throws {
+        try await SoftphoneServer.with { server in
+            let answer = try await server.post("/pnm2/send", Self.json, body)
+            #expect(answer.status == 400, "\(answer)")
+            let json = try JSONValue(json: answer.body.utf8)
+            #expect(json["code"] == .integer(400))
+            #expect(json["response"]?.stringValue?.contains(field) == true, "\(answer)")
+            #expect(server.pushes.isEmpty)
+        }
+    }
+
+    @Test(arguments: [(String?.none, 200), ("404", 404)])
+    func `a dead token is a 404 of the body, and of HTTP where the operator says so`(
+        setting: String?, status: Int
+    ) async throws {
+        try await SoftphoneServer.with(deadTokenStatus: setting) { server in
+            let call = Self.call("NotifyIncomingCall", calls: true)
+            Self.expectSent(try await server.post("/pnm2/send", Self.json, call))
+            let device = try #require(server.devices(.apple(.voip)).first)
+            try await server.store.unregister(device.uuid, on: device.platformKey)
+            let answer = try await server.post("/pnm2/send", Self.json, call)
+            #expect(answer.status == status, "\(answer)")
+            let json = try JSONValue(json: answer.body.utf8)
+            #expect(json["code"] == .integer(404))
+            #expect(json["response"]?.stringValue?.contains("404") == true)
+            #expect(server.pushes.count == 1)
+        }
+    }
+
+    @Test func `several messages in an array are answered one by one`() async throws {
+        try await SoftphoneServer.with { server in
+            let body = "[\(Self.call("NotifyTextMessage")),{},\(Self.call("NotifyIncomingCall", calls: true))]"
+            let answer = try await server.post("/pnm2/send", Self.json, body)
+            #expect(answer.status == 200)
+            guard case .array(let answers) = try JSONValue(json: answer.body.utf8) else {
+                throw StoreError.unknown("array")
+            }
+            #expect(answers.map { $0["code"] } == [.integer(200), .integer(400), .integer(200)])
+            #expect(server.pushes.count == 2)
+            let long = "[\(Array(repeating: "{}", count: Acrobits.callsPerBatch + 1).joined(separator: ","))]"
+            #expect(try await server.post("/pnm2/send", Self.json, long).status == 400)
+        }
+    }
+
+    @Test func `a payload of the operator's takes the place of the usual one`() async throws {
+        try await SoftphoneServer.with { server in
+            let voip = try #require(server.platforms[.apple(.voip)])
+            let template = try AcrobitsPayloadTemplate(
+                #"{"NotifyIncomingCall":{"v":"%verb%","to":"x-%Selector%","n":"%Badge%","id":"%Id%","aps":{"badge":7}},"*":{"t":1}}"#
+            )
+            try await server.store.set(
+                AcrobitsAppID(
+                    name: SoftphoneServer.callsAppID, applicationKey: server.application.key, platformKey: voip.key,
+                    payload: template))
+            let call = Self.call("NotifyIncomingCall", calls: true, #","Badge":"3""#)
+            Self.expectSent(try await server.post("/pnm2/send", Self.json, call))
+            let expected: [String: JSONValue] = [
+                "v": .string("NotifyIncomingCall"), "to": .string("x-\(SoftphoneServer.selector)"), "n": .integer(3),
+                "aps": .object(["badge": .integer(7)]),
+            ]
+            #expect(server.pushes.first?.content.apple?.payload == expected)
+            Self.expectSent(try await server.post("/pnm2/send", Self.json, Self.call("Other", calls: true)))
+            #expect(server.pushes.last?.content.apple?.payload["t"] == .integer(1))
+        }
+    }
+
+    @Test(arguments: [nil, ["10.0.0.0/8"], []] as [[String]?])
+    func `who is not at an address that was named finds no mediator`(allowed: [String]?) async throws {
+        try await SoftphoneServer.with(mediators: allowed) { server in
+            for path in ["/pnm2/send", "/pnm2"] {
+                let answer = try await server.post(path, Self.json, Self.call("NotifyTextMessage"))
+                #expect(answer.status == 404)
+            }
+            #expect(server.pushes.isEmpty && server.store.contents.devices.isEmpty)
+        }
+    }
+
+    @Test func `what the mediator has no app id for goes to another one`() async throws {
+        let relay = RecordingRelay()
+        let clock = ManualClock()
+        let store = MemoryStore(clock: clock)
+        let service = AcrobitsService(store: store, clock: clock)
+        let call = try AcrobitsCall(json: try JSONValue(json: Self.call("NotifyTextMessage").utf8))
+        #expect(try await service.send(call, of: []) == .unknownAppID)
+        let answer = MediatorAnswer(try await relay.relay([1], isForm: true))
+        #expect(answer.status == 200 && answer.code == 404)
+        #expect(MediatorAnswer(.unreachable).code == 500)
+    }
+}
+
+private struct RecordingRelay: MediatorRelay {
+    func relay(_ body: [UInt8], isForm: Bool) async throws -> RelayedAnswer {
+        .answered(status: 200, code: 404, words: "gone")
+    }
+}

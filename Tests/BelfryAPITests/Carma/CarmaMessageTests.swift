@@ -1,0 +1,123 @@
+import BelfryCore
+import BelfryTesting
+import FoundationEssentials
+import Testing
+
+@testable import BelfryAPI
+
+/// What back ends of Carma's customers send, and what devices fetch. Source: carmaclient (triggers.go, dto/sendtrigger.go),
+/// compost-carma-api (models/Messages.php), Carma iOS Integration Guide, "Compost Content".
+@Suite struct CarmaMessageTests {
+    private static func register(_ server: CarmaServer, _ more: String = "") async throws {
+        _ = try await server.contact(
+            "PUT", CarmaServer.devices,
+            #"{"originalId":"o","firstName":"<Lars>","properties":{"drink":"tea","food":"fish"},"devicetoken":"some-token"\#(more)}"#
+        )
+    }
+
+    private static func trigger(_ server: CarmaServer) -> String {
+        "/rest/42/triggers/\(server.trigger.key)/messages"
+    }
+
+    private static let request =
+        #"{"deliveryTime":null,"optOut":false,"saveProps":false,"originalId":"o","customerId":42,"campaignId":0,"properties":{"food":"meat","dish":"a < b"},"forceCreateMissingProperties":true}"#
+
+    private static func pushes(_ server: CarmaServer) -> [Push] {
+        server.store.contents.pushes.values.map(\.push).sorted { $0.key < $1.key }
+    }
+
+    @Test func `a trigger's message is filled for its contact and leads to a page`() async throws {
+        try await CarmaServer.with { server in
+            try await Self.register(server)
+            let answer = try await server.send("POST", Self.trigger(server), Self.request)
+            let reply = try JSONValue(json: answer.body.utf8)
+            #expect(answer.status == 200 && reply["message"]?.stringValue != nil)
+            let push = try #require(Self.pushes(server).first)
+            let fields = try #require(push.content.custom["android"])
+            #expect(fields["alert"] == .string("Hi <Lars>"))
+            #expect(fields["message"] == .string("meat and tea"))
+            #expect(fields["source"] == .string("carma"))
+            #expect(push.content.custom["ios"]?["extra"] == fields)
+            #expect(push.content.custom["ios"]?["alert"] == .string("Hi <Lars>"))
+            let url = try #require(fields["url"]?.stringValue)
+            #expect(url.hasPrefix("http://push.example.org/carma/content/"))
+            let path = url.replacing("http://push.example.org", with: "")
+            let page = try await server.send("GET", path, credentials: "")
+            #expect(page.status == 200 && page.body == "<p>&lt;Lars&gt;: a &lt; b</p>")
+            #expect(page.headers["content-type"] == "text/html; charset=utf-8")
+            #expect(page.headers["content-security-policy"]?.hasPrefix("sandbox") == true)
+            #expect(page.headers["set-cookie"] == nil)
+        }
+    }
+
+    @Test(arguments: ["url", "pushreadurl"])
+    func `a page and its mark say once that the message was read, and count as opened`(field: String) async throws {
+        try await CarmaServer.with { server in
+            try await Self.register(server)
+            _ = try await server.send("POST", Self.trigger(server), Self.request)
+            let push = try #require(Self.pushes(server).first)
+            let url = try #require(push.content.custom["android"]?[field]?.stringValue)
+            let history = "/rest/42/lists/1000000001/contacts/o/messages"
+            func first() async throws -> JSONValue {
+                guard case .array(let lines) = try JSONValue(json: try await server.send("GET", history).body.utf8),
+                    lines.count == 1
+                else { throw StoreError.unknown("one line") }
+                return lines[0]
+            }
+            let before = try await first()
+            #expect(before["read"] == .bool(false) && before["readTimestamp"] == .null)
+            #expect(before["name"] == .string("Dinner"))
+            for _ in 1...2 {
+                let path = url.replacing("http://push.example.org", with: "")
+                let answer = try await server.send("GET", path, credentials: "")
+                #expect(answer.status == 200 && answer.body.isEmpty == (field == "pushreadurl"))
+                server.clock.advance(by: .seconds(1))
+            }
+            let after = try await first()
+            #expect(after["read"] == .bool(true))
+            #expect(after["readTimestamp"] == .integer(CarmaServer.now.milliseconds))
+            let android = try #require(server.platforms[.android])
+            let counts = try await server.store.counts(of: push.key)
+            #expect(counts[android.key]?[.opened] == 1)
+        }
+    }
+
+    @Test func `a language that the trigger has is used, of a part of its tag too`() async throws {
+        try await CarmaServer.with { server in
+            try await Self.register(server)
+            _ = try await server.store.setUser("o", of: server.application.key) {
+                try $0.changed(by: UserProfile.Change(language: .set("sv-SE")))
+            }
+            _ = try await server.send("POST", Self.trigger(server), Self.request)
+            #expect(Self.pushes(server).first?.content.body == "Hej <Lars>")
+        }
+    }
+
+    @Test func `a delivery time in the future makes a schedule`() async throws {
+        try await CarmaServer.with { server in
+            try await Self.register(server)
+            let later = Self.request.replacing("null", with: #""2017-07-14T05:40:00+0200""#)
+            #expect(try await server.send("POST", Self.trigger(server), later).status == 200)
+            #expect(Self.pushes(server).isEmpty)
+            let schedules = try await server.store.schedules(of: server.application.key, after: nil, limit: 9)
+            #expect(schedules.map(\.dueAt) == [CarmaServer.now + .seconds(3_600)])
+            let past = Self.request.replacing("null", with: #""2017-07-14T02:40:00+0200""#)
+            _ = try await server.send("POST", Self.trigger(server), past)
+            #expect(Self.pushes(server).count == 1)
+        }
+    }
+
+    @Test func `an unknown trigger, contact, list or page is a 404`() async throws {
+        try await CarmaServer.with { server in
+            try await Self.register(server)
+            #expect(try await server.send("POST", "/rest/42/triggers/999/messages", Self.request).status == 404)
+            let nobody = Self.request.replacing(#""o""#, with: #""nobody""#)
+            #expect(try await server.send("POST", Self.trigger(server), nobody).status == 404)
+            let nameless = Self.request.replacing(#""o""#, with: "null")
+            #expect(try await server.send("POST", Self.trigger(server), nameless).status == 400)
+            #expect(try await server.send("GET", "/rest/42/lists/7/contacts/o/messages").status == 404)
+            #expect(try await server.send("GET", "/carma/content/guess", credentials: "").status == 404)
+            #expect(Self.pushes(server).isEmpty)
+        }
+    }
+}

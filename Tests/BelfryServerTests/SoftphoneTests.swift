@@ -1,0 +1,45 @@
+import BelfryCore
+import BelfryServer
+import BelfrySimulators
+import Foundation
+import Testing
+
+/// Softphones and their back end, through the whole server to APNs.
+extension ServerTests {
+    @Suite struct SoftphoneTests {}
+}
+
+extension ServerTests.SoftphoneTests {
+    /// Of the guide's sample, and what it means.
+    private static let token = "Udl99X2JFP1bWwS5gR/wGeLE1hmAB2CMpr1Ej0wxkrY="
+    private static let hex = "51d97df57d8914fd5b5b04b9811ff019e2c4d6198007608ca6bd448f4c3192b6"
+
+    @Test func `a call reaches APNs as a push of PushKit, with its topic, priority and end`() async throws {
+        try await TestServer.open(simulate: { $0.listening.ledgerDetail = .payloads }) { server in
+            let application = server.application.application
+            let platform = try await server.operatorService.createPlatform(
+                of: application, kind: .apple(.voip), mode: .development, name: "Calls",
+                credentials: TestServer.credentials(server.key, of: server.simulator)
+            ).platform
+            try await server.store.set(
+                AcrobitsAppID(name: "phone.calls", applicationKey: application.key, platformKey: platform.key))
+            _ = try await server.store.create(
+                try NewOpenEndpoint(
+                    kind: .acrobitsMediator, application: application.key, keyHash: [1], allowed: ["127.0.0.0/8"]))
+            let before = Int64(Date().timeIntervalSince1970)
+            let call =
+                #"{"verb":"NotifyIncomingCall","AppId":"phone.calls","DeviceToken":"\#(Self.token)","Selector":"S1","Id":"77"}"#
+            let answer = try await server.sender.send("POST", "/pnm2/send", call)
+            #expect(answer.status == 200 && answer.body == #"{"code":200,"response":"Your message was sent."}"#)
+            let bytes = try #require([UInt8](hex: Self.hex.utf8))
+            let told = try await eventually("the call is told") { server.simulator.ledger.token(bytes)?.lastRequest }
+            #expect(told.header("apns-push-type") == "voip")
+            #expect(told.header("apns-topic") == "\(TestServer.topic).voip")
+            #expect(told.header("apns-priority") ?? "10" == "10")
+            let end = try #require(told.header("apns-expiration").flatMap { Int64($0) })
+            #expect(end == 0 || (before...(before + 65)).contains(end))
+            let payload = try JSONValue(json: told.payload.utf8)
+            #expect(payload["s"] == .string("S1") && payload["Id"] == .string("77"))
+        }
+    }
+}
