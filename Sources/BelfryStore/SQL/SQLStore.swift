@@ -16,6 +16,8 @@ protocol SQLStore: Sendable {
     var pushes: PushCache { get }
     var damagedRows: DamagedRows { get }
     var quotaCounts: QuotaCounts { get }
+    /// Looks up devices that pushes name.
+    var platformReads: GroupedReads<[Key<Device>], [Key<Device>: Key<Platform>]> { get }
     /// Signals that something may be due.
     var signals: WorkHints { get }
 
