@@ -28,11 +28,22 @@ extension SQLStore {
 
     package func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices {
         switch names {
-        case .users(let ids):
-            try await readCommitted { try $0.devices(ofUsers: ids, on: platforms, atMost: Batch.devicesMax + 1) }
+        case .users(let ids): try await devices(of: UsersOnPlatforms(ids: ids, platforms: platforms))
         case .devices(let uuids):
             Dictionary(grouping: try await places(of: uuids, on: platforms), by: \.platform)
                 .mapValues { Set($0.map(\.device)).sorted() }
+        }
+    }
+
+    private func devices(of users: UsersOnPlatforms) async throws -> PlacedDevices {
+        let limit = Batch.devicesMax + 1
+        guard users.ids.count <= namesOfOneMax else {
+            return try await readCommitted { try $0.devices(ofUsers: users.ids, on: users.platforms, atMost: limit) }
+        }
+        return try await userReads.read(users) { groups in
+            try await readCommitted { db in
+                try groups.map { try db.devices(ofUsers: $0.ids, on: $0.platforms, atMost: limit) }
+            }
         }
     }
 
@@ -120,4 +131,10 @@ extension SQLStore {
             try db.deviceCount(on: [platform])
         }
     }
+}
+
+/// Whose devices a push looks for, and where.
+struct UsersOnPlatforms: Sendable {
+    let ids: [String]
+    let platforms: [Key<Platform>]
 }

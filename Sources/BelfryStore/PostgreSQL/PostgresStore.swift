@@ -22,6 +22,7 @@ package final class PostgresStore: SQLStore {
     private let topicCache = PostgresTopicCache()
     let quotaCounts: QuotaCounts
     let platformReads = GroupedReads<[Key<Device>], [Key<Device>: Key<Platform>]>()
+    let userReads = GroupedReads<UsersOnPlatforms, PlacedDevices>()
     let sharedUse = SharedUse()
     let observer: any StoreObserver
     let signals = WorkHints()
