@@ -39,6 +39,15 @@ extension SQLConnection {
         }
     }
 
+    /// The platforms of devices; a key without a device is left out.
+    func platforms(of keys: [Key<Device>]) throws -> [Key<Device>: Key<Platform>] {
+        var platformOf: [Key<Device>: Key<Platform>] = [:]
+        try prepared(DeviceStatements.platforms).each(SQLKeys(keys)) { row in
+            platformOf[Key(row.integer(0))] = Key(row.integer(1))
+        }
+        return platformOf
+    }
+
     /// The device of one of the platforms that another server gave the UUID.
     func device(importedAs uuid: UUID, on platforms: [Key<Platform>]) throws -> Key<Device>? {
         try prepared(DeviceStatements.byImportedUUID).first(uuid, SQLKeys(platforms)) { Key<Device>($0.integer(0)) }

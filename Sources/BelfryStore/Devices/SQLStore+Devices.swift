@@ -28,11 +28,22 @@ extension SQLStore {
 
     package func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices {
         switch names {
-        case .users(let ids):
-            try await readCommitted { try $0.devices(ofUsers: ids, on: platforms, atMost: Batch.devicesMax + 1) }
+        case .users(let ids): try await devices(of: UsersOnPlatforms(ids: ids, platforms: platforms))
         case .devices(let uuids):
             Dictionary(grouping: try await places(of: uuids, on: platforms), by: \.platform)
                 .mapValues { Set($0.map(\.device)).sorted() }
+        }
+    }
+
+    private func devices(of users: UsersOnPlatforms) async throws -> PlacedDevices {
+        let limit = Batch.devicesMax + 1
+        guard users.ids.count <= namesOfOneMax else {
+            return try await readCommitted { try $0.devices(ofUsers: users.ids, on: users.platforms, atMost: limit) }
+        }
+        return try await userReads.read(users) { groups in
+            try await readCommitted { db in
+                try groups.map { try db.devices(ofUsers: $0.ids, on: $0.platforms, atMost: limit) }
+            }
         }
     }
 
@@ -44,19 +55,41 @@ extension SQLStore {
         for key in platforms where try await platform(key)?.hasImports == true { importers.append(key) }
         let names = uuids.compactMap { DeviceName($0, naming: secrets.naming, hasImports: !importers.isEmpty) }
         guard !names.isEmpty else { return [] }
-        return try await readCommitted { [importers] db in
-            let keys = try names.compactMap { name in
-                switch name {
-                case .own(let key): key
-                case .imported(let uuid): try db.device(importedAs: uuid, on: importers)
+        let (keys, platformOf) = try await self.platforms(of: names, importers)
+        let wanted = Set(platforms)
+        return keys.compactMap { key in
+            platformOf[key].flatMap { wanted.contains($0) ? (key, $0) : nil }
+        }
+    }
+
+    /// More than so many have a read of their own, so that those of one device do not wait for them.
+    private var namesOfOneMax: Int { 16 }
+
+    /// The devices that have the names, in order, and their platforms.
+    private func platforms(
+        of names: [DeviceName], _ importers: [Key<Platform>]
+    ) async throws -> ([Key<Device>], [Key<Device>: Key<Platform>]) {
+        let own = names.compactMap { if case .own(let key) = $0 { key } else { nil } }
+        guard own.count == names.count, own.count <= namesOfOneMax else {
+            return try await readCommitted { db in
+                let keys = try names.compactMap { name in
+                    switch name {
+                    case .own(let key): key
+                    case .imported(let uuid): try db.device(importedAs: uuid, on: importers)
+                    }
+                }
+                return (keys, try db.platforms(of: keys))
+            }
+        }
+        return (
+            own,
+            try await platformReads.read(own) { groups in
+                try await readCommitted { db in
+                    let platforms = try db.platforms(of: Set(groups.joined()).sorted())
+                    return groups.map { _ in platforms }
                 }
             }
-            var platformOf: [Key<Device>: Key<Platform>] = [:]
-            try db.prepared(DeviceStatements.places).each(SQLKeys(keys), SQLKeys(platforms)) { row in
-                platformOf[Key(row.integer(0))] = Key(row.integer(1))
-            }
-            return keys.compactMap { key in platformOf[key].map { (key, $0) } }
-        }
+        )
     }
 
     package func unseenDevices(
@@ -98,4 +131,10 @@ extension SQLStore {
             try db.deviceCount(on: [platform])
         }
     }
+}
+
+/// Whose devices a push looks for, and where.
+struct UsersOnPlatforms: Sendable {
+    let ids: [String]
+    let platforms: [Key<Platform>]
 }

@@ -120,7 +120,9 @@ struct SmallPushRows {
 
     /// Posts them over 64 connections, a share at each node, and waits until the last is told.
     ///
-    /// - Parameter body: the target of a number; a device in turn without it.
+    /// - Parameters:
+    ///   - devicesEach: how many a push tells.
+    ///   - targets: told in turn; one device each without them.
     private func push(
         at nodes: [Server], _ crowd: Crowd, _ round: Int, devicesEach: Int = 1, targets: [String]? = nil
     ) async throws -> Load {
