@@ -129,11 +129,19 @@ let package = Package(
         module("BelfryDelivery", ["BelfryCore", logging, metrics, lifecycle]),
         module("BelfryAPI", ["BelfryCore", "CContract", nioCore, httpTypes, hummingbird, logging, metrics, crypto]),
 
+        module(
+            "BelfryGateway",
+            [
+                "BelfryCore", nioCore, nioPosix, nioTLS, nioSSL, logging, metrics, crypto, cryptoExtras, x509, asn1,
+                lifecycle,
+            ]),
+
         // Layer 4: the only target that imports all others.
         module(
             "BelfryServer",
             [
-                "BelfryCore", "BelfryStore", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "Tunnel",
+                "BelfryCore", "BelfryStore", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryGateway",
+                "Tunnel",
                 nioCore, nioPosix, nioHTTP1, nioSSL, httpTypes, nioHTTPTypes, hummingbird, asyncHTTP, logging, metrics,
                 coreMetrics, crypto, lifecycle,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -147,7 +155,7 @@ let package = Package(
         .executableTarget(
             name: "belfry",
             dependencies: [
-                "BelfryServer", "BelfryAPI", "BelfryProviders", "BelfrySimulators", "BelfryCore",
+                "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryProviders", "BelfrySimulators", "BelfryCore",
                 nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP, logging, metrics,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -197,6 +205,9 @@ let package = Package(
         tests("PostgreSQLTests", ["PostgreSQL", "PostgresRig"]),
         tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging, lifecycle]),
         tests(
+            "BelfryGatewayTests",
+            ["BelfryGateway", "BelfryCore", "BelfryTesting", nioCore, nioSSL, nioEmbedded, crypto]),
+        tests(
             "BelfryAPITests",
             [
                 "BelfryCore", "BelfryAPI", "BelfryStore", "BelfryTesting", nioCore, nioPosix, httpTypes, hummingbird,
@@ -221,7 +232,8 @@ if isFuzzing {
             name: "Fuzzer",
             dependencies: [
                 "Allocations",
-                "BelfryServer", "BelfryAPI", "BelfryCore", "BelfryTesting", "APNs", "Outbound", "WebPush", "WNS",
+                "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryCore", "BelfryTesting", "APNs", "Outbound",
+                "WebPush", "WNS",
                 "MPNS", "ADM", "PAP", "Webhook", "FCM", "GCM", "HMS", "Tunnel", nioCore, nioHTTP1, nioEmbedded,
                 httpTypes, hummingbird, logging, crypto,
                 .product(name: "HummingbirdCore", package: "hummingbird"),

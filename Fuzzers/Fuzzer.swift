@@ -9,6 +9,7 @@ struct Fuzzer {
         "HTTPConnections": httpConnections,
         "FCMAnswers": fcmAnswers,
         "GCMAnswers": gcmAnswers,
+        "GatewayRecords": gatewayRecords,
         "HMSAnswers": hmsAnswers,
         "P12Files": p12Files,
         "PCFBodies": pcfBodies,

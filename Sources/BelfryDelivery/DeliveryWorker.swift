@@ -83,7 +83,10 @@ struct DeliveryWorker: Sendable {
         }
         let settled = zip(sent, areSettled).filter(\.1).map(\.0)
         try await faults.report(settled.flatMap(\.outcomes), of: platform)
-        for sent in settled { pushObserver.pushMayHaveChanged(sent.part.load.push.head) }
+        for sent in settled {
+            pushObserver.settled(sent.part.load.push.head, sent.settlement)
+            pushObserver.pushMayHaveChanged(sent.part.load.push.head)
+        }
     }
 
     /// All batches that are to be sent leave together.

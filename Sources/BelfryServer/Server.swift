@@ -1,5 +1,6 @@
 import BelfryAPI
 import BelfryCore
+import BelfryGateway
 import BelfryProviders
 import Glibc
 import Hummingbird
@@ -31,6 +32,8 @@ package struct Server: Sendable {
     package struct Addresses: Sendable {
         package let http: String
         package let management: String
+        /// Of the other listeners, by name: `genero`, `gateway`, `feedback`.
+        package var others: [String: String] = [:]
     }
 
     /// The time for closing connections to providers, when nothing is in flight any more.
@@ -64,10 +67,15 @@ package struct Server: Sendable {
         _ onReady: @escaping @Sendable (Addresses, ServerResources) async -> Void
     ) async throws {
         let parts = try ServerParts(configuration, resources, providers, obeysSignals: obeysSignals, logger: logger)
-        let listeners = ListenerGroup(count: 2) { [logger] ports in
-            let addresses = Addresses(http: ports["http"] ?? "", management: ports["management"] ?? "")
-            logger.info(
-                "serving", metadata: ["address": "\(addresses.http)", "management": "\(addresses.management)"])
+        let listeners = ListenerGroup(count: 2 + configuration.otherListeners) { [logger] ports in
+            let others = ports.filter { $0.key != "http" && $0.key != "management" }
+            let addresses = Addresses(
+                http: ports["http"] ?? "", management: ports["management"] ?? "", others: others)
+            var metadata: Logger.Metadata = [
+                "address": "\(addresses.http)", "management": "\(addresses.management)",
+            ]
+            for (name, address) in others { metadata[name] = "\(address)" }
+            logger.info("serving", metadata: metadata)
             parts.systemdNotifier.serving()
             await onReady(addresses, resources)
         }
@@ -76,7 +84,7 @@ package struct Server: Sendable {
         // the end.
         var services: [any Service] = [managementListener(parts, listeners), parts.heartbeat, parts.delivery]
         services += parts.housekeeping(configuration)
-        services += [apiListener(parts, listeners)]
+        services += [apiListener(parts, listeners)] + entrances(parts, listeners)
         services += parts.certificates.all + [EventLoopProbe(group: MultiThreadedEventLoopGroup.singleton)]
         // Event streams do not end by themselves, so they are ended before the listeners close.
         services += [EventStreams(hub: parts.events), parts.shutdown]
@@ -87,6 +95,48 @@ package struct Server: Sendable {
     /// The listener for all APIs.
     private func apiListener(_ parts: ServerParts, _ listeners: ListenerGroup) -> any Service {
         listener("http", configuration.http, parts.certificates.http, parts.routes(configuration), listeners)
+    }
+
+    /// The listeners for clients of other systems that have no place on the port of the APIs.
+    private func entrances(_ parts: ServerParts, _ listeners: ListenerGroup) -> [any Service] {
+        var services: [any Service] = []
+        if let genero = configuration.genero {
+            services.append(listener("genero", genero.listener, nil, parts.generoRoutes(genero), listeners))
+        }
+        if let gateway = configuration.gateway, let verdicts = parts.verdicts,
+            let certificate = parts.certificates.gateway
+        {
+            func listener(
+                _ name: String, _ port: Int?, _ make: (GatewayAddress) -> any Service
+            ) -> (any Service)? {
+                port.map { port in
+                    let address = gatewayAddress(name, gateway.host, port, certificate, listeners)
+                    return NamedListener(
+                        name: name == "feedback" ? "gateway.feedback" : name,
+                        address: ListenerConfiguration(host: gateway.host, port: port), server: make(address))
+                }
+            }
+            services += [
+                listener("feedback", gateway.feedbackPort) { parts.feedbackService($0) },
+                listener("gateway", gateway.port) { parts.gateway($0, verdicts) },
+            ].compactMap(\.self)
+        }
+        return services
+    }
+
+    private func gatewayAddress(
+        _ name: String, _ host: String, _ port: Int, _ certificate: Certificate, _ listeners: ListenerGroup
+    ) -> GatewayAddress {
+        let limiter = ConnectionLimiter(
+            listener: name,
+            limits: .init(
+                total: configuration.connections.totalMax, perAddress: configuration.connections.perAddressMax,
+                isProxy: { _ in false }))
+        return GatewayAddress(
+            host: host, port: port, context: { certificate.context },
+            enter: { limiter.enter($0.flatMap { NetworkAddress($0) }) == nil },
+            left: { limiter.left($0.flatMap { NetworkAddress($0) }) },
+            opened: { listeners.opened(name, "tls://\(host):\($0)") })
     }
 
     /// The listener for operators and their tools: metrics, and why a node is not ready.
@@ -155,6 +205,13 @@ package struct Server: Sendable {
         var quiet = logger
         if logger.logLevel > .debug { quiet.logLevel = max(logger.logLevel, .warning) }
         return quiet
+    }
+}
+
+extension ServerConfiguration {
+    /// How many listeners there are besides the two that every server has.
+    fileprivate var otherListeners: Int {
+        [genero.map { _ in 0 }, gateway?.port, gateway?.feedbackPort].count { $0 != nil }
     }
 }
 

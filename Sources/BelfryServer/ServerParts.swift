@@ -1,6 +1,7 @@
 import BelfryAPI
 import BelfryCore
 import BelfryDelivery
+import BelfryGateway
 import BelfryProviders
 import Hummingbird
 import Logging
@@ -20,6 +21,8 @@ struct ServerParts: Sendable {
 
     // From an accepted push to its answers.
     let delivery: Delivery
+    /// nil without the gateway of Apple's binary protocol.
+    let verdicts: GatewayVerdicts?
     /// nil where there is no dual run.
     let oldServer: OldServer?
 
@@ -40,9 +43,11 @@ struct ServerParts: Sendable {
         let requestLimiter = RequestLimiter(options: configuration.requestLimiter, clock: clock)
         let events = EventHub(
             store: resources.store, clock: clock, logger: logger, options: Self.streams(configuration))
+        let verdicts = configuration.gateway.map { _ in GatewayVerdicts(next: events) }
         let delivery = Delivery(
             store: resources.store, providers: providers, clock: clock, policy: configuration.retry,
-            options: configuration.delivery, pushObserver: events, random: { Double.random(in: 0..<1) }, logger: logger)
+            options: configuration.delivery, pushObserver: verdicts ?? events, random: { Double.random(in: 0..<1) },
+            logger: logger)
         let systemdNotifier = SystemdNotifier()
         let shutdown = GracefulShutdown(clock: clock, delay: configuration.shutdownDelay) {
             systemdNotifier.stopping()
@@ -68,6 +73,7 @@ struct ServerParts: Sendable {
         self.shares = ShareLimiter(configuration.shares)
         self.credentials = CredentialsService(dependencies: resources.dependencies)
         self.delivery = delivery
+        self.verdicts = verdicts
         self.events = events
         self.oldServer = configuration.mirror.map { OldServer($0) }
         self.systemdNotifier = systemdNotifier
@@ -113,9 +119,29 @@ struct ServerParts: Sendable {
             store: resources.store, clock: clock, relay: configuration.mediatorRelayURL.map { MediatorClient(url: $0) },
             requestLimiter: requestLimiter, shares: shares, pushObserver: events
         ).add(to: router)
+        GeneroRoutes(store: resources.store, requestLimiter: requestLimiter).add(to: router)
         Contract().add(to: router)
         readiness.add(to: router)
         return router.buildResponder()
+    }
+
+    /// The port of its own for Genero's apps.
+    func generoRoutes(_ configuration: GeneroConfiguration) -> RouterResponder<APIContext> {
+        let store = resources.store
+        return GeneroRoutes(store: store, requestLimiter: requestLimiter)
+            .plainRouter(for: { try await store.application(configuration.application) }, clock: clock)
+            .buildResponder()
+    }
+
+    /// The gateway of Apple's binary protocol.
+    func gateway(_ address: GatewayAddress, _ verdicts: GatewayVerdicts) -> GatewayListener {
+        GatewayListener(
+            address, intake: GatewayIntake(store: resources.store, verdicts: verdicts, observer: events),
+            store: resources.store, clock: clock, logger: logger)
+    }
+
+    func feedbackService(_ address: GatewayAddress) -> FeedbackListener {
+        FeedbackListener(address, store: resources.store, clock: clock, logger: logger)
     }
 
     /// Background services: geofence updates, retention, and expiry of credentials.

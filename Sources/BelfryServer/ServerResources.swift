@@ -74,8 +74,12 @@ package struct ServerResources: Sendable {
         if configuration.http.port != 0, configuration.http.port == configuration.management.port {
             faults.append("http.port and management.port are both \(configuration.http.port)")
         }
-        for (name, listener) in [("http", configuration.http), ("management", configuration.management)] {
-            if let fault = listener.tls.flatMap({ $0.fault(at: SystemClock().now) }) {
+        let files = [
+            ("http", configuration.http.tls), ("management", configuration.management.tls),
+            ("gateway", configuration.gateway?.tls),
+        ]
+        for (name, files) in files {
+            if let fault = files.flatMap({ $0.fault(at: SystemClock().now) }) {
                 faults.append("\(name).tls: \(fault)")
             }
         }

@@ -24,7 +24,8 @@ struct Belfry: AsyncParsableCommand {
             Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self,
             ChannelCommand.self, DeviceCommand.self, TopicCommand.self, LocationCommand.self, GeofenceCommand.self,
             PushCommand.self, ScheduleCommand.self, ReceiptCommand.self, WriteOffCommand.self, TenantCommand.self,
-            AdminCommand.self, UserCommand.self, AcrobitsCommand.self, CarmaCommand.self, ImportCommand.self,
+            AdminCommand.self, UserCommand.self, AcrobitsCommand.self, CarmaCommand.self, GeneroCommand.self,
+            GatewayCommand.self, ImportCommand.self,
             KeysCommand.self, NodesCommand.self, BackupCommand.self, RestoreCommand.self, DatabaseCommand.self,
             Simulate.self,
         ])

@@ -17,6 +17,7 @@ extension ServerTests.AuditedCommandTests {
         "topic show", "schedule list", "schedule show", "location list", "location show", "geofence list",
         "geofence show", "user list", "user show", "acrobits reporter list",
         "acrobits app-id list", "acrobits selector", "carma account list", "carma app list", "carma trigger list",
+        "genero tokens", "gateway credential list",
     ]
     /// They are servers, and what is changed through them is audited there.
     private static let serving: Set = ["serve", "demo"]
@@ -59,6 +60,7 @@ extension ServerTests.AuditedCommandTests {
         try await channels(runner)
         try await acrobits(app.app_uuid, platform: web, runner)
         try await carma(app.app_uuid, runner)
+        try await gateway(runner)
         try await resources(of: app.app_uuid, runner)
         let push: [String: String] = try await runner.run(
             "push", "--app", app.app_uuid, "--everyone", "--yes", "--body", "Hello", "--json", leaves: "push.create"
@@ -103,6 +105,8 @@ extension ServerTests.AuditedCommandTests {
         let emma = try await runner.installation.run("user", "show", "emma", "--app", app, "--json")
         #expect(emma.out.contains(device) && emma.out.contains("gold"), "\(emma)")
         try await runner.run("user erase", "emma", "--app", app, leaves: "user.erase")
+        try await runner.run("genero enable", "--app", app, leaves: "open_endpoint.create")
+        try await runner.run("genero disable", "--app", app, leaves: "open_endpoint.delete")
         try await runner.run("device delete", device, "--app", app, leaves: "device.deactivate")
 
         try await runner.run("topic create", "Größe & mehr", "--app", app, leaves: "topic.create")
@@ -158,6 +162,16 @@ extension ServerTests.AuditedCommandTests {
             let actions = try await runner.lines(in: installation.data).map(\.action)
             #expect(actions.contains("app.import"))
         }
+    }
+
+    private static func gateway(_ runner: AuditedCommandRunner) async throws {
+        let platform = runner.installation.platform
+        let word = try runner.installation.scratch.write("correct horse", to: "word")
+        try await runner.run(
+            "gateway credential create", "--platform", platform, "--out", runner.installation.scratch.file("a.p12"),
+            "--passphrase-file", word, leaves: "gateway_credential.create")
+        try await runner.run(
+            "gateway credential delete", "1", "--platform", platform, leaves: "gateway_credential.delete")
     }
 
     private static func channels(_ runner: AuditedCommandRunner) async throws {

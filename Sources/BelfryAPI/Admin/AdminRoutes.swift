@@ -92,6 +92,6 @@ extension Admin.RouteFactory {
             + Admin.Quotas(factory: self).routes + Admin.Imports(factory: self).routes
             + Admin.Users(factory: self).routes + Admin.OpenEndpoints(factory: self).routes
             + Admin.GatewayCredentials(factory: self).routes + Admin.AcrobitsPhones(factory: self).routes
-            + Admin.CarmaCustomers(factory: self).routes
+            + Admin.CarmaCustomers(factory: self).routes + Admin.GeneroTokens(factory: self).routes
     }
 }

@@ -11,6 +11,8 @@ package struct ApplePush: Sendable, Hashable {
     package let isStored: Bool
     /// `aps` and, beside it, the app's own members.
     package let payload: [String: JSONValue]
+    /// Whether the payload is sent as it is, without a receipt id: a sender of Apple's own protocol wrote it.
+    package let isVerbatim: Bool
 
     /// The values of `apns-push-type`. Source: Apple, "Sending notification requests to APNs".
     package enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -69,17 +71,35 @@ package struct ApplePush: Sendable, Hashable {
         self.priority = priority
         self.collapseID = collapseID
         self.isStored = isStored ?? !type.isCall
+        isVerbatim = false
         self.payload = try ApplePayloadRules.checked(payload, of: type, field: "\(field).payload")
         try check(field)
     }
 
     /// Creates a value that was validated before.
-    init(unchecked type: Kind, priority: Priority?, collapseID: String?, isStored: Bool, payload: [String: JSONValue]) {
+    init(
+        unchecked type: Kind, priority: Priority?, collapseID: String?, isStored: Bool, payload: [String: JSONValue],
+        isVerbatim: Bool = false
+    ) {
+        self.isVerbatim = isVerbatim
         self.type = type
         self.priority = priority
         self.collapseID = collapseID
         self.isStored = isStored
         self.payload = payload
+    }
+
+    /// A payload for the app, or for calls, that is not judged here: keys that Apple added later pass.
+    ///
+    /// APNs takes updates in the background at the lower priority alone.
+    package init(verbatim payload: [String: JSONValue], for use: AppleTokenUse, isConsiderate: Bool, isStored: Bool) {
+        let aps = payload["aps"]
+        let isShown = ["alert", "badge", "sound"].contains { aps?[$0] != nil }
+        let type: Kind =
+            use == .voip ? .voip : !isShown && aps?["content-available"] == .integer(1) ? .background : .alert
+        self.init(
+            unchecked: type, priority: isConsiderate || type == .background ? .considerate : .immediate,
+            collapseID: nil, isStored: isStored, payload: payload, isVerbatim: true)
     }
 
     private func check(_ field: String) throws(InvalidInput) {

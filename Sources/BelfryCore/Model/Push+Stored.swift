@@ -51,6 +51,7 @@ extension ApplePush {
         var priority: Priority?
         var collapseID: String?
         var isStored = true
+        var isVerbatim = false
         var payload: [String: JSONValue] = [:]
         try reader.object("apple") { reader, key throws(InvalidInput) in
             switch key {
@@ -58,13 +59,15 @@ extension ApplePush {
             case "priority": priority = try reader.integer("apple.priority").flatMap(Priority.init)
             case "collapseID": collapseID = try reader.string("apple.collapseID")
             case "isStored": isStored = try reader.bool("apple.isStored") ?? true
+            case "isVerbatim": isVerbatim = try reader.bool("apple.isVerbatim") ?? false
             case "payload": payload = try reader.members("apple.payload", bytesMax: .max) ?? [:]
             default: try reader.skip()
             }
         }
         guard let type else { throw InvalidInput(field: "apple.type", "is unknown") }
         self.init(
-            unchecked: type, priority: priority, collapseID: collapseID, isStored: isStored, payload: payload)
+            unchecked: type, priority: priority, collapseID: collapseID, isStored: isStored, payload: payload,
+            isVerbatim: isVerbatim)
     }
 
     fileprivate var stored: JSONValue {
@@ -73,6 +76,7 @@ extension ApplePush {
         ]
         members["priority"] = priority.map { .integer($0.rawValue) }
         members["collapseID"] = collapseID.map(JSONValue.string)
+        if isVerbatim { members["isVerbatim"] = .bool(true) }
         return .object(members)
     }
 }

@@ -90,7 +90,7 @@ extension BulkTable {
         geofenceStamp,
         geofenceUpdate, mirrorEntry, pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit,
         idempotency,
-        brokerInstance, brokerBinding, appUser, openEndpoint, gatewayCredential, deviceDetail,
+        brokerInstance, brokerBinding, appUser, openEndpoint, gatewayCredential, gatewayFeedback, deviceDetail,
         acrobitsAppID, acrobitsRegistration, carmaAccount, carmaApp, carmaTrigger, carmaDevice, carmaMessage,
     ]
 
@@ -235,6 +235,9 @@ extension BulkTable {
             "id": .integer, "platform_id": .integer, "fingerprint": .bytes, "expires_at_ms": .integer,
             "created_at_ms": .integer,
         ])
+
+    private static let gatewayFeedback = BulkTable(
+        "gateway_feedback", ["id": .integer, "platform_id": .integer, "device_id": .integer, "since_ms": .integer])
 
     private static let deviceDetail = BulkTable(
         "device_detail", key: 2,

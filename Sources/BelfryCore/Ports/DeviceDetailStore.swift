@@ -8,4 +8,7 @@ package protocol DeviceDetailStore: Sendable {
     func setDetail(
         of device: Key<Device>, on platform: Key<Platform>, badge: Int64?, spelling: String?
     ) async throws
+
+    /// The next rows of the view `genero_tokens` that are of one application.
+    func generoTokens(of application: Key<Application>, after id: Int64, limit: Int) async throws -> [GeneroToken]
 }

@@ -8,4 +8,9 @@ package protocol GatewayStore: Sendable {
     func gatewayCredentials(of platform: Key<Platform>) async throws -> [GatewayCredential]
     /// Returns false when there is none.
     func delete(_ credential: Key<GatewayCredential>, of platform: Key<Platform>) async throws -> Bool
+
+    /// The next devices that lost the app, in the order in which that was found, and whose tokens are still dead. Noted for
+    /// platforms that have a gateway credential by then.
+    func feedback(of platform: Key<Platform>, after: Feedback?, limit: Int) async throws -> [Feedback]
+    func deleteFeedback(of platform: Key<Platform>, upTo last: Feedback) async throws
 }

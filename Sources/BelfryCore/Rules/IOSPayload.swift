@@ -60,7 +60,7 @@ package struct IOSPayload: Sendable, Hashable {
         of apple: ApplePush, body: String?, receiptID: UUID?
     ) throws(InvalidInput) -> JSONValue {
         var root = apple.payload
-        guard apple.tokenUses == [.app] else { return .object(root) }
+        guard apple.tokenUses == [.app], !apple.isVerbatim else { return .object(root) }
         if let receiptID { root["receiptId"] = .string(receiptID.lowercased) }
         guard apple.type == .alert, case .object(var aps)? = root["aps"] else { return .object(root) }
         if let body { aps["alert"] = aps["alert"].map { $0.alert(saying: body) } ?? .string(body) }

@@ -9,9 +9,9 @@ package struct GatewayCredentialService: Sendable {
         _ fingerprint: [UInt8], expiresAt: Instant?, on platform: Platform, of application: Application,
         by author: AuditAuthor
     ) async throws -> GatewayCredential {
-        guard platform.kind.spellsTokensInHex else {
+        guard platform.kind == .ios || platform.kind == .apple(.voip) else {
             throw InvalidInput(
-                field: "platform_uuid", "is of type \(platform.kind.rawValue), the gateway takes pushes to APNs alone")
+                field: "platform_uuid", "is of type \(platform.kind.rawValue), the gateway takes ios and ios-voip")
         }
         let change = AuditedChange(
             by: author, "gateway_credential.create", platform, of: application, ["fingerprint": fingerprint.hex])

@@ -11,6 +11,13 @@ package struct ListenerConfiguration: Sendable {
     /// `<prefix>.tls.version.max`, `1.2` or `1.3`, default `1.3`.
     package var tls: TLSFiles?
 
+    /// - Parameter tls: nil for plain HTTP.
+    init(host: String, port: Int, tls: TLSFiles? = nil) {
+        self.host = host
+        self.port = port
+        self.tls = tls
+    }
+
     init(_ settings: Settings, prefix: String, port fallback: Int) {
         host = settings.string("\(prefix).host", default: "127.0.0.1")
         port = settings.int("\(prefix).port", default: fallback, in: 0...65_535)

@@ -11,6 +11,10 @@ package struct ServerConfiguration: Sendable {
     package var storage: StorageConfiguration
     package var http: ListenerConfiguration
     package var management: ListenerConfiguration
+    /// nil without the gateway of Apple's binary protocol.
+    package var gateway: GatewayConfiguration?
+    /// nil without a listener for Genero's apps alone.
+    package var genero: GeneroConfiguration?
     package var connections: ConnectionConfiguration
     package var heads: HeadConfiguration
     package var timeouts: TimeoutConfiguration
@@ -65,6 +69,8 @@ package struct ServerConfiguration: Sendable {
         storage = StorageConfiguration(settings)
         http = ListenerConfiguration(settings, prefix: "http", port: 8080)
         management = ListenerConfiguration(settings, prefix: "management", port: 9090)
+        gateway = GatewayConfiguration(settings)
+        genero = GeneroConfiguration(settings)
         connections = ConnectionConfiguration(settings)
         heads = HeadConfiguration(settings)
         timeouts = TimeoutConfiguration(settings)

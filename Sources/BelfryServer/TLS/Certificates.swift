@@ -4,6 +4,7 @@ import Logging
 struct Certificates {
     let http: Certificate?
     let management: Certificate?
+    let gateway: Certificate?
 
     /// Throws `ConfigurationFaults` when a pair cannot be used.
     init(_ configuration: ServerConfiguration, obeysSignals: Bool, logger: Logger) throws {
@@ -19,7 +20,8 @@ struct Certificates {
         }
         http = try certificate("http", configuration.http.tls)
         management = try certificate("management", configuration.management.tls)
+        gateway = try certificate("gateway", configuration.gateway?.tls)
     }
 
-    var all: [Certificate] { [http, management].compactMap(\.self) }
+    var all: [Certificate] { [http, management, gateway].compactMap(\.self) }
 }

@@ -8,6 +8,8 @@ package struct TLSFiles: Sendable, Hashable {
     package let certificate: String
     package let key: String
     package let versionMax: VersionMax
+    /// Whether clients have to present a certificate; whose it is, the listener finds out itself.
+    package let asksForCertificates: Bool
 
     /// The highest version of TLS that the listener speaks.
     package enum VersionMax: String, Sendable, Hashable, CaseIterable {
@@ -15,7 +17,10 @@ package struct TLSFiles: Sendable, Hashable {
         case tls13 = "1.3"
     }
 
-    package init(certificate: String, key: String, versionMax: VersionMax = .tls13) {
+    package init(
+        certificate: String, key: String, versionMax: VersionMax = .tls13, asksForCertificates: Bool = false
+    ) {
+        self.asksForCertificates = asksForCertificates
         self.certificate = certificate
         self.key = key
         self.versionMax = versionMax
@@ -52,7 +57,11 @@ package struct TLSFiles: Sendable, Hashable {
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(privateKey))
         configuration.minimumTLSVersion = .tlsv12
         configuration.maximumTLSVersion = versionMax == .tls12 ? .tlsv12 : .tlsv13
-        configuration.applicationProtocols = ["http/1.1"]
+        if asksForCertificates {
+            configuration.certificateVerification = .noHostnameVerification
+        } else {
+            configuration.applicationProtocols = ["http/1.1"]
+        }
         guard let context = try? NIOSSLContext(configuration: configuration) else {
             throw TLSFault.mismatch(self)
         }

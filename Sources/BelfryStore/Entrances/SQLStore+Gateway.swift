@@ -42,6 +42,54 @@ extension SQLStore {
     }
 }
 
+extension SQLStore {
+    package func feedback(of platform: Key<Platform>, after: Feedback?, limit: Int) async throws -> [Feedback] {
+        try await readCommitted { db in
+            try db.prepared(FeedbackStatements.behind).all(platform, after?.key.rawValue ?? 0, limit) { row in
+                Feedback(
+                    key: Key(row.integer(0)), since: Instant(milliseconds: row.integer(1)),
+                    token: DeviceToken(bytes: row.blob(2)))
+            }
+        }
+    }
+
+    package func deleteFeedback(of platform: Key<Platform>, upTo last: Feedback) async throws {
+        try await write { session in try session.prepared(FeedbackStatements.delete).send(platform, last.key) }
+    }
+}
+
+extension WriteSession {
+    /// Called for devices that were deactivated.
+    func noteFeedback(of deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws {
+        guard !deadTokens.isEmpty else { return }
+        let devices = SQLKeys(deadTokens.map(\.device).sorted())
+        try prepared(FeedbackStatements.note).send(platform, devices, now)
+    }
+}
+
+enum FeedbackStatements {
+    /// Notes nothing for a platform that no sender of the gateway uses, nor a device that is active all the same.
+    static let note: SQLText = """
+        INSERT INTO gateway_feedback /* feedback.note */ (platform_id, device_id, since_ms)
+        SELECT $1, id, $3 FROM device
+         WHERE id \(among: "$2") AND reach + 0 = 0
+           AND EXISTS (SELECT 1 FROM gateway_credential WHERE platform_id = $1)
+            ON CONFLICT (platform_id, device_id) DO UPDATE SET since_ms = excluded.since_ms
+        """
+
+    static let behind: SQLText = """
+        SELECT gateway_feedback.id, since_ms, token /* feedback.behind */
+          FROM gateway_feedback JOIN device ON device.id = device_id
+         WHERE gateway_feedback.platform_id = $1 AND gateway_feedback.id > $2 AND reach = 0 AND token IS NOT NULL
+         ORDER BY gateway_feedback.id
+         LIMIT $3
+        """
+
+    static let delete: SQLText = """
+        DELETE FROM gateway_feedback /* feedback.delete */ WHERE platform_id = $1 AND id <= $2
+        """
+}
+
 extension GatewayCredential {
     fileprivate init(_ row: some SQLRow) {
         self.init(

@@ -24,7 +24,9 @@ struct Settling<Session: WriteSession> {
         for (platform, settlements) in Dictionary(grouping: held.map(\.1), by: \.batch.platformKey).sorted(by: {
             $0.key < $1.key
         }) {
-            try session.deactivate(settlements.flatMap(\.deadTokens), on: platform)
+            let deadTokens = settlements.flatMap(\.deadTokens)
+            try session.deactivate(deadTokens, on: platform)
+            try session.noteFeedback(of: deadTokens, on: platform)
             try session.relocate(settlements.flatMap(\.moves), on: platform)
         }
         try write(held)

@@ -96,9 +96,8 @@ enum PlatformDeletionStatements {
         """
 
     static let inOrder: [SQLText] = [
-        subscriptions, eventCounts, heartbeats, details, gatewayCredentials, acrobitsRegistrations, acrobitsAppIDs,
-        carmaDevices,
-        platform,
+        subscriptions, eventCounts, heartbeats, details, gatewayCredentials, feedback, acrobitsRegistrations,
+        acrobitsAppIDs, carmaDevices, platform,
     ]
 
     static let devices: SQLText = """
@@ -130,6 +129,9 @@ enum PlatformDeletionStatements {
     static let acrobitsAppIDs = SQLText.deleteSome(
         "platform_deletion.acrobits_app_ids", from: "acrobits_app_id", key: "app_id, application_id, platform_id",
         where: "platform_id = $1")
+
+    static let feedback = SQLText.deleteSome(
+        "platform_deletion.feedback", from: "gateway_feedback", key: "id", where: "platform_id = $1")
 
     static let subscriptions = lists("subscription", key: "topic_id, platform_id, device_id")
 

@@ -48,12 +48,20 @@ extension Schema {
         ) \(.byID);
         CREATE INDEX gateway_credential_platform ON gateway_credential (platform_id\(postgres: ", id"));
 
-        -- The columns of the table `tokens` that Genero's token maintainer kept, for push providers that read it: the active
-        -- devices of the applications that such apps register with.
-        CREATE VIEW genero_tokens AS
-        SELECT active.id, notification_type, coalesce(spelling, token_text) AS registration_token,
+        -- Devices that lost the app, until a sender has asked for them.
+        CREATE TABLE gateway_feedback (
+            id \(.key),
+            platform_id \(.bigint) NOT NULL,
+            device_id \(.bigint) NOT NULL,
+            since_ms \(.bigint) NOT NULL
+        ) \(.byID);
+        CREATE UNIQUE INDEX gateway_feedback_device ON gateway_feedback (platform_id, device_id);
+
+        -- The active devices of the applications that apps of Genero register with.
+        CREATE VIEW genero_token_of_application AS
+        SELECT active.application_id, active.id, notification_type, coalesce(spelling, token_text) AS registration_token,
                coalesce(badge, 0) AS badge_number, app_user, reg_date
-          FROM (SELECT device.id, device.platform_id,
+          FROM (SELECT device.id, device.platform_id, platform.application_id,
                        CASE WHEN platform.kind = 'ios' THEN 'APNS' ELSE 'FCM' END AS notification_type,
                        CASE WHEN platform.kind = 'ios'
                             THEN \(sqlite: "lower(hex(device.token))", postgres: "encode(device.token, 'hex')")
@@ -66,6 +74,11 @@ extension Schema {
                    AND device.reach > 0 AND platform.kind IN ('ios', 'android', 'android-fcm')) AS active
           LEFT JOIN device_detail
             ON device_detail.platform_id = active.platform_id AND device_detail.device_id = active.id;
+
+        -- Just the columns of the table `tokens` that Genero's token maintainer kept, for push providers that read it.
+        CREATE VIEW genero_tokens AS
+        SELECT id, notification_type, registration_token, badge_number, app_user, reg_date
+          FROM genero_token_of_application;
         """
 
     /// In UTC, with milliseconds.

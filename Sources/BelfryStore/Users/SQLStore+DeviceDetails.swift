@@ -18,7 +18,29 @@ extension SQLStore {
     }
 }
 
+extension SQLStore {
+    package func generoTokens(
+        of application: Key<Application>, after id: Int64, limit: Int
+    ) async throws -> [GeneroToken] {
+        try await search(for: application, isShort: true) { db, _ in
+            try db.prepared(DeviceDetailStatements.generoTokens).all(application, id, limit) { row in
+                GeneroToken(
+                    id: row.integer(0), type: row.text(1), token: row.text(2), badge: row.integer(3), user: row.text(4),
+                    registeredAt: row.text(5))
+            }
+        }
+    }
+}
+
 enum DeviceDetailStatements {
+    static let generoTokens: SQLText = """
+        SELECT id, notification_type, registration_token, badge_number, app_user, reg_date /* genero.tokens */
+          FROM genero_token_of_application
+         WHERE application_id = $1 AND id > $2
+         ORDER BY id
+         LIMIT $3
+        """
+
     static let one: SQLText = """
         SELECT badge, spelling /* device_details.one */ FROM device_detail WHERE platform_id = $1 AND device_id = $2
         """

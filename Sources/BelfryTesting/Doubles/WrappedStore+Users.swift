@@ -50,6 +50,16 @@ extension WrappedStore {
         try await base.delete(credential, of: platform)
     }
 
+    package func feedback(of platform: Key<Platform>, after: Feedback?, limit: Int) async throws -> [Feedback] {
+        try await base.feedback(of: platform, after: after, limit: limit)
+    }
+    package func deleteFeedback(of platform: Key<Platform>, upTo last: Feedback) async throws {
+        try await base.deleteFeedback(of: platform, upTo: last)
+    }
+    package func generoTokens(
+        of application: Key<Application>, after id: Int64, limit: Int
+    ) async throws -> [GeneroToken] { try await base.generoTokens(of: application, after: id, limit: limit) }
+
     package func holders(
         of tokens: [DeviceToken], on platform: Key<Platform>
     ) async throws -> [DeviceToken: TokenHolder] { try await base.holders(of: tokens, on: platform) }

@@ -27,6 +27,7 @@ package struct Contents: Sendable {
     /// Those seen last come last.
     package var acrobitsRegistrations: [AcrobitsRegistration] = []
     package var deviceDetails: [Key<Device>: DeviceDetail] = [:]
+    package var feedback: [FeedbackRow] = []
     package var pushes: [Key<Push>: PushRow] = [:]
     package var fanOuts: [FanOutKey: FanOutRow] = [:]
     package var batches: [Key<Batch>: BatchRow] = [:]
@@ -64,6 +65,13 @@ package struct Contents: Sendable {
     mutating func raiseKey<Noun>(to key: Key<Noun>) {
         let name = ObjectIdentifier(Noun.self)
         lastKeys[name] = max(lastKeys[name, default: 0], key.rawValue)
+    }
+
+    package struct FeedbackRow: Sendable {
+        package let key: Key<Feedback>
+        package let platform: Key<Platform>
+        package let device: Key<Device>
+        package let since: Instant
     }
 
     package struct UserPlace: Hashable, Sendable {

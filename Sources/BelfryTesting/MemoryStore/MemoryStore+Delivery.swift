@@ -159,7 +159,10 @@ extension Contents {
         let batch = row.batch.with(
             answers: settlement.answers, attempt: row.batch.attempt, isLapsed: row.batch.isLapsed)
         batches[key] = BatchRow(batch: batch, lease: Lease(dueAt: settlement.retryAt), retryTimes: settlement.waitEnds)
-        for deadToken in settlement.deadTokens { deactivate(deadToken) }
+        for deadToken in settlement.deadTokens {
+            deactivate(deadToken)
+            noteFeedback(of: deadToken.device, at: now)
+        }
         for move in settlement.moves { relocate(move, now: now) }
         if let halt = settlement.halt, let platform = platforms[batch.platformKey],
             platform.credentialsVersion == halt.credentialsVersion

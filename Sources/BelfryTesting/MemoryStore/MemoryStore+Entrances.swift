@@ -77,6 +77,72 @@ extension MemoryStore {
 }
 
 extension MemoryStore {
+    package func feedback(of platform: Key<Platform>, after: Feedback?, limit: Int) async throws -> [Feedback] {
+        transaction { contents in
+            let found = contents.feedback.filter { $0.platform == platform && $0.key > after?.key ?? Key(0) }
+            return found.compactMap { row -> Feedback? in
+                guard let device = contents.devices[row.device], !device.isActive, let token = device.token else {
+                    return nil
+                }
+                return Feedback(key: row.key, since: row.since, token: token)
+            }.prefix(limit).map(\.self)
+        }
+    }
+
+    package func deleteFeedback(of platform: Key<Platform>, upTo last: Feedback) async throws {
+        transaction { contents in
+            contents.feedback.removeAll { $0.platform == platform && $0.key <= last.key }
+        }
+    }
+
+    package func generoTokens(
+        of application: Key<Application>, after id: Int64, limit: Int
+    ) async throws -> [GeneroToken] {
+        transaction { contents in contents.generoTokens(of: application, after: id, limit: limit) }
+    }
+}
+
+extension Contents {
+    /// Called for a device that a verdict may have deactivated.
+    mutating func noteFeedback(of device: Key<Device>, at now: Instant) {
+        guard let dead = devices[device], !dead.isActive,
+            gatewayCredentials.values.contains(where: { $0.platform == dead.platformKey })
+        else { return }
+        if let place = feedback.firstIndex(where: { $0.device == device }) {
+            let key = feedback[place].key
+            feedback[place] = FeedbackRow(key: key, platform: dead.platformKey, device: device, since: now)
+        } else {
+            feedback.append(FeedbackRow(key: nextKey(), platform: dead.platformKey, device: device, since: now))
+        }
+    }
+
+    fileprivate func generoTokens(of application: Key<Application>, after id: Int64, limit: Int) -> [GeneroToken] {
+        let endpoints = openEndpoints.values.map(\.endpoint)
+        guard endpoints.contains(where: { $0.kind == .genero && $0.application == application }) else { return [] }
+        let kinds: [PlatformKind] = [.ios, .android, .androidFCM]
+        let rows = devices.values.compactMap { device -> GeneroToken? in
+            guard let platform = platforms[device.platformKey], platform.applicationKey == application,
+                kinds.contains(platform.kind), device.isActive, device.key.rawValue > id, let token = device.token
+            else { return nil }
+            let detail = deviceDetails[device.key]
+            return GeneroToken(
+                id: device.key.rawValue, type: platform.kind == .ios ? "APNS" : "FCM",
+                token: detail?.spelling ?? token.text(for: platform.kind), badge: detail?.badge ?? 0,
+                user: device.customUserID ?? "", registeredAt: device.registeredAt.inGenero)
+        }
+        return Array(rows.sorted { $0.id < $1.id }.prefix(limit))
+    }
+}
+
+extension Instant {
+    /// `2026-01-31 08:30:00.000`.
+    fileprivate var inGenero: String {
+        let fraction = String(milliseconds % 1_000 + 1_000).dropFirst()
+        return text.prefix(19).map { $0 == "T" ? " " : String($0) }.joined() + "." + fraction
+    }
+}
+
+extension MemoryStore {
     package func holders(
         of tokens: [DeviceToken], on platform: Key<Platform>
     ) async throws -> [DeviceToken: TokenHolder] {

@@ -65,6 +65,7 @@ struct RecordedServer {
         CarmaRoutes(store: store, clock: clock).add(to: router)
         AcrobitsRoutes(store: store, vault: vault, clock: clock).add(to: router)
         MediatorRoutes(store: store, clock: clock).add(to: router)
+        GeneroRoutes(store: store, requestLimiter: RequestLimiter(clock: clock)).add(to: router)
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)
         return router

@@ -43,11 +43,13 @@ struct TestInstallation: Sendable {
     /// - Parameter way: makes a way to the provider's port, and returns the port where it begins.
     static func with(
         database: String? = nil, reachingProviderBy way: (Int) async throws -> Int = { $0 },
+        simulate: (inout APNsSimulator.Configuration) -> Void = { _ in },
         _ body: (TestInstallation) async throws -> Void
     ) async throws {
         let key = APNsSimulator.IssuedKey()
         var simulation = APNsSimulator.Configuration()
         simulation.authentication = .tokens([key.known])
+        simulate(&simulation)
         let simulator = try await APNsSimulator.start(simulation)
         let result = await Result {
             let port = try await way(simulator.port)

@@ -123,6 +123,62 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a dead token is told to a platform with a gateway credential, until it was told or lives again`(
+        engine: Engine
+    ) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platform) = (fixture.store, fixture.platform.key)
+            func kill(_ tokens: String...) async throws {
+                for token in tokens { try await fixture.register(token) }
+                fixture.clock.advance(by: .seconds(1))
+                _ = try await fixture.push()
+                try await fixture.fanOut(batchesOf: 10)
+                let batch = try await fixture.claimOne()
+                _ = try await store.settle(
+                    Settlement(
+                        batch: batch, answers: batch.devices.map { _ in .gone }, retryAt: nil,
+                        deadTokens: batch.devices.map { .init(device: $0, since: .distantFuture) }))
+            }
+            try await kill("early")
+            #expect(try await store.feedback(of: platform, after: nil, limit: 9) == [])
+            let print = [UInt8](repeating: 1, count: 32)
+            _ = try await store.createGatewayCredential(print, expiresAt: nil, on: platform)
+            try await kill("a", "b", "c")
+            try await fixture.register("b")
+            let told = try await store.feedback(of: platform, after: nil, limit: 9)
+            #expect(Set(told.map(\.token.bytes)) == [Array("a".utf8), Array("c".utf8)])
+            #expect(told.allSatisfy { $0.since == fixture.clock.now })
+            let first = try #require(told.first)
+            #expect(try await store.feedback(of: platform, after: first, limit: 9) == Array(told.dropFirst()))
+            try await store.deleteFeedback(of: platform, upTo: first)
+            #expect(try await store.feedback(of: platform, after: nil, limit: 9) == Array(told.dropFirst()))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `the tokens of an application that Genero's apps register with have the columns of the original`(
+        engine: Engine
+    ) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine, platform) = (fixture.store, fixture.application.key, fixture.platform.key)
+            let device = try await fixture.register("\u{1}", user: .set("mike"))
+            let gone = try await fixture.register("gone")
+            try await store.unregister(gone.uuid, on: platform)
+            #expect(try await store.generoTokens(of: mine, after: 0, limit: 9) == [])
+            _ = try await store.create(try NewOpenEndpoint(kind: .genero, application: mine, keyHash: [1]))
+            let plain = try #require(try await store.generoTokens(of: mine, after: 0, limit: 9).first)
+            #expect(plain.id == device.key.rawValue && plain.type == "APNS" && plain.token == "01")
+            #expect(plain.badge == 0 && plain.user == "mike")
+            let date = device.registeredAt.text.replacing("T", with: " ").replacing("Z", with: "")
+            #expect(plain.registeredAt.hasPrefix(date.prefix(19)) && plain.registeredAt.utf8.count == 23)
+            try await store.setDetail(of: device.key, on: platform, badge: 4, spelling: "<01>")
+            let detailed = try await store.generoTokens(of: mine, after: 0, limit: 9)
+            #expect(detailed.map(\.badge) == [4] && detailed.map(\.token) == ["<01>"])
+            #expect(try await store.generoTokens(of: mine, after: device.key.rawValue, limit: 9) == [])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a token leads to its device, active or not, and details stay beside it`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, platform) = (fixture.store, fixture.platform.key)

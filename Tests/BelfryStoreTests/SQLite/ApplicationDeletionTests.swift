@@ -14,7 +14,7 @@ import Testing
         "geofence_deletion",
         "geofence_stamp", "geofence_update", "push_count", "platform_count", "geofence_count", "heartbeat",
         "mirror_entry", "app_user", "open_endpoint", "gateway_credential", "device_detail", "acrobits_app_id",
-        "acrobits_registration", "carma_app", "carma_trigger", "carma_device", "carma_message",
+        "acrobits_registration", "carma_app", "carma_trigger", "carma_device", "carma_message", "gateway_feedback",
     ]
 
     /// An application with something in each table, some of its devices merged and some not.
@@ -120,5 +120,13 @@ extension TestStore {
             AcrobitsRegistration(
                 applicationKey: application.key, appID: "org.example.phone", selector: "S", token: "T",
                 platformKey: platform.key, device: device.uuid, account: "kim"))
+        if let sql = store as? SQLiteStore {
+            try await sql.writer.write { session in
+                try session.deactivate(
+                    [Settlement.DeadToken(device: device.key, since: .distantFuture)], on: platform.key)
+                try session.noteFeedback(
+                    of: [Settlement.DeadToken(device: device.key, since: .distantFuture)], on: platform.key)
+            }
+        }
     }
 }

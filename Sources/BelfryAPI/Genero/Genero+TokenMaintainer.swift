@@ -1,0 +1,116 @@
+import BelfryCore
+import FoundationEssentials
+
+extension Genero {
+    /// Carries out the commands for one application: its Apple and Android platforms hold the tokens.
+    struct TokenMaintainer: Sendable {
+        typealias Stores = ApplicationStore & DeviceStore & DeviceDetailStore
+
+        let store: any Stores
+        let application: Application
+        let options: [String: String]
+
+        /// The option by which an unregistration of an unknown token succeeds, as it did not in the original.
+        static let lenientOption = "unregister_unknown"
+
+        func answer(_ command: Command, _ message: Message) async -> Reply {
+            do {
+                switch command {
+                case .register: return try await register(message)
+                case .unregister: return try await unregister(message)
+                case .badge: return try await setBadge(message)
+                }
+            } catch {
+                return Reply(failure(of: command), Self.words(for: error), token: message.token)
+            }
+        }
+
+        /// Those of a token that is registered already change nothing, not even its user.
+        private func register(_ message: Message) async throws -> Reply {
+            let name = message.isApple ? "APNS" : "FCM"
+            guard let platform = try await platforms(isApple: message.isApple).first else {
+                return Reply(.notInserted, "This application takes no tokens of \(name)", token: message.token)
+            }
+            let token = try DeviceToken(anySpelling: message.token, for: platform.kind)
+            if let holder = try await store.holders(of: [token], on: platform.key)[token], holder.isActive {
+                return Reply(.known, "\(name) token is already registered", token: message.token)
+            }
+            if let user = message.user, !user.isEmpty { try User.check(id: user) }
+            let device = try await store.register(
+                try Registration(
+                    token: token, about: Device.About(),
+                    customUserID: message.user.map { $0.isEmpty ? .clear : .set($0) } ?? .clear, topics: .keep),
+                as: nil, on: platform)
+            try await reset(device, on: platform, token, as: message.token)
+            return Reply(.done, "\(name) token is now registered", token: message.token)
+        }
+
+        /// The badge number begins at 0, and an unusual spelling of the token is kept for those who read the list.
+        private func reset(
+            _ device: Device, on platform: Platform, _ token: DeviceToken, as text: String
+        ) async throws {
+            let isUsual = token.text(for: platform.kind) == text
+            if isUsual, try await store.detail(of: device.key, on: platform.key) == nil { return }
+            try await store.setDetail(of: device.key, on: platform.key, badge: 0, spelling: text)
+        }
+
+        private func unregister(_ message: Message) async throws -> Reply {
+            guard let (holder, platform) = try await holder(of: message), holder.isActive else {
+                let isLenient = options[Self.lenientOption] == "0"
+                return Reply(isLenient ? .done : .unknownToken, "Token is not registered", token: message.token)
+            }
+            try await store.unregister(holder.uuid, on: platform.key)
+            return Reply(.done, "Token is no longer registered", token: message.token)
+        }
+
+        /// An unknown token is no error, as an update of no row was none.
+        private func setBadge(_ message: Message) async throws -> Reply {
+            let badge = max(0, message.badge)
+            if let (holder, platform) = try await holder(of: message) {
+                try await store.setDetail(of: holder.device, on: platform.key, badge: badge, spelling: nil)
+            }
+            return Reply(.done, "Badge number is now \(badge)", token: message.token)
+        }
+
+        /// The device that has the token, on whichever platform.
+        private func holder(of message: Message) async throws -> (TokenHolder, Platform)? {
+            var inactive: (TokenHolder, Platform)?
+            for platform in try await platforms(isApple: true) + platforms(isApple: false) {
+                guard let token = try? DeviceToken(anySpelling: message.token, for: platform.kind),
+                    let holder = try await store.holders(of: [token], on: platform.key)[token]
+                else { continue }
+                if holder.isActive { return (holder, platform) }
+                inactive = inactive ?? (holder, platform)
+            }
+            return inactive
+        }
+
+        /// Those for production first.
+        private func platforms(isApple: Bool) async throws -> [Platform] {
+            let kinds: [PlatformKind] = isApple ? [.ios] : [.androidFCM, .android]
+            let all = try await store.platforms(of: application.key)
+            return kinds.flatMap { kind in
+                all.filter { $0.kind == kind && $0.mode == .production }
+                    + all.filter { $0.kind == kind && $0.mode != .production }
+            }
+        }
+
+        private func failure(of command: Command) -> Status {
+            switch command {
+            case .register: .notInserted
+            case .unregister: .exception
+            case .badge: .badgeNotStored
+            }
+        }
+
+        /// Nothing of the server's own.
+        private static func words(for error: any Error) -> String {
+            switch error {
+            case let error as InvalidInput: "\(error)"
+            case StoreError.quotaExceeded(let excess): excess.description
+            case StoreError.overloaded: "The server is busy, try again"
+            default: "The server cannot do it at present"
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import NIOCore
+import NIOSSL
+import NIOTLS
+import Synchronization
+
+/// What a connection's handler tells the one that serves the connection, in order.
+enum GatewayInbound: Sendable {
+    /// The handshake is done: the certificate of the sender in DER, if it can be read.
+    case certificate([UInt8])
+    case records([GatewayRecord])
+    case fault(GatewayDecoder.Fault)
+    /// The server is to stop: nothing comes after this.
+    case stopping
+}
+
+/// What the one that serves a connection tells its handler.
+enum GatewayCommand: Sendable {
+    /// The certificate is good: records may come.
+    case admit
+    /// So many records are durable, or were refused.
+    case settled(Int)
+    /// Says a last word, if there is one, and closes so that the sender can read it.
+    case end(GatewayError?)
+    /// Takes no more records.
+    case stop
+}
+
+/// Splits a connection into records, and reads no more while many of them are not durable yet.
+///
+/// What it holds at most: a window of records, one unfinished record and one read of the connection.
+final class GatewayHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = GatewayInbound
+    typealias OutboundIn = Never
+    typealias OutboundOut = ByteBuffer
+
+    private enum State { case handshaking, judged, open, stopping, ended }
+
+    private let options: GatewayOptions
+    private let held: HeldRecords
+    private var state = State.handshaking
+    private var decoder = GatewayDecoder()
+    private var hasFault = false
+    /// Records that were passed on and are not settled.
+    private var outstanding = 0
+    /// Their bytes, as `held` counts them.
+    private var outstandingBytes = 0
+    private var isReadHeld = false
+    private var context: ChannelHandlerContext?
+    private var deadline: Scheduled<Void>?
+
+    init(_ options: GatewayOptions, held: HeldRecords) {
+        self.options = options
+        self.held = held
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        close(after: options.handshakeTimeout)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        deadline?.cancel()
+        held.release(outstandingBytes)
+        outstandingBytes = 0
+        self.context = nil
+    }
+
+    // MARK: What comes in
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted? = event as? TLSUserEvent, state == .handshaking {
+            state = .judged
+            deadline?.cancel()
+            let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate()
+            pass(.certificate((try? certificate?.toDERBytes()) ?? []), context)
+        } else if case .read? = event as? IdleStateHandler.IdleStateEvent {
+            context.close(promise: nil)
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard state == .open else { return }
+        decoder.append(unwrapInboundIn(data).readableBytesView)
+        decode(context)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    private func decode(_ context: ChannelHandlerContext) {
+        guard state == .open, !hasFault else { return }
+        var records: [GatewayRecord] = []
+        do {
+            while outstanding + records.count < options.window, let record = try decoder.next() {
+                records.append(record)
+            }
+            pass(records, context)
+        } catch {
+            hasFault = true
+            pass(records, context)
+            pass(.fault(error), context)
+        }
+    }
+
+    private func pass(_ records: [GatewayRecord], _ context: ChannelHandlerContext) {
+        guard !records.isEmpty else { return }
+        outstanding += records.count
+        let bytes = records.reduce(0) { $0 + $1.heldBytes }
+        outstandingBytes += bytes
+        held.hold(bytes)
+        pass(.records(records), context)
+    }
+
+    private func pass(_ event: GatewayInbound, _ context: ChannelHandlerContext) {
+        context.fireChannelRead(wrapInboundOut(event))
+        context.fireChannelReadComplete()
+    }
+
+    // MARK: When it is read
+
+    func read(context: ChannelHandlerContext) {
+        if mayRead { context.read() } else { isReadHeld = true }
+    }
+
+    private var mayRead: Bool {
+        switch state {
+        case .handshaking, .ended: true
+        case .judged, .stopping: false
+        case .open: !hasFault && (outstanding == 0 || outstanding < options.window && !held.isFull)
+        }
+    }
+
+    private func readIfHeld(_ context: ChannelHandlerContext) {
+        guard isReadHeld, mayRead else { return }
+        isReadHeld = false
+        context.read()
+    }
+
+    // MARK: Commands
+
+    func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        guard let command = event as? GatewayCommand else {
+            return context.triggerUserOutboundEvent(event, promise: promise)
+        }
+        switch command {
+        case .admit where state == .judged: state = .open
+        case .settled(let count): settle(count, context)
+        case .stop: stop(context)
+        case .end(let error): end(error, context)
+        default: break
+        }
+        readIfHeld(context)
+        promise?.succeed()
+    }
+
+    private func settle(_ count: Int, _ context: ChannelHandlerContext) {
+        outstanding -= count
+        if outstanding == 0 {
+            held.release(outstandingBytes)
+            outstandingBytes = 0
+        }
+        decode(context)
+    }
+
+    private func stop(_ context: ChannelHandlerContext) {
+        switch state {
+        case .open:
+            state = .stopping
+            pass(.stopping, context)
+        case .handshaking, .judged: context.close(promise: nil)
+        case .stopping, .ended: return
+        }
+    }
+
+    /// One write, then the end of our side; what the sender still writes is read and dropped for a while, since a close with
+    /// unread bytes would destroy the word on its way. Source: java-apns, ApnsServerSimulator.fail.
+    private func end(_ error: GatewayError?, _ context: ChannelHandlerContext) {
+        guard state != .ended else { return }
+        state = .ended
+        if let error {
+            context.writeAndFlush(wrapOutboundOut(context.channel.allocator.buffer(bytes: error.bytes)), promise: nil)
+        }
+        context.close(mode: .output, promise: nil)
+        close(after: options.drain)
+    }
+
+    private func close(after time: TimeAmount) {
+        deadline?.cancel()
+        deadline = context?.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in
+            self?.context?.close(promise: nil)
+        }
+    }
+}
+
+extension GatewayRecord {
+    /// About what it takes in memory.
+    fileprivate var heldBytes: Int { token.count + payload.count + 128 }
+}
+
+/// The bytes of records that connections hold and that are not durable yet, for all connections together.
+final class HeldRecords: Sendable {
+    private let bytes = Atomic(0)
+    private let limit: Int
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Then connections that hold any read no more until theirs are durable.
+    var isFull: Bool { bytes.load(ordering: .relaxed) >= limit }
+
+    func hold(_ count: Int) { bytes.add(count, ordering: .relaxed) }
+
+    func release(_ count: Int) { bytes.subtract(count, ordering: .relaxed) }
+}

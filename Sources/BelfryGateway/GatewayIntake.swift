@@ -1,0 +1,155 @@
+package import BelfryCore
+import FoundationEssentials
+
+/// Makes urgent pushes of records, each to the one device that has its token.
+///
+/// Records that are given together share transactions: their tokens are looked up at once, and their pushes are accepted side by
+/// side.
+package struct GatewayIntake: Sendable {
+    package typealias Stores = DeviceStore & PushStore & DeviceDetailStore
+
+    private let store: any Stores
+    private let observer: any PushObserver
+    private let verdicts: GatewayVerdicts
+    /// How long a record is tried to be written while the database is unreachable or busy.
+    private let patience: Duration
+
+    package init(
+        store: any Stores, verdicts: GatewayVerdicts, observer: any PushObserver, patience: Duration = .seconds(30)
+    ) {
+        self.store = store
+        self.verdicts = verdicts
+        self.observer = observer
+        self.patience = patience
+    }
+
+    /// What came of records, in order: so many were accepted and are durable; the one after them was not, if there is a fault.
+    package struct Result: Sendable, Hashable {
+        package let accepted: Int
+        package let fault: GatewayError?
+    }
+
+    /// Stops at the first record that cannot be taken: no later one becomes a push.
+    ///
+    /// - Parameter tell: called with what APNs refuses later, as long as the sender may be told.
+    package func take(
+        _ records: [GatewayRecord], on platform: Platform, tell: @escaping @Sendable (GatewayError) -> Void
+    ) async -> Result {
+        var contents: [Push.Content] = []
+        var fault: GatewayError?
+        for record in records {
+            guard fault == nil else { break }
+            do {
+                contents.append(try Push.Content(record, for: platform))
+            } catch {
+                fault = GatewayError(error, identifier: record.identifier)
+            }
+        }
+        let good = Array(records.prefix(contents.count))
+        let taken = await accept(zip(good, contents).map { $0 }, on: platform, tell)
+        let missing = taken.firstIndex(of: false)
+        if let missing { fault = GatewayError(.processingError, identifier: good[missing].identifier) }
+        return Result(accepted: missing ?? good.count, fault: fault)
+    }
+
+    private func accept(
+        _ records: [(GatewayRecord, Push.Content)], on platform: Platform,
+        _ tell: @escaping @Sendable (GatewayError) -> Void
+    ) async -> [Bool] {
+        let devices = await devices(of: Set(records.map { DeviceToken(bytes: $0.0.token) }), on: platform)
+        return await withTaskGroup(of: (Int, Bool).self) { group in
+            for (index, (record, content)) in records.enumerated() {
+                guard let device = devices[DeviceToken(bytes: record.token)] else { continue }
+                let push = NewPush(record, content, to: device, on: platform)
+                group.addTask { (index, await accept(push, record.identifier, tell)) }
+            }
+            var taken = [Bool](repeating: false, count: records.count)
+            for await (index, isTaken) in group { taken[index] = isTaken }
+            return taken
+        }
+    }
+
+    /// A receipt id that a push has already stands for that push, so the same one may be given again and again.
+    private func accept(
+        _ push: NewPush, _ identifier: UInt32, _ tell: @escaping @Sendable (GatewayError) -> Void
+    ) async -> Bool {
+        verdicts.watch(push.receiptID) { status in tell(GatewayError(status, identifier: identifier)) }
+        let accepted = await retrying { try await store.accept(push) }
+        guard let accepted else {
+            verdicts.forget(push.receiptID)
+            return false
+        }
+        observer.pushMayHaveChanged(accepted.head)
+        return true
+    }
+
+    // MARK: Devices
+
+    /// The devices that have the tokens. Tokens that none has are registered: the sender knows devices that never met this server.
+    private func devices(of tokens: Set<DeviceToken>, on platform: Platform) async -> [DeviceToken: Key<Device>] {
+        guard
+            let holders = await retrying({ try await store.holders(of: Array(tokens), on: platform.key) })
+        else { return [:] }
+        var devices = holders.mapValues(\.device)
+        await withTaskGroup(of: (DeviceToken, Key<Device>?).self) { group in
+            for token in tokens where devices[token] == nil {
+                group.addTask { (token, await register(token, on: platform)) }
+            }
+            for await (token, device) in group { devices[token] = device }
+        }
+        return devices
+    }
+
+    private func register(_ token: DeviceToken, on platform: Platform) async -> Key<Device>? {
+        await retrying {
+            let registration = try Registration(
+                token: token, about: Device.About(), customUserID: .keep, topics: .keep)
+            return try await store.register(registration, as: nil, on: platform).key
+        }
+    }
+
+    /// nil when it cannot be done, or not in time.
+    private func retrying<Value: Sendable>(_ body: () async throws -> Value) async -> Value? {
+        let end = ContinuousClock.now + patience
+        var pause = Duration.milliseconds(50)
+        while true {
+            do {
+                return try await body()
+            } catch StoreError.overloaded, StoreError.unavailable {
+                guard ContinuousClock.now < end, (try? await Task.sleep(for: pause)) != nil else { return nil }
+                pause = min(pause * 2, .seconds(1))
+            } catch {
+                return nil
+            }
+        }
+    }
+}
+
+extension NewPush {
+    fileprivate init(_ record: GatewayRecord, _ content: Push.Content, to device: Key<Device>, on platform: Platform) {
+        let expiresAt = record.expiry.flatMap { $0 == 0 ? nil : Instant(milliseconds: Int64($0) * 1_000) }
+        self.init(
+            receiptID: IdempotentID.make(), applicationKey: platform.applicationKey, content: content,
+            audience: .all([.list(.devices([device])), .list(.registered)]), platformKeys: [platform.key],
+            lane: .urgent, expiresAt: expiresAt, devices: [platform.key: [device]])
+    }
+}
+
+extension Push.Content {
+    /// The payload as the sender wrote it: nothing in it is checked but that it is a JSON object.
+    fileprivate init(_ record: GatewayRecord, for platform: Platform) throws(GatewayStatus) {
+        guard case .object(let payload)? = try? JSONValue(json: record.payload) else {
+            throw .processingError
+        }
+        let use: AppleTokenUse = if case .apple(let use) = platform.kind { use } else { .app }
+        let apple = ApplePush(
+            verbatim: payload, for: use, isConsiderate: record.priority == .considerate,
+            isStored: record.expiry != 0)
+        self.init(body: nil, apple: apple)
+        do {
+            try checkStored()
+        } catch {
+            throw .invalidPayloadSize
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package import NIOCore
+package import NIOSSL
+
+/// The limits of the gateway.
+package struct GatewayOptions: Sendable {
+    /// Records of a connection that are not durable yet; then no more are read.
+    package var window = 1_000
+    /// The same in bytes, for all connections together.
+    package var heldBytesMax = 64 << 20
+    package var handshakeTimeout = TimeAmount.seconds(10)
+    /// Without a byte.
+    package var idleTimeout = TimeAmount.minutes(15)
+    /// How long a connection stays open for a sender that reads after the last word.
+    package var drain = TimeAmount.seconds(2)
+    /// How long a connection stays open after a good record: Genero's provider takes an end within 2 s for a failure.
+    package var silence = Duration.milliseconds(2_500)
+
+    package init() {}
+}
+
+/// Where a listener of the gateway listens, and whom it lets in.
+package struct GatewayAddress: Sendable {
+    package let host: String
+    package let port: Int
+    /// The context of new connections; it asks for client certificates.
+    package let context: @Sendable () -> NIOSSLContext
+    /// False when there are too many connections already.
+    package let enter: @Sendable (SocketAddress?) -> Bool
+    /// Called for each connection that was let in, when it is over.
+    package let left: @Sendable (SocketAddress?) -> Void
+    /// Called once, with the port.
+    package let opened: @Sendable (Int) -> Void
+
+    package init(
+        host: String, port: Int, context: @escaping @Sendable () -> NIOSSLContext,
+        enter: @escaping @Sendable (SocketAddress?) -> Bool, left: @escaping @Sendable (SocketAddress?) -> Void,
+        opened: @escaping @Sendable (Int) -> Void
+    ) {
+        self.host = host
+        self.port = port
+        self.context = context
+        self.enter = enter
+        self.left = left
+        self.opened = opened
+    }
+}

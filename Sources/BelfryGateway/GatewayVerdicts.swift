@@ -1,0 +1,51 @@
+package import BelfryCore
+import FoundationEssentials
+import Synchronization
+
+/// Tells senders that are still connected what APNs refused of their records.
+///
+/// It hears of the settlements of this process. A verdict that another node hears of, or that comes after the connection ended, is not
+/// told here; dead tokens reach the feedback service whatever happens.
+package final class GatewayVerdicts: PushObserver {
+    private let next: any PushObserver
+    private let watched = Mutex<[UUID: @Sendable (GatewayStatus) -> Void]>([:])
+
+    /// Pushes that are watched at a time; those beyond are accepted and not watched.
+    package static let watchedMax = 100_000
+
+    /// - Parameter next: gets all hints too.
+    package init(next: any PushObserver) { self.next = next }
+
+    package func pushMayHaveChanged(_ push: PushHead) { next.pushMayHaveChanged(push) }
+
+    package func settled(_ push: PushHead, _ settlement: Settlement) {
+        next.settled(push, settlement)
+        guard settlement.retryAt == nil, let tell = watched.withLock({ $0.removeValue(forKey: push.receiptID) }),
+            case .refused(let refusal)? = settlement.answers.first
+        else { return }
+        tell(GatewayStatus(refusal))
+    }
+
+    /// Watched before it is accepted, since its verdict may come before the acceptance is known.
+    func watch(_ receiptID: UUID, tell: @escaping @Sendable (GatewayStatus) -> Void) {
+        watched.withLock { watched in
+            if watched.count < Self.watchedMax { watched[receiptID] = tell }
+        }
+    }
+
+    func forget(_ receiptID: UUID) { watched.withLock { $0[receiptID] = nil } }
+}
+
+extension GatewayStatus {
+    /// Source: docs/compatibility/genero.md, "What the gateway answers".
+    init(_ refusal: Refusal) {
+        self =
+            switch refusal {
+            case .badToken, .tokenOfAnotherApplication: .invalidToken
+            case .missingToken: .missingToken
+            case .payloadEmpty: .missingPayload
+            case .payloadTooLarge: .invalidPayloadSize
+            default: .processingError
+            }
+    }
+}

@@ -1,0 +1,79 @@
+import BelfryCore
+import BelfryTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import BelfryGateway
+
+@Suite struct GatewayIntakeTests {
+    private struct Bench {
+        let store: MemoryStore
+        let platform: Platform
+        let verdicts = GatewayVerdicts(next: NoPushObserver())
+        let intake: GatewayIntake
+
+        init() async throws {
+            store = MemoryStore(clock: ManualClock())
+            let application = try await store.create(
+                NewApplication(uuid: UUID(), name: "a", apiKeyHash: [], sharedSecret: Sealed(bytes: [])))
+            platform = try await store.create(
+                NewPlatform(
+                    uuid: UUID(), applicationKey: application.key, kind: .ios, mode: .production, name: "p",
+                    secretHash: [], credentials: Sealed(bytes: [])))
+            intake = GatewayIntake(store: store, verdicts: verdicts, observer: NoPushObserver(), patience: .zero)
+        }
+
+        func record(
+            _ number: UInt32, _ payload: String = #"{"aps":{"alert":"x"}}"#, expiry: UInt32? = nil
+        ) -> GatewayRecord {
+            GatewayRecord(
+                .frame, identifier: number, token: [UInt8](repeating: UInt8(number), count: 32),
+                payload: Array(payload.utf8), expiry: expiry)
+        }
+
+        var pushes: [Push] { store.contents.pushes.values.map(\.push).sorted { $0.key < $1.key } }
+    }
+
+    @Test func `records become urgent pushes of one device each, whatever is in their payload`() async throws {
+        let bench = try await Bench()
+        let silent = #"{"aps":{"content-available":1,"odd":{}},"x":[1]}"#
+        let records = [bench.record(1), bench.record(2, silent, expiry: 0), bench.record(1, expiry: 4_000_000_000)]
+        let result = await bench.intake.take(records, on: bench.platform) { _ in }
+        #expect(result == GatewayIntake.Result(accepted: 3, fault: nil))
+        #expect(bench.pushes.count == 3 && bench.store.contents.devices.count == 2)
+        #expect(bench.pushes.allSatisfy { $0.lane == .urgent })
+        let update = try #require(bench.pushes.first { $0.content.apple?.type == .background }?.content.apple)
+        #expect(update.payload["aps"]?["odd"] == .object([:]) && !update.isStored && update.priority == .considerate)
+        #expect(bench.pushes.contains { $0.expiresAt == Instant(milliseconds: 4_000_000_000_000) })
+        let stored = try Push.Content(stored: Array(bench.pushes[0].content.storedText.utf8))
+        #expect(stored == bench.pushes[0].content)
+        let payload = try IOSPayload(Push.Content(body: nil, apple: update), receiptID: UUID(), sentAt: .zero)
+        #expect(try JSONValue(json: payload.bytes) == JSONValue(json: silent.utf8), "no receipt id is written into it")
+    }
+
+    @Test(arguments: ["", "x", "[]", "7", #"{"aps":"#])
+    func `no record behind one that cannot be taken becomes a push`(payload: String) async throws {
+        let bench = try await Bench()
+        let records = [bench.record(1), bench.record(2, payload), bench.record(3)]
+        let result = await bench.intake.take(records, on: bench.platform) { _ in }
+        #expect(result.accepted == 1 && result.fault == GatewayError(.processingError, identifier: 2))
+        #expect(bench.pushes.count == 1)
+    }
+
+    @Test func `a refusal is told once with the identifier, and nothing else is`() async throws {
+        let bench = try await Bench()
+        let told = Mutex<[GatewayError]>([])
+        _ = await bench.intake.take([bench.record(1), bench.record(2)], on: bench.platform) { error in
+            told.withLock { $0.append(error) }
+        }
+        for (push, answer) in zip(bench.pushes, [Answer.accepted, .refused(.badToken)]) {
+            let batch = try #require(bench.store.contents.batches.values.first { $0.batch.pushKey == push.key }?.batch)
+            for _ in 0..<2 {
+                bench.verdicts.settled(push.head, Settlement(batch: batch, answers: [answer], retryAt: nil))
+            }
+        }
+        let refused = told.withLock { $0 }
+        #expect(refused.map(\.status) == [.invalidToken])
+    }
+}

@@ -1,0 +1,197 @@
+import BelfryCore
+import BelfrySimulators
+import BelfryTesting
+import Foundation
+import GRDB
+import Testing
+
+/// Old senders in another language against the real program.
+extension ServerTests {
+    @Suite struct GatewayTests {}
+}
+
+extension ServerTests.GatewayTests {
+    private static let token = "ABEiM0RVZneImaq7zN3u/wEjRWeJq83v/ty6mHZUMhA="
+    private static let tokenBytes: [UInt8] = [
+        0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF, 0x01, 0x23,
+        0x45,
+        0x67, 0x89, 0xAB, 0xCD, 0xEF, 0xFE, 0xDC, 0xBA, 0x98, 0x76, 0x54, 0x32, 0x10,
+    ]
+
+    @Test func `a provider of Genero hears nothing for two seconds, and its device is told just what it wrote`()
+        async throws
+    {
+        try await TestGateway.with { gateway in
+            let (program, ports) = try await gateway.serve()
+            defer { program.endAtOnce() }
+            let payload = #"{"aps":{"alert":"Hello","badge":3,"new-key":[1,2]},"custom_data":{"other_info":"ü"}}"#
+            let end = try await gateway.send(
+                "genero", to: ports.gateway, ["--token", Self.token, "--payload", payload])
+            #expect(end["end"]?.stringValue == "silence", "\(end)")
+            try await eventually("the device is told") { gateway.simulator.ledger.token(Self.tokenBytes) != nil }
+            let request = try #require(gateway.simulator.ledger.token(Self.tokenBytes)?.lastRequest)
+            #expect(try JSONValue(json: request.payload.utf8) == JSONValue(json: payload.utf8))
+            #expect(request.header("apns-priority") == "10" || request.header("apns-priority") == nil)
+            #expect(request.header("apns-push-type") == "alert")
+            let expiry = try #require(request.header("apns-expiration").flatMap { Double($0) })
+            #expect(abs(expiry - Date().timeIntervalSince1970 - 600) < 60)
+            try await program.end(SIGTERM)
+        }
+    }
+
+    @Test(arguments: [0, 1, 2])
+    func `records of each command are all delivered in silence`(command: Int) async throws {
+        try await TestGateway.with { gateway in
+            let (program, ports) = try await gateway.serve()
+            defer { program.endAtOnce() }
+            let end = try await gateway.send(
+                "stream", to: ports.gateway, ["--command", "\(command)", "--count", "700"])
+            #expect(end["end"]?.stringValue == "silence", "\(end)")
+            try await eventually("all are told") { gateway.told(1...700).count == 700 }
+            #expect(gateway.simulator.ledger.totals().told == 700)
+            try await program.end(SIGTERM)
+        }
+    }
+
+    @Test func `a bad record is named, and none behind it is delivered`() async throws {
+        try await TestGateway.with { gateway in
+            let (program, ports) = try await gateway.serve()
+            defer { program.endAtOnce() }
+            let end = try await gateway.send("stream", to: ports.gateway, ["--count", "400", "--bad", "300"])
+            #expect(end["end"]?.stringValue == "error", "\(end)")
+            #expect(end["status"] == .integer(1) && end["identifier"]?.stringValue == "0000012c", "\(end)")
+            #expect(end["closed"] == .bool(true))
+            try await eventually("those before it are told") { gateway.told(1...299).count == 299 }
+            let again = try await gateway.send("stream", to: ports.gateway, ["--count", "1", "--first", "900"])
+            #expect(again["end"]?.stringValue == "silence")
+            try await eventually("the next connection is served") { gateway.told(900...900).count == 1 }
+            #expect(gateway.told(300...400).isEmpty)
+            let silent = try await gateway.send(
+                "stream", to: ports.gateway, ["--command", "0", "--first", "1000", "--bad", "1000"])
+            #expect(silent["end"]?.stringValue == "closed", "command 0 has no word for it: \(silent)")
+            try await program.end(SIGTERM)
+        }
+    }
+
+    @Test func `what APNs refuses is told while the sender is there, and a dead token by the feedback service, once`()
+        async throws
+    {
+        try await TestGateway.with { gateway in
+            let (program, ports) = try await gateway.serve()
+            defer { program.endAtOnce() }
+            let dead = Int64(Date().timeIntervalSince1970 * 1_000) + 3_600_000
+            gateway.simulator.script.answer(ScriptedAnswer(.badDeviceToken), for: [TestGateway.token(1).hex])
+            gateway.simulator.script.answer(
+                ScriptedAnswer(.unregistered, timestamp: dead), for: [TestGateway.token(2).hex])
+            let bad = try await gateway.send("stream", to: ports.gateway, ["--silence", "10"])
+            #expect(bad["status"] == .integer(8) && bad["identifier"]?.stringValue == "00000001", "\(bad)")
+            let gone = try await gateway.send("stream", to: ports.gateway, ["--first", "2"])
+            #expect(gone["end"]?.stringValue == "silence", "\(gone)")
+            let first = try await gateway.send("feedback", to: ports.feedback, ["--half-close"])
+            guard case .array(let tuples)? = first["tuples"], case .array(let tuple)? = tuples.first else {
+                Issue.record("no tuple: \(first)")
+                return
+            }
+            #expect(tuples.count == 1 && tuple[1].stringValue == TestGateway.token(2).hex)
+            #expect(first["end"]?.stringValue == "closed")
+            let second = try await gateway.send("feedback", to: ports.feedback)
+            #expect(second["tuples"] == .array([]) && second["end"]?.stringValue == "closed", "\(second)")
+            try await program.end(SIGTERM)
+        }
+    }
+
+    @Test func `a sender that closed its side is told of refusals all the same`() async throws {
+        try await TestGateway.with { gateway in
+            let (program, ports) = try await gateway.serve()
+            defer { program.endAtOnce() }
+            gateway.simulator.script.answer(ScriptedAnswer(.badDeviceToken), for: [TestGateway.token(7).hex])
+            let end = try await gateway.send(
+                "stream", to: ports.gateway, ["--first", "7", "--half-close", "--silence", "10"])
+            #expect(end["status"] == .integer(8) && end["identifier"]?.stringValue == "00000007", "\(end)")
+            try await program.end(SIGTERM)
+        }
+    }
+
+    @Test func `a certificate that nobody entered, or that was revoked, opens nothing`() async throws {
+        try await TestGateway.with { gateway in
+            let (program, ports) = try await gateway.serve()
+            defer { program.endAtOnce() }
+            let stranger = try await OpenSSL(scratch: gateway.scratch).pair("stranger")
+            let closed = try await gateway.send("stream", to: ports.gateway, as: stranger)
+            #expect(["closed", "broken"].contains(closed["end"]?.stringValue), "\(closed)")
+            let listed = try await gateway.installation.run(
+                "gateway", "credential", "list", "--platform", gateway.installation.platform, "--json")
+            guard case .array(let rows) = try JSONValue(json: listed.out.utf8),
+                case .integer(let id)? = rows.first?["credential_id"]
+            else {
+                Issue.record("\(listed)")
+                return
+            }
+            _ = try await gateway.installation.run(
+                "gateway", "credential", "delete", "\(id)", "--platform", gateway.installation.platform)
+            let revoked = try await gateway.send("stream", to: ports.gateway)
+            #expect(["closed", "broken"].contains(revoked["end"]?.stringValue), "\(revoked)")
+            #expect(gateway.simulator.ledger.totals().told == 0)
+            try await program.end(SIGTERM)
+        }
+    }
+
+    @Test func `a planned stop names the last record taken, and just those up to it are delivered`() async throws {
+        try await TestGateway.with { gateway in
+            let (first, ports) = try await gateway.serve()
+            defer { first.endAtOnce() }
+            async let ended = gateway.send(
+                "stream", to: ports.gateway, ["--count", "30000", "--pause", "0.0005", "--silence", "20"])
+            try await eventually("records come") { gateway.simulator.ledger.totals().told > 200 }
+            try await first.end(SIGTERM)
+            let end = try await ended
+            #expect(end["status"] == .integer(10), "\(end)")
+            let last = try #require(end["identifier"]?.stringValue.flatMap { Int($0, radix: 16) })
+            #expect(last > 200 && last < 30_000)
+            let (second, _) = try await gateway.serve()
+            defer { second.endAtOnce() }
+            try await eventually("all up to it are told") { gateway.told(1...last).count == last }
+            #expect(gateway.told((last + 1)...(last + 2_000)).isEmpty)
+            try await second.end(SIGTERM)
+        }
+    }
+
+    @Test func `after kill -9 all that was accepted is delivered, and no more than a window before the end is missing`()
+        async throws
+    {
+        try await TestGateway.with { gateway in
+            let (first, ports) = try await gateway.serve(Program.shortLeases)
+            defer { first.endAtOnce() }
+            async let ended = gateway.send("stream", to: ports.gateway, ["--count", "20000", "--silence", "20"])
+            try await eventually("records come") { gateway.simulator.ledger.totals().told > 1_500 }
+            try await first.end(SIGKILL)
+            let end = try await ended
+            #expect(["closed", "broken"].contains(end["end"]?.stringValue), "\(end)")
+            let (second, _) = try await gateway.serve(Program.shortLeases)
+            defer { second.endAtOnce() }
+            let accepted = try await eventually("all accepted ones are settled") { () -> Int? in
+                let counts = try gateway.pushes()
+                return counts.open == 0 ? counts.all : nil
+            }
+            let told = gateway.told(1...20_000)
+            #expect(told.count == accepted, "every accepted record is delivered")
+            let newest = try #require(told.max())
+            #expect(newest - told.count <= 1_000, "\(newest) were read, \(told.count) of them accepted")
+            let twice = gateway.simulator.ledger.totals().tokensToldTwice
+            #expect(twice <= 250 * 32, "no more than was in flight")
+            try await second.end(SIGTERM)
+        }
+    }
+}
+
+extension TestGateway {
+    /// How many pushes were accepted, and how many of them are open.
+    fileprivate func pushes() throws -> (all: Int, open: Int) {
+        let database = try DatabaseQueue(path: installation.data + "/belfry.sqlite")
+        defer { try? database.close() }
+        return try database.read { db in
+            let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM push") ?? 0
+            return (all, try Int.fetchOne(db, sql: "SELECT count(*) FROM batch WHERE is_open") ?? 0)
+        }
+    }
+}
