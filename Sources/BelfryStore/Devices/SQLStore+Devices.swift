@@ -36,26 +36,34 @@ extension SQLStore {
         }
     }
 
+    package func unknownDevices(among uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [UUID] {
+        let known = Set(try await places(of: uuids, on: platforms).map(\.uuid))
+        var unknown: Set<UUID> = []
+        return uuids.filter { !known.contains($0) && unknown.insert($0).inserted }
+    }
+
     /// The devices behind the UUIDs that are on one of the platforms, in the order of the UUIDs.
     private func places(
         of uuids: [UUID], on platforms: [Key<Platform>]
-    ) async throws -> [(device: Key<Device>, platform: Key<Platform>)] {
+    ) async throws -> [(uuid: UUID, device: Key<Device>, platform: Key<Platform>)] {
         var importers: [Key<Platform>] = []
         for key in platforms where try await platform(key)?.hasImports == true { importers.append(key) }
-        let names = uuids.compactMap { DeviceName($0, naming: secrets.naming, hasImports: !importers.isEmpty) }
+        let names = uuids.compactMap { uuid in
+            DeviceName(uuid, naming: secrets.naming, hasImports: !importers.isEmpty).map { (uuid: uuid, name: $0) }
+        }
         guard !names.isEmpty else { return [] }
         return try await readCommitted { [importers] db in
-            let keys = try names.compactMap { name in
+            let found = try names.compactMap { uuid, name in
                 switch name {
-                case .own(let key): key
-                case .imported(let uuid): try db.device(importedAs: uuid, on: importers)
+                case .own(let key): (uuid, key)
+                case .imported(let uuid): try db.device(importedAs: uuid, on: importers).map { (uuid, $0) }
                 }
             }
             var platformOf: [Key<Device>: Key<Platform>] = [:]
-            try db.prepared(DeviceStatements.places).each(SQLKeys(keys), SQLKeys(platforms)) { row in
+            try db.prepared(DeviceStatements.places).each(SQLKeys(found.map(\.1)), SQLKeys(platforms)) { row in
                 platformOf[Key(row.integer(0))] = Key(row.integer(1))
             }
-            return keys.compactMap { key in platformOf[key].map { (key, $0) } }
+            return found.compactMap { uuid, key in platformOf[key].map { (uuid, key, $0) } }
         }
     }
 
