@@ -147,7 +147,7 @@ let package = Package(
         .executableTarget(
             name: "belfry",
             dependencies: [
-                "BelfryServer", "BelfryAPI", "BelfryProviders", "BelfrySimulators", "BelfryCore",
+                "BelfryServer", "BelfryAPI", "BelfryProviders", "BelfrySimulators", "BelfryCore", "Outbound",
                 nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP, logging, metrics,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

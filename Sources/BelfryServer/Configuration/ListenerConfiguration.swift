@@ -11,6 +11,9 @@ package struct ListenerConfiguration: Sendable {
     /// `<prefix>.tls.version.max`, `1.2` or `1.3`, default `1.3`.
     package var tls: TLSFiles?
 
+    /// As clients write it; port 0 stands for one that the system draws.
+    package var url: String { "\(tls == nil ? "http" : "https")://\(host):\(port)" }
+
     init(_ settings: Settings, prefix: String, port fallback: Int) {
         host = settings.string("\(prefix).host", default: "127.0.0.1")
         port = settings.int("\(prefix).port", default: fallback, in: 0...65_535)

@@ -72,7 +72,7 @@ struct OpenSSL: Sendable {
         ])
     }
 
-    private func run(_ arguments: [String]) async throws {
+    func run(_ arguments: [String]) async throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["openssl"] + arguments
